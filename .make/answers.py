@@ -18,8 +18,7 @@ def sealed() -> str:
     """The key as a file of hashes."""
     key = tomllib.loads(KEY.read_text(encoding="utf-8"))
     parts = {
-        name: [_part(name, place, part) for place, part in enumerate(entry["parts"])]
-        for name, entry in key.items()
+        name: [_part(name, place, part) for place, part in enumerate(entry["parts"])] for name, entry in key.items()
     }
     return json.dumps(parts, indent=1, ensure_ascii=False) + "\n"
 

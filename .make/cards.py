@@ -61,9 +61,7 @@ def _steps(design: Design, name: str) -> list[str]:
 
 
 def _tally() -> str:
-    rows = "".join(
-        f'<tr><td>{title}</td><td>warner(p="{p}")</td><td></td><td></td></tr>' for title, _, p, *_ in CARDS
-    )
+    rows = "".join(f'<tr><td>{title}</td><td>warner(p="{p}")</td><td></td><td></td></tr>' for title, _, p, *_ in CARDS)
     head = "<tr><th>cards</th><th>design</th><th>slips with no</th><th>slips with yes</th></tr>"
     said = "Mix the folded slips, then count. One kind of card for one class: they have different odds."
     code = 'warner(p="3/4").estimate_counts([no, yes])'

@@ -10,9 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-OUTPUT_TIMEOUT = (
-    60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
-)
+OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
 
 
 def pytest_configure() -> None:

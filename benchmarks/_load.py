@@ -57,8 +57,7 @@ async def load(port: int, connections: int, body: str) -> None:
     before, after = ((head + body).encode()).split(b"0" * 32)
     loop, start = asyncio.get_running_loop(), time.perf_counter()
     made = [
-        await loop.create_connection(lambda: Phone(before, after, start), "127.0.0.1", port)
-        for _ in range(connections)
+        await loop.create_connection(lambda: Phone(before, after, start), "127.0.0.1", port) for _ in range(connections)
     ]
     await asyncio.sleep(WARM + MEASURED + 1)
     phones = [phone for _, phone in made]
@@ -87,9 +86,7 @@ def raw() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listening:
         print(json.dumps({"port": listening.getsockname()[1]}), flush=True)
         app = Starlette(routes=[Route("/report", report, methods=["POST"])])
-        uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")).run(
-            sockets=[listening]
-        )
+        uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")).run(sockets=[listening])
 
 
 if __name__ == "__main__":

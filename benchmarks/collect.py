@@ -99,9 +99,7 @@ def raw_sqlite(folder: Path) -> float:
         database = sqlite3.connect(path, isolation_level=None)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
-        database.execute(
-            "CREATE TABLE report (key BLOB PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID"
-        )
+        database.execute("CREATE TABLE report (key BLOB PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID")
         for _ in range(ROWS // BATCH):
             database.execute("BEGIN IMMEDIATE")
             database.executemany(
@@ -160,17 +158,13 @@ def rounds(urls: dict[str, str]) -> tuple[list[dict[str, float]], dict[str, list
         for engine, url in urls.items():
             found[engine].append(ours(f"{url}{number}"))
         told = ", ".join(f"{engine} {found[engine][-1]['rate'] / bare[-1]['rate']:.2f} x" for engine in urls)
-        print(
-            f"round {number + 1}: Starlette {bare[-1]['rate']:,.0f}/s, {told}, load average "
-            f"{os.getloadavg()[0]:.1f}"
-        )
+        print(f"round {number + 1}: Starlette {bare[-1]['rate']:,.0f}/s, {told}, load average {os.getloadavg()[0]:.1f}")
     return bare, found
 
 
 def main() -> None:
     print(
-        f"{CONNECTIONS} connections, one process, {os.cpu_count()} cores, load average "
-        f"{os.getloadavg()[0]:.1f} before"
+        f"{CONNECTIONS} connections, one process, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before"
     )
     with tempfile.TemporaryDirectory() as name, postgresql() as server:
         urls = {"SQLite": f"sqlite:///{Path(name) / 'bench'}"}

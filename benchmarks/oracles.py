@@ -116,11 +116,7 @@ def main() -> None:
             )
             mark = ""
             if kind in TARGETS and peers:
-                mark = (
-                    ""
-                    if min(peers.values()) / many >= TARGETS[kind]
-                    else f"   BELOW THE TARGET OF {TARGETS[kind]}×"
-                )
+                mark = "" if min(peers.values()) / many >= TARGETS[kind] else f"   BELOW THE TARGET OF {TARGETS[kind]}×"
             print(f"{kind:16}{k:>6}{many * 1e6:>20.3f}{many / few:>14.2f}×   {told}{mark}")
     for kind in ("optimized unary", "subset"):
         print(

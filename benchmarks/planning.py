@@ -30,17 +30,13 @@ def main() -> None:
         100,
         lambda: plan(warner, prevalence=0.1, detect=0.2, power=0.8, n=1000),
     )
-    report(
-        "plan n for a power, die", 20, lambda: plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8)
-    )
+    report("plan n for a power, die", 20, lambda: plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8))
     report(
         "plan 24,894 people for a power, die",
         100,
         lambda: plan(forced("1/6", "1/6"), prevalence=0, detect=0.01, power=0.8),
     )
-    report(
-        "plan epsilon, 20 options", 20, lambda: plan(partial(oracles.best, 20), **many, margin=0.03, n=5000)
-    )
+    report("plan epsilon, 20 options", 20, lambda: plan(partial(oracles.best, 20), **many, margin=0.03, n=5000))
     report(
         "plan epsilon, mean",
         50,
@@ -57,9 +53,7 @@ def main() -> None:
         report(f"shuffled, Warner, {n:,} people", 50, partial(shuffled, warner(epsilon=1.0), n, 1e-6))
     for n in (10**3, 10**4, 10**6):
         for k in (5, 16, 128):
-            report(
-                f"shuffled, {k} options, {n:,} people", 50, partial(shuffled, k_ary(k, epsilon=1.0), n, 1e-6)
-            )
+            report(f"shuffled, {k} options, {n:,} people", 50, partial(shuffled, k_ary(k, epsilon=1.0), n, 1e-6))
     found = plan(warner, prevalence=0.2, margin=0.03, epsilon=1.0)
     report("compare four ways, Warner", 500, found.compare, repeats=3)
 

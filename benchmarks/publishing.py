@@ -139,9 +139,7 @@ def accuracy() -> None:
     rng, n, epsilon, runs = np.random.default_rng(2), 2000, 0.2, 400
     values = rng.beta(2, 2, n) * 100
     curator = Curator(pd.DataFrame({"x": values}), Ledger(Pure(10**9)), "add_remove")
-    ours = np.std(
-        [float(curator.mean("x", bounds=(0, 100), missing="drop", epsilon=epsilon)) for _ in range(runs)]
-    )
+    ours = np.std([float(curator.mean("x", bounds=(0, 100), missing="drop", epsilon=epsilon)) for _ in range(runs)])
     print(f"\nmean of {n:,} values, epsilon {epsilon}, the number of values private: standard deviation")
     show("one vector (ours)", f"{ours:.3f}")
     number = n + rng.laplace(0, 2 / epsilon, 10**5)
@@ -221,9 +219,7 @@ def interval_quantile(ordered: Any, q: float, bounds: Any, epsilon: float, rng: 
     return float(rng.uniform(edges[place], edges[place + 1]))
 
 
-def opendp_deciles(
-    dp: Any, values: Any, shares: list[float], epsilon: float, number: int
-) -> Callable[[], Any]:
+def opendp_deciles(dp: Any, values: Any, shares: list[float], epsilon: float, number: int) -> Callable[[], Any]:
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.symmetric_distance()
     candidates, listed = np.linspace(0, 50, number).tolist(), values.tolist()
@@ -261,9 +257,7 @@ def margins() -> None:
     frame = pd.DataFrame(codes)
     keys = {f"c{size}": range(size) for size in sizes}
     tables = [list(pair) for order in (1, 2) for pair in itertools.combinations(keys, order)]
-    truth = [
-        frame.groupby(names).size().reindex(_cells(names, keys), fill_value=0).to_numpy() for names in tables
-    ]
+    truth = [frame.groupby(names).size().reindex(_cells(names, keys), fill_value=0).to_numpy() for names in tables]
     whole = np.concatenate(truth)
     asked = [{name: keys[name] for name in names} for names in tables]
     print(f"\n15 margins of five columns, {len(whole)} cells in all: root mean squared error of a cell")
@@ -294,9 +288,7 @@ def opendp_tables(dp: Any, tables: list[Any], laplace: bool, parts: int, runs: i
     noise, cost = (dp.m.then_laplace, 1 / parts) if laplace else (dp.m.then_gaussian, 0.024354 / parts)
     space = dp.vector_domain(dp.atom_domain(T=int)), distance
     noisy = dp.binary_search_chain(lambda scale: space >> noise(scale), 1 if laplace else 1.0, cost)
-    return [
-        np.concatenate([np.array(noisy(table.tolist())) - table for table in tables]) for _ in range(runs)
-    ]
+    return [np.concatenate([np.array(noisy(table.tolist())) - table for table in tables]) for _ in range(runs)]
 
 
 def peer(name: str) -> Any:

@@ -84,9 +84,7 @@ def blank(data: str, widget: Locator) -> bool:
         Image.open(io.BytesIO(base64.b64decode(data))).convert("L"),
     )
     bottom = min(box["y"] + box["height"], image.height)
-    part = image.crop(
-        (int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4)
-    )
+    part = image.crop((int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4))
     return ImageStat.Stat(part).stddev[0] < 2
 
 

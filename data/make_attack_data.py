@@ -127,9 +127,7 @@ def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[in
         for place in sorted(shuffled(rng, range(len(own)))[:6]):
             _, movie, stars_given, day = (int(cell) for cell in own[place])
             off, later = int(rng.integers(-1, 2)), int(rng.integers(-7, 8))
-            reviews.append(
-                (f"reviewer {reviewer + 1}", movie, min(5, max(1, stars_given + off)), day + later)
-            )
+            reviews.append((f"reviewer {reviewer + 1}", movie, min(5, max(1, stars_given + off)), day + later))
     return ratings, reviews, chosen
 
 
@@ -139,9 +137,7 @@ def salaries(seed: int = 2010) -> list[Row]:
     departments = ("legal", "sales", "support", "workshop")
     rows: list[Row] = [
         (departments[d], int(y), 30_000 + 900 * int(y) + 100 * int(x))
-        for d, y, x in zip(
-            rng.integers(0, 4, 119), rng.integers(0, 35, 119), rng.integers(0, 300, 119), strict=True
-        )
+        for d, y, x in zip(rng.integers(0, 4, 119), rng.integers(0, 35, 119), rng.integers(0, 300, 119), strict=True)
     ]
     return [*rows, ("legal", 34, 90_000_000)]
 

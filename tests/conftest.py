@@ -105,9 +105,7 @@ def pytest_runtest_protocol(item, nextitem):
 
 def pytest_itemcollected(item):
     """Here, before anything is chosen by its marks."""
-    if (
-        "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}"
-    ):  # by file, parameter or fixture
+    if "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}":  # by file, parameter or fixture
         item.add_marker(pytest.mark.postgres)
 
 

@@ -47,6 +47,4 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         counted = ", ".join(f"{number} that need {name}" for name, number in programs.items())
         terminalreporter.write_sep("=", "left out")
         terminalreporter.write_line(f"Tests that were left out: {counted}.")
-        terminalreporter.write_line(
-            f"To have them, on Debian or Ubuntu: apt-get install {' '.join(packages)}"
-        )
+        terminalreporter.write_line(f"To have them, on Debian or Ubuntu: apt-get install {' '.join(packages)}")

@@ -23,8 +23,7 @@ BELOW = {
     "attacks": {"core", "local", "central", "attacks"},
     "learning": {"core", "central", "learning"},
     "survey": {"core", "local", "analysis", "planning", "survey"},
-    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"}
-    | {"survey", "show"},
+    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"} | {"survey", "show"},
     "course": {"core", "survey", "course"},
     "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }
@@ -113,19 +112,12 @@ def test_there_are_no_import_cycles(room) -> None:
     """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file
     beside it.
     """
-    names = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
-        for path in FILES
-    }
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
-        graph.setdefault(room(name), set()).update(
-            room(target) for target in facts(path).imports if target in names
-        )
+        graph.setdefault(room(name), set()).update(room(target) for target in facts(path).imports if target in names)
     # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
-    graph = {
-        name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()
-    }
+    graph = {name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
     graph["toolkit.survey"].discard(
         "toolkit.collecting"
     )  # this face hands out `collect`, which imports floors when it is called

@@ -16,9 +16,7 @@ def shown(monkeypatch):
     displayed = []
     collector = SimpleNamespace(name="the collector")
     monkeypatch.setattr(toolkit.survey.collector, "start", lambda *_, **__: collector)
-    monkeypatch.setattr(
-        "toolkit.show.widgets.collector_view.CollectorView", lambda one: f"view of {one.name}"
-    )
+    monkeypatch.setattr("toolkit.show.widgets.collector_view.CollectorView", lambda one: f"view of {one.name}")
     monkeypatch.setattr("IPython.display.display", displayed.append)
     return displayed
 

@@ -94,9 +94,7 @@ def rubble(tmp_path, monkeypatch, capsys):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "typed", [call.strip() for line in WRONG.strip().splitlines() for call in line.split(";")]
-)
+@pytest.mark.parametrize("typed", [call.strip() for line in WRONG.strip().splitlines() for call in line.split(";")])
 @pytest.mark.usefixtures("rubble")
 def test_a_wrong_call_of_any_verb_is_a_sentence_and_no_traceback(typed, capsys):
     try:

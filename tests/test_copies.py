@@ -123,9 +123,7 @@ def worked(copies):
         text=True,
         check=True,
     )
-    return [
-        dict(zip(run, said, strict=True)) for run, said in zip(runs, json.loads(told.stdout), strict=True)
-    ]
+    return [dict(zip(run, said, strict=True)) for run, said in zip(runs, json.loads(told.stdout), strict=True)]
 
 
 @pytest.mark.slow

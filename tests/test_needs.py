@@ -37,9 +37,7 @@ def told(folder: Path, *options: str, ci: bool) -> str:
     environment |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment |= {"CI": "true"} if ci else {}
     call = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", *options, "test_some.py"]
-    done = subprocess.run(
-        call, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == (1 if ci else 0), done.stdout + done.stderr
     return done.stdout
 

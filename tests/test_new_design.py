@@ -63,12 +63,8 @@ def test_people_are_told_its_odds(survey):
 
 
 def test_it_can_be_planned_in_python_and_in_the_shell(capsys):
-    assert plan(two_coins(), prevalence=0.1, n=1000).se == pytest.approx(
-        two_coins().variance(0.1, 1000) ** 0.5
-    )
-    assert "1,000 people, epsilon 1.099," in said(
-        capsys, "plan", "two_coins", "--prevalence", "0.1", "--n", "1000"
-    )
+    assert plan(two_coins(), prevalence=0.1, n=1000).se == pytest.approx(two_coins().variance(0.1, 1000) ** 0.5)
+    assert "1,000 people, epsilon 1.099," in said(capsys, "plan", "two_coins", "--prevalence", "0.1", "--n", "1000")
 
 
 def test_it_can_be_audited():

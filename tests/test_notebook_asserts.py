@@ -56,9 +56,7 @@ MUTANTS = {
     "Laplace sampler x 2": Mutant(
         "07", "toolkit.core.sampling.noise", "LatticeSampler(1 / scale,", "LatticeSampler(1 / (2 * scale),"
     ),
-    "the largest move for their sum": Mutant(
-        "07", "toolkit.central.sensitivity", "moves = sum(", "moves = max("
-    ),
+    "the largest move for their sum": Mutant("07", "toolkit.central.sensitivity", "moves = sum(", "moves = max("),
     "epsilon for epsilon / 2": Mutant(
         "07", "toolkit.central.selection", "/ (2 * self.sensitivity)", "/ self.sensitivity"
     ),
@@ -90,9 +88,7 @@ MUTANTS = {
         "log_up(1 + share * (above - 1))",
         "log_up(1 + 2 * share * (above - 1))",
     ),
-    "a classic formula with 1.2": Mutant(
-        "07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if"
-    ),
+    "a classic formula with 1.2": Mutant("07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if"),
     "a tree whose levels cost nothing": Mutant(
         "12", "toolkit.central.stream.trees", "Fraction(self.levels * min(", "Fraction(1 * min("
     ),

@@ -117,9 +117,7 @@ def test_in_the_notebooks_of_the_ideas_the_student_writes_one_down(number):
 
 def test_code_uses_public_names_of_the_toolkit_only(cells):
     modules = [
-        node.module
-        for node in ast.walk(ast.parse(code_of(cells)[0].source))
-        if isinstance(node, ast.ImportFrom)
+        node.module for node in ast.walk(ast.parse(code_of(cells)[0].source)) if isinstance(node, ast.ImportFrom)
     ]
     assert [
         module for module in modules if module.startswith("toolkit.") and module.count(".") > 1
@@ -141,9 +139,7 @@ def test_claims_are_checked_by_asserts(cells):
 
 def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
     shown = [
-        data
-        for data in bundles_of(cells)
-        if re.match(r"<\w+(Explorer|Game|Card|View)\b", data.get("text/plain", ""))
+        data for data in bundles_of(cells) if re.match(r"<\w+(Explorer|Game|Card|View)\b", data.get("text/plain", ""))
     ]
     assert shown
     assert all("image/png" in data for data in shown)
@@ -281,9 +277,7 @@ def test_they_are_run_with_no_more_than_the_readme_tells_readers_to_install():
 
 
 def test_tags_that_switch_the_comparison_off_are_absent(cells):
-    assert [
-        cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))
-    ] == []
+    assert [cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))] == []
 
 
 def test_a_notebook_stays_small(path):
@@ -374,9 +368,7 @@ def test_a_ledger_that_is_shown_has_something_left_when_a_reader_comes_after_run
 
 
 @pytest.mark.slow
-def test_a_collection_that_is_shown_is_open_after_run_all_and_its_server_ends_with_the_kernel(
-    tmp_path, monkeypatch
-):
+def test_a_collection_that_is_shown_is_open_after_run_all_and_its_server_ends_with_the_kernel(tmp_path, monkeypatch):
     """In the same run: what it shows is what is saved, but for pixels."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     saved = book(FOLDER / "08_collecting_answers.ipynb")
@@ -449,9 +441,7 @@ def mapped():
     """Notebook and heading of every entry in the map of the lectures: a number, then headings in quotes;
     details in brackets.
     """
-    for row in (
-        (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines()
-    ):
+    for row in (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines():
         number = None
         where = re.sub(r"\([^)]*\)", "", row.rpartition("|")[0].rpartition("|")[2])
         for found, heading in re.findall(r'\b(\d\d)\b|"([^"]+)"', where):

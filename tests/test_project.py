@@ -67,6 +67,4 @@ def test_the_places_where_new_things_go_are_there() -> None:
     table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Where do I put")[2].partition("\n## ")[0]
     paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path and "NN_" not in path]
     assert len(paths) > 20
-    assert [
-        path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "toolkit"))
-    ] == []
+    assert [path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "toolkit"))] == []

@@ -40,9 +40,7 @@ def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
     for name in set(toolkit.__all__) - {"__version__"}:
         assert getattr(toolkit, name).__doc__, name
-        assert f"`{name}" in readme or f" {name}(" in readme or f" {name}," in readme, (
-            f"{name} is not in the README"
-        )
+        assert f"`{name}" in readme or f" {name}(" in readme or f" {name}," in readme, f"{name} is not in the README"
 
 
 @pytest.mark.slow

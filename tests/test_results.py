@@ -148,9 +148,7 @@ ANALYSED: dict[str, Callable[[], Any]] = {
         asked(), {"report": warner("3/4")}, sample=Sample(weights=np.arange(1, ROWS + 1))
     )["report"],
     "association": lambda: association(asked(), {"report": warner("3/4"), "other": warner("3/4")}),
-    "odds ratio": lambda: association(
-        asked(), {"report": warner("3/4"), "other": warner("3/4")}
-    ).odds_ratio(),
+    "odds ratio": lambda: association(asked(), {"report": warner("3/4"), "other": warner("3/4")}).odds_ratio(),
     "coefficients": lambda: fit().coefficients,
     "one coefficient": lambda: fit()["x1"],
     "contrast of coefficients": lambda: fit().contrast({"x1": 1}),
@@ -191,13 +189,9 @@ def drawn(name: str) -> Estimate:
 
 X, Y = np.random.default_rng(6).random((ROWS, 2)), np.random.default_rng(7).integers(0, 2, ROWS)
 LEARNED: dict[str, Callable[[], Any]] = {
-    "logistic": lambda: PrivateLogisticRegression(
-        epsilon=1, classes=(0, 1), bounds=(0, 1), missing="drop"
-    ).fit(X, Y),
+    "logistic": lambda: PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 1), missing="drop").fit(X, Y),
     "svc": lambda: PrivateSVC(epsilon=1, classes=(0, 1), bounds=(0, 1), missing="drop").fit(X, Y),
-    "linear": lambda: PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), missing="drop").fit(
-        X, Y
-    ),
+    "linear": lambda: PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), missing="drop").fit(X, Y),
     "components": lambda: PrivatePCA(1, rho=1, bounds=(0, 1), missing="drop").fit(X),
 }
 

@@ -146,9 +146,7 @@ def test_the_snippets_of_the_readme_run_from_the_wheel_with_its_extras(installed
         f"print(*doctest.testfile(sys.argv[1], module_relative=False, optionflags={flags}))"
     )
     call = [sys.executable, "-c", code, unpacked / "README.md", installed]
-    told = subprocess.run(
-        call, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True
-    )
+    told = subprocess.run(call, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True)
     failed, tried = map(int, told.stdout.splitlines()[-1].split())
     assert failed == 0, told.stdout
     assert tried > 20
@@ -157,9 +155,7 @@ def test_the_snippets_of_the_readme_run_from_the_wheel_with_its_extras(installed
 
 def test_the_wheel_is_what_runs_and_it_carries_every_file_of_the_package(installed, tmp_path):
     where = [sys.executable, "-c", "import toolkit; print(toolkit.__file__)"]
-    told = subprocess.run(
-        where, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True
-    ).stdout
+    told = subprocess.run(where, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True).stdout
     assert Path(told.strip()) == installed / "toolkit" / "__init__.py"
     files = {
         path.relative_to(ROOT)
@@ -184,9 +180,7 @@ def test_notebook_03_finds_its_data_where_the_wheel_put_it(run, installed, tmp_p
         for place, cell in enumerate(notebook.cells)
         if "exam_survey.csv" in cell.source and cell.cell_type == "code"
     ]
-    imports = [
-        cell for cell in notebook.cells[:reading] if cell.cell_type == "code" and "import " in cell.source
-    ][:1]
+    imports = [cell for cell in notebook.cells[:reading] if cell.cell_type == "code" and "import " in cell.source][:1]
     where = nbformat.v4.new_code_cell("import toolkit; print(toolkit.__file__)")
     notebook.cells = [*imports, where, notebook.cells[reading]]
     NotebookClient(

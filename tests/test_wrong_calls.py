@@ -236,9 +236,7 @@ ACCEPTED = {
     "design.estimate_counts({'yes': 300, 'no': 700}).value": "design.estimate_counts([700, 300]).value",
     "design.estimate_counts({'yes': 300}).value": "design.estimate_counts([0, 300]).value",
     "design.estimate_counts({True: 300, False: 700}).value": "design.estimate_counts([700, 300]).value",
-    "design.estimate_counts(frame.report.value_counts(ascending=True)).value": (
-        "design.estimate(frame.report).value"
-    ),
+    "design.estimate_counts(frame.report.value_counts(ascending=True)).value": ("design.estimate(frame.report).value"),
     "logistic('report ~ age', frame, {'report': design}).value.tolist()": (
         "logistic('report ~ age', frame, design).value.tolist()"
     ),
@@ -287,9 +285,7 @@ def test_a_release_that_promises_next_to_nothing_warns_where_it_was_called(loss:
     for simulated in (False, True):
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            Ledger(type(loss)(*([10**4] + [0.5] * isinstance(loss, Approx))), simulated=simulated).charge(
-                loss
-            )
+            Ledger(type(loss)(*([10**4] + [0.5] * isinstance(loss, Approx))), simulated=simulated).charge(loss)
         assert [one.category for one in heard] == [WeakPromiseWarning] * (weak and not simulated)
         assert all(one.filename == __file__ and "next to nothing" in str(one.message) for one in heard)
     with warnings.catch_warnings(record=True) as heard:
@@ -340,9 +336,7 @@ def test_the_call_that_is_advised_is_right(name: str) -> None:
 
 
 def test_most_public_names_advise_a_call() -> None:
-    assert {"Curator", "Ledger", "plan", "logistic", "estimates", "Survey", "warner", "Design"} <= set(
-        EXAMPLES
-    )
+    assert {"Curator", "Ledger", "plan", "logistic", "estimates", "Survey", "warner", "Design"} <= set(EXAMPLES)
     assert len(EXAMPLES) > 40
 
 

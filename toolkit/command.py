@@ -26,9 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, where it can still be said that nobody reads it
     except (Exception, KeyboardInterrupt) as problem:
         if isinstance(problem, BrokenPipeError):
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # Python would try again when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
         print(f"toolkit {options.verb}: {_said(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0

@@ -130,8 +130,6 @@ def test_independence_in_a_sample_is_a_two_sided_test_by_t() -> None:
     test = found.test()
     assert test.statistic == pytest.approx(t, rel=1e-6)
     assert test.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), 49), rel=1e-6)
-    turned = association(
-        people().assign(b=lambda frame: ~frame.b), PAIR, sample=Sample(weights=np.ones(2000))
-    )
+    turned = association(people().assign(b=lambda frame: ~frame.b), PAIR, sample=Sample(weights=np.ones(2000)))
     assert turned.test().statistic < -3  # against each other: as far from independence
     assert turned.test().p < 0.01

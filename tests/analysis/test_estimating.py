@@ -17,9 +17,7 @@ from toolkit.local import numeric, oracles
 DATA = survey()
 DATA["sex"] = np.where(DATA.female == 1, "f", "m")
 DESIGNS = {"forced": DIE, "warner": WARNER, "unrelated": UNRELATED}
-PLAIN = {
-    name: DATA[name].tolist() for name in ("forced", "warner", "unrelated", "likert", "sex", "stratum", "age")
-}
+PLAIN = {name: DATA[name].tolist() for name in ("forced", "warner", "unrelated", "likert", "sex", "stratum", "age")}
 ENGINES = {
     "pandas": pd.DataFrame,
     "pandas of arrow": lambda rows: pd.DataFrame(rows).convert_dtypes(dtype_backend="pyarrow"),
@@ -51,9 +49,7 @@ def test_every_engine_gives_the_same_numbers_to_the_last_digit(engine: str) -> N
 def test_many_kinds_are_counted_one_by_one_with_the_same_numbers(engine: str) -> None:
     """Three yes/no questions combine to 27 kinds and are counted together; with more points one by one."""
     together = estimates(ENGINES[engine](PLAIN), DESIGNS)
-    apart = estimates(
-        ENGINES[engine](PLAIN), {**DESIGNS, "likert": LIKERT, "stratum": k_ary(12, epsilon=1.0)}
-    )
+    apart = estimates(ENGINES[engine](PLAIN), {**DESIGNS, "likert": LIKERT, "stratum": k_ary(12, epsilon=1.0)})
     for name in DESIGNS:
         assert together[name].value == apart[name].value
 

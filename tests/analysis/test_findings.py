@@ -152,9 +152,7 @@ def test_what_was_not_found_is_refused(asked, words: str) -> None:
 
 @pytest.mark.parametrize("sample", [None, Sample(weights=np.ones(6))])
 def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sample | None) -> None:
-    frame = pd.DataFrame(
-        {"a": [1, 0, 1, 0, 1, 0], "g": ["x", "x", "y", "y", None, None], "h": list("111110")}
-    )
+    frame = pd.DataFrame({"a": [1, 0, 1, 0, 1, 0], "g": ["x", "x", "y", "y", None, None], "h": list("111110")})
     told = "2 rows are in no group, and in no estimate: g is missing"
     found = estimates(frame, {"a": DIE}, by="g", sample=sample)
     assert found.notes == (told,)

@@ -29,9 +29,7 @@ def test_bands_of_age_group_the_rows_of_a_sample() -> None:
 def test_questions_to_the_same_people_go_together() -> None:
     data = survey()
     sample = Sample(weights=np.ones(2400))
-    gap = estimates(data, {"forced": DIE, "unrelated": UNRELATED}, sample=sample).difference(
-        "forced", "unrelated"
-    )
+    gap = estimates(data, {"forced": DIE, "unrelated": UNRELATED}, sample=sample).difference("forced", "unrelated")
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
     assert gap.covers == "sampling (weights, 2399 df) and randomization"
 
@@ -41,6 +39,4 @@ def test_a_share_outside_names_no_method_that_a_sample_refuses() -> None:
     frame = pd.DataFrame({"a": [0] * 9 + [1]})
     found = estimates(frame, {"a": DIE}, sample=Sample(weights=np.ones(10)))["a"]
     assert found.value < 0
-    assert found.notes == (
-        "the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages",
-    )
+    assert found.notes == ("the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages",)

@@ -12,9 +12,7 @@ from toolkit.local.compliance import Compliance
 DIE = forced("1/6", "1/6")
 
 
-@pytest.mark.parametrize(
-    "design", [DIE, warner("3/4"), crosswise("0.15")], ids=["die", "warner", "crosswise"]
-)
+@pytest.mark.parametrize("design", [DIE, warner("3/4"), crosswise("0.15")], ids=["die", "warner", "crosswise"])
 @pytest.mark.parametrize("way", ["random", "self_protective"])
 def test_as_many_people_as_it_says_move_the_null_to_the_estimate(design, way: str) -> None:
     """The bias of `Compliance`, which is computed another way."""

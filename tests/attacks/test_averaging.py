@@ -16,9 +16,7 @@ def test_forty_fresh_reports_betray_nearly_everyone():
     """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability
     below 1e-4.
     """
-    right = sum(
-        ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)).guess == "yes" for seed in range(200)
-    )
+    right = sum(ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)).guess == "yes" for seed in range(200))
     assert right >= 188
 
 
@@ -27,9 +25,7 @@ def test_a_remembered_report_tells_as_much_as_one_report_however_often_it_is_sen
     """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard
     errors.
     """
-    paths = [
-        ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)
-    ]
+    paths = [ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)]
     right = np.mean([path.guess == "yes" for path in paths])
     assert all(path.beliefs[-1].max() == pytest.approx(2 / 3) for path in paths)
     assert right == pytest.approx((1 + advantage(DESIGN.epsilon)) / 2, abs=4 * math.sqrt(2 / 9 / 600))

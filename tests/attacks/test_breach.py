@@ -12,9 +12,7 @@ from toolkit.attacks.reconstruction import answers, bounded, queries, reconstruc
 
 
 def test_one_row_an_attack_with_what_was_known_and_what_was_learned():
-    frame = table(
-        [Breach("linkage", "a table without names", "ZIP, birth date, sex", "a diagnosis", 0.9, "recall")]
-    )
+    frame = table([Breach("linkage", "a table without names", "ZIP, birth date, sex", "a diagnosis", 0.9, "recall")])
     assert list(frame.columns) == [
         "attack",
         "what was released",
@@ -67,8 +65,7 @@ def test_the_lesson_of_all_attacks_fits_in_one_table():
 @pytest.mark.slow
 def test_pandas_is_imported_only_for_the_table():
     modules = (
-        "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, "
-        "breach, replay"
+        "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, breach, replay"
     )
     code = (
         f"from toolkit.attacks import {modules}; import sys; sys.exit('pandas' in sys.modules or "

@@ -89,9 +89,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "marginals.marginals_of": lambda x: marginals.marginals_of(x, [(0,)]),
     "marginals.from_marginals": lambda x: marginals.from_marginals({(0,): x}, (2, 2)),
     "marginals.Block.share": lambda x: marginals.Block(*[np.ones(5, dtype=int)] * 3).share(x),
-    "differencing.GuardedTable": lambda x: GuardedTable(x, 1).sum(
-        np.array([1, 1, 0, 0, 0], dtype=bool), "zip"
-    ),
+    "differencing.GuardedTable": lambda x: GuardedTable(x, 1).sum(np.array([1, 1, 0, 0, 0], dtype=bool), "zip"),
     "canaries.canary_game": lambda x: canaries.canary_game(lambda *_: 1 / 0, x, [1], ([1.0], 1)),
     "canaries.canary_scores": lambda x: canaries.canary_scores(lambda *_: 1 / 0, x, [1], ([1.0], 1), games=1),
     "streams.exact_totals": streams.exact_totals,
@@ -133,9 +131,7 @@ def test_every_attack_is_handed_frames_here() -> None:
         f"{room}.{name}"
         for room in set(rooms) - shown
         for name, function in vars(getattr(attacks, room)).items()
-        if inspect.isfunction(function)
-        and function.__module__ == f"toolkit.attacks.{room}"
-        and name[0] != "_"
+        if inspect.isfunction(function) and function.__module__ == f"toolkit.attacks.{room}" and name[0] != "_"
     }
     assert found <= {*READS, *ARRAYS, *NO_DATA}
     assert found >= NO_DATA

@@ -76,9 +76,7 @@ def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to
     """
     assert not MISSED.audit(runs=20_000, seconds=60, rng=np.random.default_rng(1)).violated
     told = (np.array([0.0, 0, 0, 0, 1]), np.array([1.0, 1, 1, 1, 0]))
-    assert audit(
-        MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)
-    ).violated
+    assert audit(MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)).violated
     assert audit(MISSED.repaired, told, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(2))
 
 

@@ -43,9 +43,7 @@ def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
     """Noise of scale 4 (a budget of 1 over four tables) on a fixed seed."""
     rng = np.random.default_rng(1)
     exact = marginals_of(block(), PUBLISHED)
-    noisy = {
-        axes: counts + np.round(rng.laplace(scale=4, size=counts.shape)) for axes, counts in exact.items()
-    }
+    noisy = {axes: counts + np.round(rng.laplace(scale=4, size=counts.shape)) for axes, counts in exact.items()}
     found = from_marginals(noisy, SHAPE)
     assert not found.certain.any()
     assert found.share(block()) < 0.75

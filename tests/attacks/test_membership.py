@@ -88,9 +88,7 @@ def test_differential_privacy_keeps_every_threshold_within_its_bound(kind):
     """
     epsilon, delta, d, n, trials = 1.0, 1e-3 if kind == "Gaussian" else 0.0, 4, 6, 3000
     laplace = Laplace.for_epsilon(epsilon, sensitivity=2 * d / n)
-    mechanism = (
-        laplace if kind == "Laplace" else Gaussian.for_loss(epsilon, delta, sensitivity=2 * math.sqrt(d) / n)
-    )
+    mechanism = laplace if kind == "Laplace" else Gaussian.for_loss(epsilon, delta, sensitivity=2 * math.sqrt(d) / n)
     rng, right = np.random.default_rng(5), 0
     for _ in range(trials):
         people = rng.choice([-1.0, 1.0], (n + 1, d))
@@ -133,9 +131,7 @@ def test_fill_nates_moves_the_weight_on_income():
     income = rng.lognormal(size=(2, 200, 1))
     smokes = np.where(rng.random((2, 200)) < 0.5 - 0.2 * np.tanh(income[..., 0] - 1), 1.0, -1.0)
     income[1, 0], smokes[1, 0] = 10_000.0, 1.0
-    weights = [
-        attack.fit(np.hstack([np.ones((200, 1)), x]), y)[1] for x, y in zip(income, smokes, strict=True)
-    ]
+    weights = [attack.fit(np.hstack([np.ones((200, 1)), x]), y)[1] for x, y in zip(income, smokes, strict=True)]
     assert abs(weights[1]) < 0.01 < abs(weights[0])
 
 

@@ -17,9 +17,7 @@ def laplace(scale):
 def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
     rng = np.random.default_rng(seed)
     secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
-    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(
-        secret
-    )
+    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(secret)
 
 
 @pytest.mark.slow
@@ -77,15 +75,11 @@ def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_
         for _ in range(10):
             secret, asked = rng.integers(0, 2, 64), attack.queries(64, count, rng)
             told = attack.answers(secret, asked, laplace(1), rng)
-            shares += [
-                attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))
-            ]
+            shares += [attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))]
         found[count] = shares
     assert all(informed >= plain for plain, informed in found.values())
     assert found[64][1] > found[64][0] + 0.15
-    assert sorted(found) == sorted(
-        found, key=lambda count: found[count][1]
-    )  # more answers never help the people
+    assert sorted(found) == sorted(found, key=lambda count: found[count][1])  # more answers never help the people
 
 
 def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
@@ -109,9 +103,7 @@ def test_the_exhaustive_attack_is_never_wrong_in_more_than_four_alpha_places(alp
     for trial in range(12):
         secret = rng.integers(0, 2, 9)
         sums = attack.subset_sums(secret)
-        errors = (
-            rng.uniform(-alpha, alpha, len(sums)) if trial % 2 else alpha * rng.choice([-1, 1], len(sums))
-        )
+        errors = rng.uniform(-alpha, alpha, len(sums)) if trial % 2 else alpha * rng.choice([-1, 1], len(sums))
         found = attack.exhaustive(sums + errors, alpha)
         assert np.count_nonzero(found.bits != secret) <= 4 * alpha
 
@@ -155,9 +147,7 @@ def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
     for _ in range(trials):
         secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
         found += attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng)).bits[0] == secret[0]
-    assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(
-        math.log(1e6) / (2 * trials)
-    )
+    assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(math.log(1e6) / (2 * trials))
 
 
 def test_one_answer_for_each_query_is_asked_for():

@@ -25,8 +25,7 @@ class Shown:
 
     def words(self) -> dict[str, str]:
         return {
-            line.get_attribute("data-name"): line.text_content()
-            for line in self.element.locator("p[data-name]").all()
+            line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()
         }
 
     def in_python(self, code: str) -> object:

@@ -164,9 +164,7 @@ class Phone:
         origin = self.site.url[: self.site.url.index("/", len("https://")) + 1]
         assert self.errors == []
         assert self.page.evaluate("() => window.violations") == []
-        assert [
-            request.url for request in self.requests if not request.url.startswith((origin, "data:,"))
-        ] == []
+        assert [request.url for request in self.requests if not request.url.startswith((origin, "data:,"))] == []
 
     def name(self, item: str, link: str | None = None) -> str:
         """Under which something is kept by this page: of a link only its hash."""
@@ -188,9 +186,7 @@ class Phone:
 def short(**changes: Any) -> Survey:
     """One yes/no question and nothing else: for all that happens after the questions."""
     question = Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))
-    return Survey(
-        "Exams", [question], consent="You may stop.", **{"practice": False, "check": False, **changes}
-    )
+    return Survey("Exams", [question], consent="You may stop.", **{"practice": False, "check": False, **changes})
 
 
 def modes(**changes: Any) -> Survey:
@@ -223,9 +219,7 @@ def kinds() -> Survey:
         Question("unary", "Which one?", design=oracles.unary(four, 1.0)),
         Question("hash", "Which hash?", design=oracles.local_hash(four, 1.0)),
         Question("box", "Which of these?", design=oracles.tick_boxes(four, 1.0, how="random")),
-        Question(
-            "capped", "At most two of these?", design=oracles.tick_boxes(four, 1.0, most=2, how="capped")
-        ),
+        Question("capped", "At most two of these?", design=oracles.tick_boxes(four, 1.0, most=2, how="capped")),
         Question("bit", "How many hours?", design=numeric.one_bit((0, 80), 1.0)),
         Question("window", "How much money?", design=numeric.piecewise((0, 1000), 1.0)),
         Question("noise", "How many points?", design=numeric.local_laplace((0, 4), 1.0)),

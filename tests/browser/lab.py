@@ -87,9 +87,7 @@ class Lab:
         else:
             page.goto(f"{tree}{notebook}?token={TOKEN}&reset")
         page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=1000 * _PATIENCE)
-        page.wait_for_selector(
-            ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=1000 * _PATIENCE
-        )
+        page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=1000 * _PATIENCE)
         page.wait_for_function(_KERNEL_IDLE, timeout=1000 * _PATIENCE, polling=20)
 
 

@@ -90,9 +90,7 @@ def others() -> dict[str, Any]:
         "laplace, a third": numeric.local_laplace((0, 3), 1.25),
         "laplace, coarse": LocalLaplace(Fraction(0), Fraction(1), 3, Fraction(7, 2)),
         "additive": numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}),
-        "additive, fractions": numeric.additive(
-            ("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"
-        ),
+        "additive, fractions": numeric.additive(("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"),
         "multiplicative": numeric.multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}),
         "multiplicative, with zero and minus": numeric.multiplicative(
             (-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"

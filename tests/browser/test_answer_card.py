@@ -165,9 +165,7 @@ def test_neither_the_widget_s_state_nor_the_page_remembers_the_truth(notebook, c
     def remains(truth: str) -> tuple[str, str]:
         answered(notebook, card, truth, 0)
         state = in_kernel(notebook, "print(json.dumps(card.get_state(), sort_keys=True, default=str))")
-        return re.sub(r'"number": \d+', "", CHANGES.sub("…", state)), card.evaluate(
-            "(element) => element.outerHTML"
-        )
+        return re.sub(r'"number": \d+', "", CHANGES.sub("…", state)), card.evaluate("(element) => element.outerHTML")
 
     kept(notebook)
     assert remains("Yes") == remains("No")
@@ -178,13 +176,11 @@ def test_twenty_people_who_answer_while_the_kernel_is_busy_are_twenty_reports(no
     # New kernels hear the card in a thread of its own while a cell runs; the lock keeps that one waiting,
     # too.
     code = (
-        f"import pathlib, time\nwith card._lock:\n    while not pathlib.Path({str(flag)!r}).exists(): "
-        "time.sleep(0.02)"
+        f"import pathlib, time\nwith card._lock:\n    while not pathlib.Path({str(flag)!r}).exists(): time.sleep(0.02)"
     )
     notebook.evaluate("() => { window.pinned = undefined; }")
     notebook.evaluate(
-        "(code) => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ "
-        "code }); }",
+        "(code) => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code }); }",
         code,
     )
     try:
@@ -237,9 +233,7 @@ def test_the_card_follows_the_theme(notebook, card):
     pairs = {}
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         light = "true" if theme.endswith("Light") else "false"
-        notebook.evaluate(
-            "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
-        )
+        notebook.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
         notebook.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")
         expect(card).to_have_css("color", re.compile(r"\(0, 0, 0" if light == "true" else r"\(255, 255, 255"))
         pairs[theme] = card.evaluate(colour)

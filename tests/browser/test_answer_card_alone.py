@@ -198,8 +198,7 @@ def test_next_person_leaves_nothing_of_the_last_one(blank):
     ticked.
     """
     everything = (
-        "() => document.body.outerHTML + [...document.querySelectorAll('input')].map((i) => "
-        "i.value + i.checked)"
+        "() => document.body.outerHTML + [...document.querySelectorAll('input')].map((i) => i.value + i.checked)"
     )
     questions = [
         CHEATED,
@@ -225,9 +224,7 @@ def test_next_person_leaves_nothing_of_the_last_one(blank):
 
 def test_a_double_click_makes_one_report_even_where_buttons_take_each_other_s_place(blank):
     seen = Seen(blank, CHEATED)
-    blank.add_style_tag(
-        content=".toolkit-card button { position: fixed; left: 0; top: 0; width: 99px; height: 99px; }"
-    )
+    blank.add_style_tag(content=".toolkit-card button { position: fixed; left: 0; top: 0; width: 99px; height: 99px; }")
     blank.mouse.click(50, 50, click_count=3)
     assert len(seen.sent()) == 1
     assert len(seen.told()) == 3
@@ -347,9 +344,7 @@ def test_a_cell_that_is_run_again_does_not_draw_a_guided_question_anew(blank):
 
 def test_another_question_is_drawn_for_itself(blank):
     Seen(blank, GUIDED, 0).press("Let chance decide")
-    other = Seen(
-        blank, Question("stolen", "Have you stolen?", design=warner(p="3/4"), mode="guided"), 3, again=True
-    )
+    other = Seen(blank, Question("stolen", "Have you stolen?", design=warner(p="3/4"), mode="guided"), 3, again=True)
     other.press("Let chance decide")
     expect(other.root.locator(".orders")).to_have_text("Tap “Yes”, whatever your true answer is.")
 
@@ -397,9 +392,7 @@ def test_guided_with_many_options_asks_for_one_answer_or_the_truth(blank):
 
 def test_physical_shows_the_instructions_and_takes_the_result(blank):
     said = "Throw a die. 1: tap no. 2: tap yes. 3 to 6: tap your answer."
-    seen = Seen(
-        blank, Question("cheated", "Cheated?", design=warner(p="5/6"), mode="physical", instructions=said)
-    )
+    seen = Seen(blank, Question("cheated", "Cheated?", design=warner(p="5/6"), mode="physical", instructions=said))
     expect(seen.root).to_contain_text(said)
     seen.press("Yes")
     assert seen.told() == ["Yes", "Yes"]
@@ -408,9 +401,7 @@ def test_physical_shows_the_instructions_and_takes_the_result(blank):
 
 def test_words_of_a_question_are_words_and_never_markup(blank):
     evil = "<img src=x onerror='window.broken = 1'>"
-    seen = Seen(
-        blank, Question("q", f"Is {evil} fine?", design=k_ary(["a", "b", evil], epsilon=1.0), help=evil)
-    )
+    seen = Seen(blank, Question("q", f"Is {evil} fine?", design=k_ary(["a", "b", evil], epsilon=1.0), help=evil))
     seen.press(evil)
     blank.wait_for_timeout(50)
     assert blank.evaluate("() => [window.broken, document.images.length]") == [None, 0]

@@ -82,9 +82,7 @@ def test_tokens_of_the_browser_are_taken_by_the_server_once(opened, desk):
     with line(port) as connection:
         for token in made:
             for status in (201, 403):
-                connection.sendall(
-                    post(sent(payload(survey, survey=page_hash(survey.hash, key.issuer), token=token)))
-                )
+                connection.sendall(post(sent(payload(survey, survey=page_hash(survey.hash, key.issuer), token=token))))
                 assert read_answer(connection)[0] == status
     assert len(memory.reports) == 10
 
@@ -139,9 +137,7 @@ def test_a_request_that_was_kept_is_for_its_own_link_alone(page, desk):
         fresh = page.context.new_page()
         fresh.goto(f"http://127.0.0.1:{desk[4]}/")
         who = hashlib.sha256(invitation.encode()).hexdigest()
-        found = fresh.evaluate(
-            SIGNED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), invitation, who]
-        )
+        found = fresh.evaluate(SIGNED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), invitation, who])
         fresh.close()
         return found
 
@@ -167,6 +163,5 @@ def test_its_draws_come_from_the_system_and_it_is_small():
     assert re.findall(r"crypto\.(\w+)", code) == ["subtle"] * 3
     assert re.findall(r"import .*", code) == ['import { hex, secret } from "./randomizer.js";']
     assert (
-        "const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));"
-        in asset("randomizer.js").decode()
+        "const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));" in asset("randomizer.js").decode()
     )

@@ -185,9 +185,7 @@ def test_the_focused_control_is_outlined(notebook, explorer):
 def test_the_dark_theme_has_light_words_on_dark_ground(notebook, explorer):
     colour = "element => getComputedStyle(element).{}"
     light = explorer.evaluate(colour.format("backgroundColor"))
-    notebook.evaluate(
-        "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
-    )
+    notebook.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
     notebook.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     expect(explorer).not_to_have_css("background-color", light)
     ground, words = (explorer.evaluate(colour.format(name)) for name in ("backgroundColor", "color"))

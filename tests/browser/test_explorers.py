@@ -30,18 +30,14 @@ SLIDERS = {
     "tradeoff": {"Epsilon": "epsilon", "Respondents": "n", "Guess of yes": "prevalence"},
     "mechanism": {"Epsilon": "epsilon", "Sensitivity": "sensitivity"},
 }
-EACH_SLIDER = [
-    (widget, label, trait) for widget, sliders in SLIDERS.items() for label, trait in sliders.items()
-]
+EACH_SLIDER = [(widget, label, trait) for widget, sliders in SLIDERS.items() for label, trait in sliders.items()]
 EACH_WIDGET = list(SLIDERS)
 
 
 @pytest.fixture(scope="module")
 def notebook(lab, page, folder) -> Page:
     """A notebook with every explorer, run."""
-    account = (
-        "from toolkit import Approx, Ledger, Pure\naccount = Ledger(Approx(1, 1e-5), neighbors='replace')"
-    )
+    account = "from toolkit import Approx, Ledger, Pure\naccount = Ledger(Approx(1, 1e-5), neighbors='replace')"
     return open_notebook(lab, page, folder, CELLS, account)
 
 
@@ -114,9 +110,7 @@ def test_the_echo_of_the_move_before_does_not_undo_a_move_that_python_has_not_he
     once jumped back.
     """
     explorer = eval(CELLS[name], {"show": show})  # noqa: S307 — the cells of this file
-    state = {
-        trait: explorer.get_state()[trait] for trait in explorer.get_state() if not trait.startswith("_")
-    }
+    state = {trait: explorer.get_state()[trait] for trait in explorer.get_state() if not trait.startswith("_")}
     seen = page.evaluate(ECHO, [explorer._esm, json.dumps(state, default=str)])
     assert len(set(seen["words"])) == 3
     assert seen["after"] == seen["last"] == seen["words"][2]
@@ -170,9 +164,7 @@ def test_the_noise_is_chosen_by_buttons_and_the_classic_formula_stops_where_it_i
     for law in ("Gaussian", "Gaussian, classic formula"):
         widget.element.get_by_role("button", name=law, exact=True).press("Enter")
         widget.agrees()
-        expect(widget.element.get_by_role("button", name=law, exact=True)).to_have_attribute(
-            "aria-pressed", "true"
-        )
+        expect(widget.element.get_by_role("button", name=law, exact=True)).to_have_attribute("aria-pressed", "true")
     widget.slider("Epsilon").press("End")
     widget.agrees()
     expect(widget.element.get_by_label("Epsilon, exactly")).to_have_value("1")
@@ -213,9 +205,7 @@ def test_a_ledger_that_is_charged_is_shown_after_the_cell_and_after_the_button(w
     in_kernel(widget.page, "_ = account.charge(Pure(0.25), 'mean of age')")
     expect(widget.element.locator("tbody tr")).to_have_count(1)
     assert "Spent ε\u00a0=\u00a00.25" in widget.agrees()["spent"]
-    other_process = (
-        "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._ran)"
-    )
+    other_process = "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._ran)"
     in_kernel(widget.page, f"{other_process}; _ = account.charge(Pure(0.5), 'median of age')")
     widget.element.get_by_role("button", name="Look again").press("Enter")
     expect(widget.element.locator("tbody tr")).to_have_count(2)
@@ -228,13 +218,9 @@ def test_words_stand_out_from_the_ground_in_both_themes(notebook, theme):
         "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
         f"JupyterLab {theme}",
     )
-    notebook.wait_for_selector(
-        f'body[data-jp-theme-light="{str(theme == "Light").lower()}"]', state="attached"
-    )
+    notebook.wait_for_selector(f'body[data-jp-theme-light="{str(theme == "Light").lower()}"]', state="attached")
     for element in notebook.locator(".toolkit-explorer").all():
-        ground, words = (
-            element.evaluate(f"e => getComputedStyle(e).{name}") for name in ("backgroundColor", "color")
-        )
+        ground, words = (element.evaluate(f"e => getComputedStyle(e).{name}") for name in ("backgroundColor", "color"))
         assert contrast(ground, words) > 7
 
 
@@ -246,9 +232,7 @@ def contrast(one: str, other: str) -> float:
 
 def luminance(colour: str) -> float:
     parts = [float(part) / 255 for part in colour.partition("(")[2].rstrip(")").split(",")[:3]]
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -270,11 +254,7 @@ def test_the_browser_words_every_budget_as_python_does(page):
     table = budget_explorer.budget_table()
     priors = (0.01, 0.1, 0.5, 0.99)
     settings = [
-        (e, q, y, p)
-        for e in table["epsilons"]
-        for q in table["questions"][::6]
-        for y in (1, 3, 10)
-        for p in priors
+        (e, q, y, p) for e in table["epsilons"] for q in table["questions"][::6] for y in (1, 3, 10) for p in priors
     ]
     body = """return args.settings.map(([e, q, y, p]) =>
       kit.reading(args.table.words, kit.rowFor(args.table, {}, e, q), y, p).sentences)"""
@@ -313,7 +293,5 @@ def test_the_browser_words_every_tradeoff_as_python_does(page):
     ]
     body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
     there = in_browser(page, show.TradeoffExplorer._esm, body, {"table": table, "settings": settings})
-    rows = (
-        tradeoff_explorer.tradeoff_row(s["epsilon"], s["n"], s["prevalence"], s["goal"]) for s in settings
-    )
+    rows = (tradeoff_explorer.tradeoff_row(s["epsilon"], s["n"], s["prevalence"], s["goal"]) for s in settings)
     assert there == [tradeoff_explorer.reading(table["words"], row) for row in rows]

@@ -40,9 +40,7 @@ def asked(texts):
         Question("boxes", texts, design=oracles.tick_boxes(four, 1.0)),
         Question("money", texts, design=numeric.piecewise((-500, 100_000), 1.0)),
         Question("age", texts, design=k_ary(list(range(18, 30)), epsilon=1)),
-        Question(
-            "comment", {code: f"{text} 2" for code, text in texts.items()}, free_text=True, warning=texts
-        ),
+        Question("comment", {code: f"{text} 2" for code, text in texts.items()}, free_text=True, warning=texts),
         Question("often", texts, design=k_ary([1, 2, 3, 4, 5], epsilon=1), mode="guided"),
     ]
 

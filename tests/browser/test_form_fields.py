@@ -123,9 +123,7 @@ def test_a_double_tap_answers_nothing_that_was_not_seen(phone):
     """The second tap falls on what has just appeared: a box of the next question, or its button."""
     ticks = Question("ticks", "Which of these?", design=oracles.tick_boxes(["a", "b"], 1.0))
     again = Question("again", "Have you ever lied?", design=warner(p="2/3"))
-    survey = Survey(
-        "Taps", [*short().questions, ticks, again], consent="Stop.", practice=False, check=False, ceiling=9
-    )
+    survey = Survey("Taps", [*short().questions, ticks, again], consent="Stop.", practice=False, check=False, ceiling=9)
     person = phone(survey).begin().choose("Yes")
     twice = """([name]) => {
       window.hasty = true;
@@ -156,9 +154,7 @@ def test_where_whole_numbers_are_demanded_no_fraction_is_taken(phone, hidden):
     assert field.get_attribute("inputmode") == "numeric"
     field.fill("7,5")
     proceed.click()
-    expect(person.page.locator("#problem")).to_contain_text(
-        "Bitte schreiben Sie eine ganze Zahl von 0 bis 80."
-    )
+    expect(person.page.locator("#problem")).to_contain_text("Bitte schreiben Sie eine ganze Zahl von 0 bis 80.")
     field.fill("7")
     proceed.click()
     expect(person.page.locator("#problem")).to_have_count(0)

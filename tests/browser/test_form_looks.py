@@ -93,9 +93,7 @@ def every_screen(person):
 
 def sound(person):
     """What holds on every screen."""
-    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
-        "one must scroll sideways"
-    )
+    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "one must scroll sideways"
     assert person.page.evaluate(SMALL) == []
     assert person.page.evaluate(NAMELESS) == []
     assert person.page.locator("h1").count() == person.page.locator("main").count() == 1
@@ -138,10 +136,7 @@ def test_borders_of_fields_and_the_hand_of_the_wheel_stand_out(phone):
     """WCAG 1.4.11: 3 to 1 for what must be seen to use the page."""
     for scheme in ("light", "dark"):
         person = phone(modes(), color_scheme=scheme).begin()
-        style = (
-            "element => [getComputedStyle(element).borderTopColor, "
-            "getComputedStyle(document.body).backgroundColor]"
-        )
+        style = "element => [getComputedStyle(element).borderTopColor, getComputedStyle(document.body).backgroundColor]"
         assert contrast(*person.page.locator("label.choice").first.evaluate(style)) >= 3
         person.choose("Yes")
         stroke = "one => getComputedStyle(one).stroke"
@@ -173,9 +168,7 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     words = interface(KNOWN)
     person.pin([0])
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
-    box, label = (
-        person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "bdi")
-    )
+    box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "bdi"))
     assert box["x"] > label["x"], "the button stands on the right"
     assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     person.page.get_by_label(words["ar"]["check_no"]).check()
@@ -184,9 +177,10 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     expect(person.page.locator(".lead")).to_contain_text("المس «\u2068لا\u2069»")
     for code in ("de", "fr", "es", "en"):
         person.open().press(words[code]["name"])
-        assert person.page.evaluate(
-            "() => [document.documentElement.lang, document.documentElement.dir]"
-        ) == [code, "ltr"]
+        assert person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]") == [
+            code,
+            "ltr",
+        ]
         expect(person.button(words[code]["take_part"])).to_be_visible()
 
 
@@ -228,9 +222,7 @@ def test_without_scripts_the_page_says_that_nothing_was_sent(phone):
 
 def test_the_wheel_can_be_seen_in_the_colours_of_a_contrast_theme(phone):
     person = phone(modes(), forced_colors="active").begin().choose("Yes")
-    sectors = [
-        one.evaluate("one => getComputedStyle(one).fill") for one in person.page.locator(".wheel path").all()
-    ]
+    sectors = [one.evaluate("one => getComputedStyle(one).fill") for one in person.page.locator(".wheel path").all()]
     ground = person.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert len({*sectors, ground}) == 3
     line = person.page.locator(".wheel path").first.evaluate("one => getComputedStyle(one).stroke")
@@ -248,9 +240,7 @@ def test_while_it_loads_the_page_asks_for_patience_and_every_script_is_asked_for
     expect(person.page.locator(".late")).to_contain_text("Or the connection was cut")
     person.page.wait_for_timeout(200)
     names = sorted(route.request.url.rpartition("/")[2] for route in held)
-    assert names == sorted(
-        {name for name in client.NAMES if name.endswith(".js")} - {"blind.js", "signing.js"}
-    )
+    assert names == sorted({name for name in client.NAMES if name.endswith(".js")} - {"blind.js", "signing.js"})
     for route in held:
         route.continue_()
     person.sees("Campus")

@@ -109,9 +109,7 @@ def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_
     record = {"key": "0" * 32, "body": json.dumps({**sent, "token": who})}
     with served(survey, earlier=[before], invited=[sha256(mine)]) as site:
         person = phone(site=site).open(f"#t={mine}")
-        keep = (
-            "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
-        )
+        keep = "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
         person.page.evaluate(keep, [before, f"report:{who}", record])
         person.page.evaluate(keep, [before, f"done:{sha256(used).hex()}", 1])
         person.page.reload()

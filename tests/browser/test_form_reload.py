@@ -41,9 +41,7 @@ def come_back(person):
 
 def from_the_cache(person):
     for kind in ("pagehide", "pageshow"):
-        person.page.evaluate(
-            f"() => window.dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))"
-        )
+        person.page.evaluate(f"() => window.dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))")
 
 
 WAYS = [load_again, come_back, from_the_cache]
@@ -235,9 +233,7 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
     started = person.page.evaluate("() => performance.now()")
     with person.page.expect_request("**/report"):
         person.press("Send").sees("Sending")
-        expect(person.page.locator("#status")).to_contain_text(
-            "What you send waits here for up to 20 seconds"
-        )
+        expect(person.page.locator("#status")).to_contain_text("What you send waits here for up to 20 seconds")
         person.press("Try now")  # nobody's haste shortens it
     assert person.page.evaluate("() => performance.now()") - started >= 5000
     person.pin(None)
@@ -247,7 +243,5 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
 
 def test_no_wait_is_longer_than_what_is_said():
     queue = client.asset("queue.js").decode()
-    least, more = (
-        int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), blind", r"const LINGER = (\d+);")
-    )
+    least, more = (int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), blind", r"const LINGER = (\d+);"))
     assert least + more == 20_000

@@ -150,12 +150,10 @@ def test_nothing_is_asked_of_the_server_between_the_page_and_the_report(phone):
     person = phone(modes()).open()
     person.page.wait_for_load_state("networkidle")
     loaded = len(person.requests)
-    person.press("I take part").choose("Yes").press("Next").choose(
-        "No, not sure: chance may have changed it"
-    ).press("Next")
-    person.choose("No").choose("Yes").press("Next").press("Turn the wheel").choose("No").choose("Same").write(
-        ""
+    person.press("I take part").choose("Yes").press("Next").choose("No, not sure: chance may have changed it").press(
+        "Next"
     )
+    person.choose("No").choose("Yes").press("Next").press("Turn the wheel").choose("No").choose("Same").write("")
     person.sees("Before you send")
     assert len(person.requests) == loaded
     person.press("Send").sees("Thank you")
@@ -170,9 +168,7 @@ def secret():
     questions = [
         Question("cheated", "Have you?", design=warner(p="3/4"), labels={"yes": UNUSUAL, "no": "plain"}),
         Question("travel", "How?", design=oracles.tick_boxes([UNUSUAL, "bus"], 1.0)),
-        Question(
-            "money", "How much?", design=next(one.design for one in kinds().questions if one.name == "window")
-        ),
+        Question("money", "How much?", design=next(one.design for one in kinds().questions if one.name == "window")),
     ]
     return Survey("Exams", questions, consent="Stop.", practice=False, check=False, ceiling=9)
 
@@ -249,9 +245,7 @@ def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(p
     person.press("Next")
     states.add(person.page.evaluate("() => JSON.stringify(history.state)"))
     assert states == {'"sent:cheated"', '"ask:travel"'}
-    assert (
-        person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words": "[[0],[1,0],[5]]"}
-    )
+    assert person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words": "[[0],[1,0],[5]]"}
     assert person.page.url == person.site.url
 
 

@@ -17,9 +17,7 @@ pytestmark = pytest.mark.browser
 
 TOKEN = "abcdefghijklmnopqrstuv"  # noqa: S105 — of no survey but the one made here
 WAITING = re.compile("No answer from the server yet. What is to be sent waits in this browser")
-NOT_BEGUN = re.compile(
-    "could not be reached. None of your answers was sent. Please press “I take part” again"
-)
+NOT_BEGUN = re.compile("could not be reached. None of your answers was sent. Please press “I take part” again")
 BLOCKED = (
     "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
     "{get() {throw Error()}})"
@@ -40,9 +38,7 @@ def answering(person, *answers):
             return route.continue_()
         status, body, *headers = left.pop(0)
         kind = "application/json" if body.startswith("{") else "text/html"
-        return route.fulfill(
-            status=status, body=body, content_type=kind, headers=headers[0] if headers else None
-        )
+        return route.fulfill(status=status, body=body, content_type=kind, headers=headers[0] if headers else None)
 
     person.page.route("**/report", handle)
     return left
@@ -167,10 +163,7 @@ def test_of_two_tabs_only_one_report_is_sent(phone):
     first = ready(phone, short())
     second = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
     late = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
-    send = (
-        "() => { [...document.querySelectorAll('button')].find((one) => one.textContent === "
-        "'Send').click(); }"
-    )
+    send = "() => { [...document.querySelectorAll('button')].find((one) => one.textContent === 'Send').click(); }"
     first.page.evaluate(send)
     second.page.evaluate(send)
     endings = "Thank you"
@@ -298,9 +291,7 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
 def test_a_report_that_waits_is_kept_without_its_link_and_sent_when_that_is_opened_again(phone):
     """Whatever else is on this host can read what waits: nobody may answer by a link that it finds there."""
     other = "b" * 22
-    person = ready(
-        phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}"
-    )
+    person = ready(phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}")
     answering(person, (503, '{"error": "busy"}'))
     person.press("Send")
     waits(person)
@@ -327,9 +318,7 @@ def test_without_a_link_the_page_asks_for_it(phone):
 def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_invitation(phone):
     person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
     person.open(f"#t={TOKEN}").button("I take part").evaluate("button => { button.click(); button.click(); }")
-    person.sees(
-        "Question 1 of 1"
-    ).page.reload()  # the link works for one token only: the same is signed again
+    person.sees("Question 1 of 1").page.reload()  # the link works for one token only: the same is signed again
     person.page.route("**/sign", lambda route: route.abort(), times=1)
     person.press("I take part")
     expect(person.page.locator("#status")).to_have_text(NOT_BEGUN)  # nothing waits, nothing is sent again
@@ -351,9 +340,7 @@ def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
     said = person.page.locator("#status")
     answers = [(403, "<html>"), (503, '{"error": "busy"}'), (410, '{"error": "closed"}')]
     person.page.route("**/sign", lambda route: fulfil(route, *answers.pop(0)))
-    person.page.route(
-        "**/signing.js", lambda route: fulfil(route, 200, "1 ?. 2 }", "text/javascript"), times=1
-    )
+    person.page.route("**/signing.js", lambda route: fulfil(route, 200, "1 ?. 2 }", "text/javascript"), times=1)
     person.press("I take part")
     expect(said).to_contain_text("This browser is too old for this survey")
     person.open(f"?again#t={TOKEN}")

@@ -19,9 +19,7 @@ pytestmark = pytest.mark.browser
 def facts(phone, card="main"):
     """What a screen says under "You answered", "We send" and so on."""
     found = phone.page.locator(card).locator("dl").first
-    return dict(
-        zip(found.locator("dt").all_inner_texts(), found.locator("dd").all_inner_texts(), strict=True)
-    )
+    return dict(zip(found.locator("dt").all_inner_texts(), found.locator("dd").all_inner_texts(), strict=True))
 
 
 def test_the_whole_way_in_every_mode_by_mouse(phone):
@@ -66,9 +64,7 @@ def test_the_whole_way_by_keyboard_alone(phone):
         for _ in range(30):
             keyboard.press("Tab")
             if (
-                person.page.evaluate(
-                    "() => (document.activeElement.innerText || document.activeElement.type).trim()"
-                )
+                person.page.evaluate("() => (document.activeElement.innerText || document.activeElement.type).trim()")
                 == role_and_name
             ):
                 outline = person.page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
@@ -133,9 +129,7 @@ def test_every_kind_of_question_is_answered_and_its_report_is_taken_by_the_serve
         person.write(number).sees("What chance has made of it").press("Next")
     person.sees("Before you send").press("Send").sees("Thank you")
     (stored,) = person.site.stored
-    assert all(
-        question.accepts(stored["answers"][question.name]) for question in person.site.survey.questions
-    )
+    assert all(question.accepts(stored["answers"][question.name]) for question in person.site.survey.questions)
 
 
 def repeated(count, **options):
@@ -177,10 +171,7 @@ def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(pho
                 == f"rotate({1080 + 90 * draw + 45}deg)"
             )
             person.press("Next")
-        assert (
-            list(json.loads(person.page.locator("details pre").first.text_content())["answers"].values())
-            == expected
-        )
+        assert list(json.loads(person.page.locator("details pre").first.text_content())["answers"].values()) == expected
 
 
 def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_trial(phone):
@@ -204,9 +195,7 @@ def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_
 
 def test_a_change_after_the_review_leads_straight_back_to_it_and_a_question_that_appears_is_asked(phone):
     person = phone(modes(practice=False, check=False)).begin()
-    person.choose("No").choose("No").press("Next").press("Turn the wheel").choose("No").choose("Same").write(
-        ""
-    )
+    person.choose("No").choose("No").press("Next").press("Turn the wheel").choose("No").choose("Same").write("")
     person.sees("Before you send")
     person.page.locator("section", has_text="Have you ever paid?").get_by_role("button").click()
     person.sees("Question 4 of 5").choose("Different").sees("Before you send")

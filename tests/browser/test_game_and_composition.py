@@ -139,6 +139,4 @@ def test_the_browser_words_every_composition_as_python_does(page):
       widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""  # noqa: E501
     rows = (composition_explorer.composition_row(*setting) for setting in settings)
     here = [composition_explorer.reading(table["words"], row) for row in rows]
-    assert (
-        in_browser(page, show.CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here
-    )
+    assert in_browser(page, show.CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here

@@ -73,9 +73,7 @@ def edges(design: Design) -> list[int]:
 
 
 def in_browser(page, randomizer, first: list[int]) -> str:
-    return page.evaluate(
-        DRAWN, [json.dumps(randomizer.browser_data()), json.dumps(truths(randomizer)), first]
-    )
+    return page.evaluate(DRAWN, [json.dumps(randomizer.browser_data()), json.dumps(truths(randomizer)), first])
 
 
 @pytest.mark.parametrize("name", randomizers.designs())
@@ -154,10 +152,7 @@ def test_numbers_are_rounded_to_the_same_place_of_the_grid(blank, name):
     marks = low + (high - low) * np.arange(2 * min(steps, 4000) + 1) / (2 * min(steps, 4000))
     anywhere = np.random.default_rng(5).uniform(low, high, size=20_000)
     numbers = np.clip(np.concatenate([marks, anywhere, [low, high]]), low, high)
-    script = (
-        "([data, numbers]) => JSON.stringify(JSON.parse(numbers).map((number) => "
-        "browser.gridIndex(data, number)))"
-    )
+    script = "([data, numbers]) => JSON.stringify(JSON.parse(numbers).map((number) => browser.gridIndex(data, number)))"
     there = blank.evaluate(script, [randomizer.browser_data(), json.dumps(numbers.tolist())])
     assert json.loads(there) == randomizer.grid.index(numbers)[0].tolist()
 
@@ -165,9 +160,7 @@ def test_numbers_are_rounded_to_the_same_place_of_the_grid(blank, name):
 @pytest.mark.parametrize("number", [-0.001, 20.0001, None, "5", True])
 def test_a_number_out_of_bounds_is_refused_and_not_pushed_inside(blank, number):
     with pytest.raises(Exception, match="out of bounds"):
-        blank.evaluate(
-            "([data, number]) => browser.gridIndex(data, number)", [GRIDS["a deck"].browser_data(), number]
-        )
+        blank.evaluate("([data, number]) => browser.gridIndex(data, number)", [GRIDS["a deck"].browser_data(), number])
 
 
 IMPOSSIBLE = """([data, truth]) => {
@@ -208,8 +201,7 @@ def test_an_impossible_answer_stops_before_anything_is_drawn(blank, name, truth,
 def test_a_tick_that_is_given_twice_counts_once(blank):
     boxes = randomizers.others()["capped boxes"]
     twice, once = (
-        blank.evaluate(DRAWN, [json.dumps(boxes.browser_data()), json.dumps([way]), []])
-        for way in ([3, 3, 1], [1, 3])
+        blank.evaluate(DRAWN, [json.dumps(boxes.browser_data()), json.dumps([way]), []]) for way in ([3, 3, 1], [1, 3])
     )
     assert twice == once
 
@@ -239,9 +231,7 @@ def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name,
 @pytest.mark.parametrize("changes", [{"low": [-(2**53), 1]}, {"high": [20, 2**53]}, {"span": [2**53 + 2, 1]}])
 def test_bounds_that_a_browser_cannot_hold_exactly_are_refused(blank, changes):
     with pytest.raises(Exception, match="too large"):
-        blank.evaluate(
-            "([data]) => browser.gridIndex(data, 0)", [{**GRIDS["a deck"].browser_data(), **changes}]
-        )
+        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**GRIDS["a deck"].browser_data(), **changes}])
 
 
 def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
@@ -265,11 +255,6 @@ def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
 def test_the_instruction_of_a_draw_is_the_report_of_every_truth(blank):
     for design in (warner(p="2/3"), randomizers.designs()["custom, zeros inside"]):
         draws = list(range(design.denominator))
-        script = (
-            "([data, draws]) => draws.map((drawn) => data.weights.map((row) => browser.cell(row, drawn)))"
-        )
+        script = "([data, draws]) => draws.map((drawn) => data.weights.map((row) => browser.cell(row, drawn)))"
         there = blank.evaluate(script, [design.browser_data(), draws])
-        assert (
-            there
-            == design.report_codes(np.arange(len(design.options))[None, :], np.array(draws)[:, None]).tolist()
-        )
+        assert there == design.report_codes(np.arange(len(design.options))[None, :], np.array(draws)[:, None]).tolist()

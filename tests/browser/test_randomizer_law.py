@@ -52,8 +52,7 @@ def law(randomizer, truth) -> dict[str, Fraction | float]:
     """
     if isinstance(randomizer, Design):
         return {
-            str(report): Fraction(int(w), randomizer.denominator)
-            for report, w in enumerate(randomizer.weights[truth])
+            str(report): Fraction(int(w), randomizer.denominator) for report, w in enumerate(randomizer.weights[truth])
         }
     if isinstance(randomizer, LocalLaplace):
         ratio = math.exp(-1 / randomizer.scale)

@@ -370,9 +370,7 @@ def served(tmp_path, monkeypatch):
     """Starts the collection of a wave, with the real server, and ends the servers afterwards."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)
-    yield lambda wave, **options: start(
-        panel(wave, access="token"), database=f"sqlite:///{wave}.db", **options
-    )
+    yield lambda wave, **options: start(panel(wave, access="token"), database=f"sqlite:///{wave}.db", **options)
     for path in tmp_path.glob("*.db"):
         if (server := find(f"sqlite:///{path}")) is not None:
             server.stop()

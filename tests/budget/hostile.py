@@ -12,9 +12,7 @@ class Raises:
     def _raise(self, *_: object) -> Any:
         raise RuntimeError("Bob")
 
-    __float__ = __int__ = __index__ = __eq__ = __hash__ = __bool__ = __len__ = __array__ = __str__ = (
-        __repr__
-    ) = _raise
+    __float__ = __int__ = __index__ = __eq__ = __hash__ = __bool__ = __len__ = __array__ = __str__ = __repr__ = _raise
     __lt__ = __gt__ = __le__ = __ge__ = __ne__ = __deepcopy__ = __copy__ = __reduce_ex__ = _raise
 
 

@@ -169,9 +169,7 @@ def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("opening", [Ledger.open, lambda path: Ledger(Pure(1), path)])
-def test_a_ledger_is_opened_where_nothing_was_changed(
-    opening: Callable[[Path], Ledger], tmp_path: Path
-) -> None:
+def test_a_ledger_is_opened_where_nothing_was_changed(opening: Callable[[Path], Ledger], tmp_path: Path) -> None:
     ledger = spent(tmp_path / "budget.db")
     again = opening(tmp_path / "budget.db")
     assert (again.entries(), again.spent, again.neighbors) == (ledger.entries(), Pure("15/100"), "replace")

@@ -25,9 +25,7 @@ def test_tenths_fit_exactly_and_nothing_more(opener: Opener) -> None:
     assert ledger.spent == Pure(0.3)
     assert ledger.remaining == Pure(0)
     ledger.charge(Pure(0))
-    with pytest.raises(
-        BudgetError, match=r"got ε = 1e-30 where 0 of 0.3 remains: nothing was charged or released"
-    ):
+    with pytest.raises(BudgetError, match=r"got ε = 1e-30 where 0 of 0.3 remains: nothing was charged or released"):
         ledger.charge(Pure(1e-30))
     assert len(ledger.entries()) == 3
 
@@ -65,9 +63,7 @@ def test_refusal_says_what_was_asked_and_what_remains_with_enough_digits(opener:
         (Zcdp(1), Approx(0.5, 0), Zcdp(0.125)),
     ],
 )
-def test_charges_are_converted_where_that_is_safe(
-    ceiling: Loss, loss: Loss, charged: Loss, opener: Opener
-) -> None:
+def test_charges_are_converted_where_that_is_safe(ceiling: Loss, loss: Loss, charged: Loss, opener: Opener) -> None:
     ledger = opener(ceiling)
     entry = ledger.charge(loss, "question")
     assert (entry.loss, entry.charged, ledger.spent) == (loss, charged, charged)
@@ -107,9 +103,7 @@ def test_charges_that_cannot_be_converted_are_refused_with_the_remedy(
         (warner(p="3/4"), warner(p="3/4").loss.to_zcdp()),
     ],
 )
-def test_a_ledger_in_rho_charges_a_mechanism_by_its_own_rho(
-    mechanism: Any, charged: Zcdp, opener: Opener
-) -> None:
+def test_a_ledger_in_rho_charges_a_mechanism_by_its_own_rho(mechanism: Any, charged: Zcdp, opener: Opener) -> None:
     entry = opener(Zcdp(2)).charge(mechanism, "a question")
     assert (entry.charged, entry.loss, entry.mechanism) == (charged, mechanism.loss, type(mechanism).__name__)
     assert entry.total == charged

@@ -24,9 +24,7 @@ RELEASES: dict[str, Release] = {
     "mean": lambda c, rng: c.mean("hours", bounds=(0, 80), missing=40, epsilon=0.1, rng=rng),
     "mean, dropped": lambda c, rng: c.mean("hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng),
     "variance": lambda c, rng: c.variance("hours", bounds=(0, 80), missing=40, epsilon=0.1, rng=rng),
-    "variance, dropped": lambda c, rng: c.variance(
-        "hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng
-    ),
+    "variance, dropped": lambda c, rng: c.variance("hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng),
     "histogram": lambda c, rng: c.histogram("degree", options=["law", "art", "math"], epsilon=0.1, rng=rng),
     "binned": lambda c, rng: c.histogram("hours", edges=[0, 20, 40, 80], epsilon=0.1, rng=rng),
     "count by": lambda c, rng: c.count(by={"degree": ["art", OTHER]}, epsilon=0.1, rng=rng),
@@ -75,9 +73,7 @@ def truth(name: str, data: pd.DataFrame) -> object:
         "binned": np.histogram(data["hours"], [0, 20, 40, 80])[0],
         "quantile": hours.quantile(0.9),
         "median": hours.median(),
-    }.get(
-        name, {"s": hours.sum(), "m": hours.mean(), "v": hours.var()}[name[0]] if name[0] in "smv" else None
-    )
+    }.get(name, {"s": hours.sum(), "m": hours.mean(), "v": hours.var()}[name[0]] if name[0] in "smv" else None)
 
 
 def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
@@ -101,9 +97,7 @@ def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neig
             missed += abs(float(estimate) - expected[0]) > 6
         else:
             interval = estimate.interval(0.95)
-            missed += bool(
-                np.mean((interval.low > expected + 1e-3) | (interval.high < expected - 1e-3)) > 0.34
-            )
+            missed += bool(np.mean((interval.low > expected + 1e-3) | (interval.high < expected - 1e-3)) > 0.34)
     assert missed <= 10
 
 
@@ -271,9 +265,7 @@ def test_two_curators_of_one_ledger_cannot_mix_relations() -> None:
     ledger = Ledger(Pure(1))
     Curator(frame(rows=10), ledger, "replace").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
     with pytest.raises(ValueError, match="one neighbor relation"):
-        Curator(frame(rows=10), ledger, "add_remove").mean(
-            "hours", bounds=(0, 80), missing="drop", epsilon=0.1
-        )
+        Curator(frame(rows=10), ledger, "add_remove").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
 
 
 def test_neither_the_repr_nor_an_error_holds_data() -> None:
@@ -290,14 +282,10 @@ def test_neither_the_repr_nor_an_error_holds_data() -> None:
 def test_missing_must_be_said_whether_or_not_a_value_is_missing_and_stands_in_the_repr(verb: str) -> None:
     for values in ([1.0, 2.0], [1.0, np.nan]):
         keeper = curator(pd.DataFrame({"hours": values}), "replace")
-        with pytest.raises(
-            ValueError, match=r'write missing="drop" to leave them out, or the number to put there'
-        ):
+        with pytest.raises(ValueError, match=r'write missing="drop" to leave them out, or the number to put there'):
             getattr(keeper, verb)("hours", bounds=(0, 80), epsilon=1)
         assert keeper.ledger.spent == Pure(0)
-        assert "missing dropped" in repr(
-            getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=1)
-        )
+        assert "missing dropped" in repr(getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=1))
         assert "missing counted as 40.5" in repr(
             getattr(keeper, verb)("hours", bounds=(0, 80), missing="81/2", epsilon=1)
         )
@@ -323,9 +311,7 @@ def test_dropped_values_add_nothing_to_a_sum_and_the_others_are_clamped(
 def test_the_ledger_says_the_condition() -> None:
     keeper = curator(pd.DataFrame({"degree": ["law"], "age": [33], "pay": [None], 0: [1]}), "replace")
     keeper.count({"degree": "law", "age": between(30, 39), "pay": MISSING, 0: [1, 2]}, epsilon=1)
-    words = (
-        "count where degree = 'law' and age between 30 and 39 and pay missing and column number 4 in [1, 2]"
-    )
+    words = "count where degree = 'law' and age between 30 and 39 and pay missing and column number 4 in [1, 2]"
     assert keeper.ledger.entries()[0].label == words
     long = keeper.count({"degree": [f"option {i}" for i in range(100)]}, epsilon=1)
     assert len(keeper.ledger.entries()[1].label) == 200
@@ -370,9 +356,7 @@ def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) 
     """
     for rows in (2767, 2768, 5000):
         values = np.linspace(0, 80, rows)
-        estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile(
-            "x", q, bounds=(0, 80), epsilon=100
-        )
+        estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile("x", q, bounds=(0, 80), epsilon=100)
         assert abs(float(estimate) - 80 * float(Fraction(q))) < 1
 
 
@@ -426,10 +410,7 @@ def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing
 def test_infinite_scores_count_as_zero() -> None:
     scores = {"infinite": np.inf, "minus infinite": -np.inf, "huge": 10**400, "good": 500}
     keeper = curator(frame(rows=20), "add_remove")
-    assert (
-        keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1)
-        == "good"
-    )
+    assert keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1) == "good"
 
 
 def test_a_score_is_read_without_warnings_whatever_the_caller_makes_of_them() -> None:
@@ -507,9 +488,7 @@ def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
             MOVED[name](curator(pd.DataFrame({"x": [*row, 6.0, np.nan]}), neighbors), bounds, missing)
         others = seen[:1] if neighbors == "add_remove" else seen
         combine = max if name == "quantile" else sum
-        assert all(
-            combine(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for _, x in others for _, y in seen
-        )
+        assert all(combine(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for _, x in others for _, y in seen)
         assert len({str(mechanism) for mechanism, _ in seen}) == 1
 
 

@@ -23,9 +23,7 @@ VERBS: dict[str, Any] = {
     "means": lambda c: c.mean(["x", "y"], bounds={"x": (0, 80), "y": (0, 1)}, missing="drop", epsilon=0.5),
     "variance": lambda c: c.variance("x", bounds=(0, 80), missing="drop", epsilon=0.5),
     "std": lambda c: c.std("x", bounds=(0, 80), missing=1, epsilon=0.5),
-    "correlation": lambda c: c.correlation(
-        "x", "y", bounds={"x": (0, 80), "y": (0, 1)}, missing="drop", epsilon=0.5
-    ),
+    "correlation": lambda c: c.correlation("x", "y", bounds={"x": (0, 80), "y": (0, 1)}, missing="drop", epsilon=0.5),
     "histogram": lambda c: c.histogram("g", options=["a", "b"], epsilon=0.5),
     "quantile": lambda c: c.quantile("x", 0.5, bounds=(0, 80), epsilon=0.5),
     "location": lambda c: c.location("x", estimator=Huber(3), bounds=(0, 80), epsilon=0.5),
@@ -42,9 +40,7 @@ def frame(last: tuple[float, float, str] = (3.0, 0.5, "a")) -> pd.DataFrame:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
-def test_every_verb_can_be_published_and_its_document_does_not_depend_on_the_data(
-    name: str, tmp_path: Path
-) -> None:
+def test_every_verb_can_be_published_and_its_document_does_not_depend_on_the_data(name: str, tmp_path: Path) -> None:
     seen = []
     for last in ((3.0, 0.5, "a"), (1e9, -7.0, "?"), (np.nan, np.inf, "b")):
         ledger = Ledger(Approx(1, 1e-6))

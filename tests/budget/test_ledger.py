@@ -136,15 +136,11 @@ def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path)
     """What the record says comes first, then what this ledger was opened with, then what is asked for."""
     path = tmp_path / "budget.db"
     first, second = Ledger(Pure(1), path), Ledger(Pure(1), path, neighbors="add_remove")
-    with pytest.raises(
-        BudgetError, match=r"got 'replace' in a ledger about 'add_remove': .* open another ledger"
-    ):
+    with pytest.raises(BudgetError, match=r"got 'replace' in a ledger about 'add_remove': .* open another ledger"):
         second.charge(Pure(0.1), neighbors="replace")
     first.charge(Pure(0.1), neighbors="replace")
     for asked in (None, "add_remove"):
-        with pytest.raises(
-            BudgetError, match=r"got 'add_remove' in a ledger about 'replace': charge loss.group\(2\)"
-        ):
+        with pytest.raises(BudgetError, match=r"got 'add_remove' in a ledger about 'replace': charge loss.group\(2\)"):
             second.charge(Pure(0.1), neighbors=asked)
 
 

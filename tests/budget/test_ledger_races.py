@@ -42,13 +42,9 @@ def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_gra
     _check(ledger, Fraction(1, 500))
     assert ledger.remaining == Pure(0)  # the survivors spent all there was
     recorded = Counter(entry.label for entry in ledger.entries())
-    granted = Counter(
-        line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line
-    )
+    granted = Counter(line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line)
     assert granted <= recorded
-    assert (
-        recorded.total() - granted.total() <= kills
-    )  # a killed worker leaves at most one charge without a release
+    assert recorded.total() - granted.total() <= kills  # a killed worker leaves at most one charge without a release
     assert max(recorded.values()) == 1
 
 

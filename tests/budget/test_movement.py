@@ -91,9 +91,7 @@ ONE_ROW: dict[str, dict[str, Call]] = {
     "median": {
         "smooth": lambda c, **pay: c.median("x", bounds=(-1, 3), method="smooth", missing=1, **pay),
     },
-    "trimmed_mean": {
-        "smooth": lambda c, **pay: c.trimmed_mean("x", trim="1/4", bounds=(-1, 3), missing=1, **pay)
-    },
+    "trimmed_mean": {"smooth": lambda c, **pay: c.trimmed_mean("x", trim="1/4", bounds=(-1, 3), missing=1, **pay)},
     "iqr": {"smooth": lambda c, **pay: c.iqr("x", bounds=(-1, 3), missing=1, **pay)},
 }
 
@@ -182,11 +180,7 @@ def moved(
 
 
 def calls(listed: dict[str, dict[str, Call]]) -> list[Any]:
-    return [
-        pytest.param(call, id=f"{verb} {name}")
-        for verb, named in listed.items()
-        for name, call in named.items()
-    ]
+    return [pytest.param(call, id=f"{verb} {name}") for verb, named in listed.items() for name, call in named.items()]
 
 
 def test_every_verb_has_a_case() -> None:
@@ -218,9 +212,7 @@ def test_and_so_on_every_engine(call: Call, engine: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("call", calls(ONE_ROW))
-def test_one_row_moves_what_is_computed_of_one_row_a_person_by_at_most_what_is_charged(
-    call: Call, engine: str
-) -> None:
+def test_one_row_moves_what_is_computed_of_one_row_a_person_by_at_most_what_is_charged(call: Call, engine: str) -> None:
     assert 0 < moved(call, "epsilon", "replace", ENGINES[engine], {}, others=7) <= 1
 
 

@@ -129,9 +129,7 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(
-    moment: str, path: Path
-) -> None:
+def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(moment: str, path: Path) -> None:
     script = f"""
         import os, signal
         from toolkit.budget import record
@@ -180,8 +178,7 @@ def test_the_note_is_never_behind_when_processes_that_live_take_turns(path: Path
             assert read_note(ledger._record.path)[0] >= number
     """
     running = [
-        subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE)
-        for _ in range(4)
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE) for _ in range(4)
     ]
     for process in running:
         _, errors = process.communicate(timeout=120)

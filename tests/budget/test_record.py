@@ -85,9 +85,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ledger.spent == Pure(Fraction(granted, 10))
 
 
-def test_a_commit_that_fails_leaves_the_ledger_as_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that had taken it for done would look for the missing row, and refuse its own file from then
     on.
     """
@@ -147,9 +145,7 @@ def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None
     assert kept.append(decide).number == 1
 
 
-def test_read_only_file_can_be_read_and_releases_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
     plain = record._connect
@@ -223,9 +219,7 @@ def test_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> Non
         Ledger(Pure(1), tmp_path)
 
 
-def test_change_of_directory_does_not_lead_to_a_fresh_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_change_of_directory_does_not_lead_to_a_fresh_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     ledger = Ledger(Pure(1), "budget ?#%.db")
     ledger.charge(Pure(0.75))

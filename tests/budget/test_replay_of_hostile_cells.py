@@ -45,9 +45,7 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
     "trimmed mean": lambda c: c.trimmed_mean("x", trim=0.1, bounds=(0, 2), missing=1, epsilon=1),
     "iqr": lambda c: c.iqr("x", bounds=(0, 2), missing=1, epsilon=1),
     "iqr, dropped": lambda c: c.iqr("x", bounds=(0, 2), missing="drop", epsilon=1),
-    "quantile of many digits": lambda c: c.quantile(
-        "x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1
-    ),
+    "quantile of many digits": lambda c: c.quantile("x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1),
     "count by": lambda c: c.count(by={"x": (key for key in (1, "Bob", MISSING, OTHER))}, epsilon=1),
     "count by numbers": lambda c: c.count(by={"x": [*bands(0, 1, 2), MISSING]}, epsilon=1),
     "count by a list": lambda c: c.count(by={"x": "Bob"}, epsilon=1),
@@ -60,9 +58,7 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
     "std by": lambda c: c.std("x", bounds=(0, 2), missing="drop", by={"x": [1, OTHER]}, epsilon=1),
     "covariance": lambda c: c.covariance("x", "x", bounds={"x": (0, 2)}, missing="drop", epsilon=1),
     "covariance, filled": lambda c: c.covariance("x", "x", bounds={"x": (0, 2)}, missing=1, epsilon=1),
-    "choice": lambda c: c.choose(
-        [1, 2], lambda data, k: float(data["x"].iloc[0]) * k, sensitivity=1, epsilon=1
-    ),
+    "choice": lambda c: c.choose([1, 2], lambda data, k: float(data["x"].iloc[0]) * k, sensitivity=1, epsilon=1),
 }
 
 
@@ -142,9 +138,7 @@ def test_a_number_of_any_size_shows_in_nothing_but_the_released_number(engine: s
         if name == "choice":
             continue
         for neighbors in ("replace", "add_remove"):
-            seen = {
-                str(played(ENGINES[engine]([number, 2.0, None, 1.0]), call, neighbors)) for number in NUMBERS
-            }
+            seen = {str(played(ENGINES[engine]([number, 2.0, None, 1.0]), call, neighbors)) for number in NUMBERS}
             assert len(seen) == 1, name
 
 

@@ -17,18 +17,14 @@ from toolkit.core.loss import Pure, Zcdp
 
 Release = Callable[[Curator, np.random.Generator | None], Estimate]
 SMOOTH: dict[str, Release] = {
-    "median": lambda c, rng: c.median(
-        "x", bounds=(0, 80), method="smooth", missing=40, epsilon="1/10", rng=rng
-    ),
+    "median": lambda c, rng: c.median("x", bounds=(0, 80), method="smooth", missing=40, epsilon="1/10", rng=rng),
     "trimmed mean": lambda c, rng: c.trimmed_mean(
         "x", trim="1/10", bounds=(0, 80), missing=40, epsilon="1/10", rng=rng
     ),
     "iqr": lambda c, rng: c.iqr("x", bounds=(0, 80), missing=40, epsilon="1/10", rng=rng),
 }
 RELEASES: dict[str, Release] = SMOOTH | {
-    "location": lambda c, rng: c.location(
-        "x", estimator=Huber(10), bounds=(0, 80), step=1, epsilon="1/10", rng=rng
-    ),
+    "location": lambda c, rng: c.location("x", estimator=Huber(10), bounds=(0, 80), step=1, epsilon="1/10", rng=rng),
 }
 VALUES = {
     "nan": [np.nan] * 6,
@@ -305,9 +301,7 @@ def test_locations_of_groups_are_one_charge_with_their_keys(neighbors: str, part
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_the_scores_of_two_groups_move_by_one_row_each_at_most(
-    neighbors: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_scores_of_two_groups_move_by_one_row_each_at_most(neighbors: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each choice of a group has 1/2 of epsilon where two of them move."""
     seen = watched_lengths(monkeypatch)
     others = [(1.0, "a"), (30.0, "a"), (70.0, "b"), (np.inf, "c")]
@@ -333,9 +327,7 @@ def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytes
         seen.clear()
         table = pd.DataFrame([*others, *rows], columns=["id", "x", "g"])
         keeper = Curator(table, Ledger(Pure(100)), "add_remove", person="id", rows=3)
-        found = keeper.location(
-            "x", estimator=Huber(10), bounds=(0, 80), step=1, by={"g": ["a", "b"]}, epsilon=3
-        )
+        found = keeper.location("x", estimator=Huber(10), bounds=(0, 80), step=1, by={"g": ["a", "b"]}, epsilon=3)
         runs.append(list(seen))
     assert found.loss == Pure(3)
     assert "in at most 15 rows" in found.notes[0]  # 2 * 3 / 3 * ln(81 * 20)
@@ -344,11 +336,7 @@ def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("neighbors", "ranks"), [("replace", 18), ("add_remove", 9)])
-def test_the_rank_of_a_median_is_off_by_half_as_much_where_one_row_moves_it_by_half(
-    neighbors: str, ranks: int
-) -> None:
+def test_the_rank_of_a_median_is_off_by_half_as_much_where_one_row_moves_it_by_half(neighbors: str, ranks: int) -> None:
     """ln(20 * 81) / rate: 1/2 of epsilon a rank under "replace"; who comes or goes moves a rank by 1/2."""
     found = curator(np.arange(80.0), neighbors).median("x", bounds=(0, 80), step=1, epsilon="5/6")
-    assert found.notes == (
-        f"with probability 95 % at most {ranks} of the values lie between it and the true quantile",
-    )
+    assert found.notes == (f"with probability 95 % at most {ranks} of the values lie between it and the true quantile",)

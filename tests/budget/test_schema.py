@@ -80,8 +80,7 @@ def test_a_file_of_the_first_version_is_the_same_table_afterwards(first: Path, t
         with closing(sqlite3.connect(path)) as database:
             triggers = set(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
             columns = [
-                [row[1:4] for row in database.execute(f"PRAGMA table_info({table})")]
-                for table in ("head", "entries")
+                [row[1:4] for row in database.execute(f"PRAGMA table_info({table})")] for table in ("head", "entries")
             ]
             found.append((triggers, columns))
     assert found[0] == found[1]
@@ -93,8 +92,7 @@ def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_cha
         Ledger.open(first)
         with pytest.raises(sqlite3.OperationalError, match="10 columns"):
             old.execute(
-                "INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 "
-                "1/10000000')"
+                "INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 1/10000000')"
             )
 
 

@@ -28,9 +28,7 @@ PAY: dict[str, Any] = {"bounds": (0, 9), "missing": "drop", "epsilon": 1}
 
 
 def learned(ledger: Ledger) -> Any:
-    learner = PrivateLogisticRegression(
-        epsilon=1, classes=(0, 1), bounds=(0, 9), missing="drop", ledger=ledger
-    )
+    learner = PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 9), missing="drop", ledger=ledger)
     return learner.fit(FRAME[["pay"]], [0, 1, 0, 1])
 
 

@@ -25,9 +25,7 @@ def test_epsilon_for_inverts_error(sensitivity: object, error: float, level: flo
     assert Laplace.for_epsilon(epsilon * (1 - 1e-7), sensitivity=sensitivity).error(level) > error
     epsilon = Gaussian.epsilon_for(error=error, level=level, sensitivity=sensitivity, delta=1e-6)
     assert Gaussian.for_loss(epsilon, 1e-6, sensitivity=sensitivity).error(level) <= error
-    assert Gaussian.for_loss(epsilon * (1 - 1e-5), 1e-6, sensitivity=sensitivity).error(level) > error * (
-        1 - 1e-9
-    )
+    assert Gaussian.for_loss(epsilon * (1 - 1e-5), 1e-6, sensitivity=sensitivity).error(level) > error * (1 - 1e-9)
 
 
 def test_lecture_mean_size_of_laplace_noise_is_the_scale_and_tails_are_exponential() -> None:

@@ -22,9 +22,7 @@ from toolkit.core.sampling.noise import LatticeSampler
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
-def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(
-    epsilon: object, sensitivity: int
-) -> None:
+def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
     """Enclosed probabilities of the sampler's own table, for all neighbours 0 and 1 … sensitivity: largest
     ratio is e**epsilon.
     """
@@ -131,9 +129,7 @@ def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (4, 1e-4)])
 @pytest.mark.parametrize("sensitivity", [1, 3])
-def test_delta_of_whole_gaussian_releases_by_summation(
-    epsilon: float, delta: float, sensitivity: int
-) -> None:
+def test_delta_of_whole_gaussian_releases_by_summation(epsilon: float, delta: float, sensitivity: int) -> None:
     """The hockey-stick sum over the integers, at every shift up to the sensitivity, stays below delta; near
     it at the last.
     """
@@ -168,9 +164,7 @@ def test_calibrations_differ_as_the_lectures_do() -> None:
     """sqrt(2 ln(1.25/delta)) / epsilon in one lecture, sqrt(2 ln(2/delta)) / epsilon in the other; the exact
     one is smaller.
     """
-    scales = {
-        c: Gaussian.for_loss(0.5, 1e-5, calibration=c).scale for c in ("analytic", "classic", "lecture")
-    }
+    scales = {c: Gaussian.for_loss(0.5, 1e-5, calibration=c).scale for c in ("analytic", "classic", "lecture")}
     assert scales["classic"] == pytest.approx(math.sqrt(2 * math.log(1.25e5)) / 0.5, rel=1e-12)
     assert scales["lecture"] == pytest.approx(math.sqrt(2 * math.log(2e5)) / 0.5, rel=1e-12)
     assert scales["analytic"] < scales["classic"] < scales["lecture"]
@@ -220,18 +214,14 @@ def test_whole_releases_follow_the_pmf(mechanism: Laplace | Gaussian) -> None:
     observed = np.array([np.count_nonzero(noise == i) for i in k])
     share = mechanism.pmf(k)
     rest = 1 - share.sum()
-    statistic = ((observed - n * share) ** 2 / (n * share)).sum() + (n - observed.sum() - n * rest) ** 2 / (
-        n * rest
-    )
+    statistic = ((observed - n * share) ** 2 / (n * share)).sum() + (n - observed.sum() - n * rest) ** 2 / (n * rest)
     assert chi2.sf(statistic, len(k)) > 1e-6
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if getattr(m, "norm", "") != "l2"], ids=repr)
 @pytest.mark.parametrize("value", [3, 2.5])
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_intervals_cover_as_often_as_they_say(
-    mechanism: Laplace | Gaussian, value: float, level: float
-) -> None:
+def test_intervals_cover_as_often_as_they_say(mechanism: Laplace | Gaussian, value: float, level: float) -> None:
     """20,000 releases: coverage within 5 standard errors of the level, false alarms 6e-7; above it by one
     integer's share.
     """
@@ -258,18 +248,12 @@ def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: in
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-def test_error_bounds_the_noise_of_whole_numbers_and_of_reals(
-    mechanism: Laplace | Gaussian, level: float
-) -> None:
+def test_error_bounds_the_noise_of_whole_numbers_and_of_reals(mechanism: Laplace | Gaussian, level: float) -> None:
     """Pr[|noise| > error] <= 1 - level from the exact laws, and an error one step smaller would be too small
     for one of them.
     """
     error = mechanism.error(level)
-    law = (
-        continuous_laplace(scale=mechanism.scale)
-        if isinstance(mechanism, Laplace)
-        else norm(scale=mechanism.scale)
-    )
+    law = continuous_laplace(scale=mechanism.scale) if isinstance(mechanism, Laplace) else norm(scale=mechanism.scale)
     k = np.arange(0, math.floor(error) + 1)
     outside = 1 - mechanism.pmf(0) - 2 * mechanism.pmf(k[1:]).sum() if mechanism.sensitivity >= 1 else 0.0
     assert max(outside, 2 * law.sf(error)) <= 1 - level + 1e-12
@@ -282,9 +266,7 @@ def test_estimates_say_what_they_are() -> None:
     assert isinstance(estimate, Estimate)
     assert (estimate.covers, estimate.loss, estimate.n, estimate.notes) == ("noise", Pure("1/2"), None, ())
     assert estimate.se == pytest.approx(
-        math.sqrt(
-            float(2 * sum(k**2 * p for k, p in enumerate(Laplace.for_epsilon(0.5).pmf(np.arange(400)))))
-        )
+        math.sqrt(float(2 * sum(k**2 * p for k, p in enumerate(Laplace.for_epsilon(0.5).pmf(np.arange(400))))))
     )
     seeded = Laplace.for_epsilon(0.5).release(100, rng=np.random.default_rng(1))
     assert "simulated: drawn with a generator" in seeded.notes[0]

@@ -59,11 +59,7 @@ def test_types_and_shapes_of_releases(mechanism: Laplace | Gaussian) -> None:
     assert type(mechanism.release(5.0).value) is float
     assert type(mechanism.release(np.float32(5)).value) is float
     for values in ([1, 2, 3], np.array([1, 2, 3]), np.array([1, 2, 3], dtype=np.uint8)):
-        kind = (
-            np.int64
-            if whole and not (isinstance(mechanism, Laplace) and mechanism.norm == "l2")
-            else np.float64
-        )
+        kind = np.int64 if whole and not (isinstance(mechanism, Laplace) and mechanism.norm == "l2") else np.float64
         assert mechanism.release(values).value.dtype == kind
     for values in ([1.0, 2, 3], np.array([1, 2, 3], dtype=np.float32)):
         assert mechanism.release(values).value.dtype == np.float64

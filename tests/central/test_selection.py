@@ -238,9 +238,7 @@ def dearest(law: Callable[[list[float]], np.ndarray], bases: list[list[float]]) 
         for move in itertools.product((-1, 0, 1), repeat=len(base)):
             there = np.asarray(law([a + b for a, b in zip(base, move, strict=True)]))
             pairs = ((here, there), (there, here))
-            worst = max(
-                worst, *(renyi(p, q, order) / order for p, q in pairs for order in (1, 1.5, 2, 4, 8, 32))
-            )
+            worst = max(worst, *(renyi(p, q, order) / order for p, q in pairs for order in (1, 1.5, 2, 4, 8, 32)))
     return worst
 
 
@@ -303,9 +301,7 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
     assert sure < unsure
     asked: list[int] = []
-    monkeypatch.setattr(
-        selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix))
-    )
+    monkeypatch.setattr(selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix)))
     for word, expected in (
         (sure - 1, []),
         (sure, [sure]),
@@ -412,9 +408,7 @@ def test_candidates_may_be_any_sequence() -> None:
 def test_costs_are_values() -> None:
     mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
     assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
-    assert not hasattr(
-        PermuteAndFlip.for_epsilon(1), "zcdp"
-    )  # the discount is the exponential mechanism's alone
+    assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
     assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
 
 
@@ -467,9 +461,7 @@ def test_the_grid_of_points_depends_on_the_outer_edges_alone() -> None:
     for inner in (0.1, 50.0, 99.9):
         points = [Exponential.for_epsilon(1).choose_point([0, inner, 100], [0, 0]) for _ in range(50)]
         assert all(point * 2**26 % 1 == 0 for point in points)
-    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [
-        k / 8 for k in range(9)
-    ]
+    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [k / 8 for k in range(9)]
 
 
 def test_tied_data_never_fail() -> None:

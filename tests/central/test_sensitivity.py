@@ -28,9 +28,7 @@ def test_the_same_examples_when_a_person_is_replaced() -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("groups", [(["brown"],), (EYES,), (["brown"], ["tall"]), (EYES, ["tall"])])
-def test_several_counts_together_agree_with_all_small_tables(
-    groups: tuple[list[str], ...], relation: str
-) -> None:
+def test_several_counts_together_agree_with_all_small_tables(groups: tuple[list[str], ...], relation: str) -> None:
     people = [(eye, tall) for eye in (*EYES, "other") for tall in ("tall", "short")]
     names = [name for group in groups for name in group]
 

@@ -139,9 +139,7 @@ def test_seeds_are_marked_and_the_secret_is_not_shown() -> None:
     assert str(alarm._bar) not in repr(alarm)
 
 
-@pytest.mark.parametrize(
-    "bad", [math.nan, math.inf, "abc", True, None, [1, 2], np.array([1.0, 2.0])], ids=repr
-)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, "abc", True, None, [1, 2], np.array([1.0, 2.0])], ids=repr)
 def test_values_and_thresholds_must_be_single_numbers(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`value` must"):
         AboveThreshold(0, epsilon=1).ask(bad)

@@ -32,9 +32,7 @@ limits = st.sampled_from(
     ]
 )
 relations = st.sampled_from(["replace", "add_remove"])
-shares = st.sampled_from(
-    [Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)]
-)
+shares = st.sampled_from([Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)])
 
 
 def neighbour(values: list[float], new: float, place: int, relation: str) -> tuple[np.ndarray, np.ndarray]:
@@ -50,8 +48,7 @@ def neighbour(values: list[float], new: float, place: int, relation: str) -> tup
 def moved(one: object, other: object) -> int:
     """How far two values of a statistic are apart, in whole numbers of any size."""
     return sum(
-        abs(int(a) - int(b))
-        for a, b in zip(np.atleast_1d(one).tolist(), np.atleast_1d(other).tolist(), strict=True)
+        abs(int(a) - int(b)) for a, b in zip(np.atleast_1d(one).tolist(), np.atleast_1d(other).tolist(), strict=True)
     )
 
 
@@ -134,9 +131,7 @@ def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
     ulp = float(np.spacing(1024.0))
     box = Bounds.of((1024, 1024 + 4 * ulp))
     mean = statistics.mean(box, 1000)
-    low, high = (
-        mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp])
-    )
+    low, high = (mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp]))
     assert 0.9 * mean.sensitivity < moved(low, high) <= mean.sensitivity == box.span
     assert mean.offset == 1024
 
@@ -154,10 +149,7 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
         (statistics.mean(box, 1000), sums, values.mean(), width * 2**-33),
         (statistics.variance(coarse, 1000), squares, values.var(ddof=1), width**2 * 2**-14),
     ):
-        assert (
-            abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth)
-            <= error + 1e-9 * width
-        )
+        assert abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth) <= error + 1e-9 * width
 
 
 def test_sensitivities_are_those_of_the_textbook() -> None:
@@ -231,9 +223,7 @@ def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
     furthest = 0
     for others in combinations_with_replacement(points, n - 1):
         found = [
-            statistic.of(
-                [0, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)]
-            )
+            statistic.of([0, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)])
             for rows in ([*others, point] for point in points)
         ]
         furthest = max(furthest, max(found) - min(found))
@@ -299,10 +289,7 @@ def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object
 
     for relation in ("replace", "add_remove"):
         public = n if relation == "replace" else None
-        assert (
-            reach(statistics.total(limits, relation, public))
-            == sensitivity.total(bounds, neighbors=relation).l1
-        )
+        assert reach(statistics.total(limits, relation, public)) == sensitivity.total(bounds, neighbors=relation).l1
         assert caps.counts(3, relation).l1 == sensitivity.histogram(neighbors=relation).l1
         assert caps.counts(1, relation).l1 == sensitivity.count(neighbors=relation).l1
     assert reach(statistics.mean(limits, n)) == sensitivity.mean(bounds, n, neighbors="replace").l1

@@ -50,9 +50,7 @@ def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bou
 
 
 @pytest.mark.parametrize("bits", [SUM_BITS, SQUARE_BITS])
-@pytest.mark.parametrize(
-    "bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)]
-)
+@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)])
 def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
@@ -84,9 +82,7 @@ def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> N
 
 @pytest.mark.slow
 @given(columns, st.sampled_from(LIMITS), st.sampled_from([SUM_BITS, SQUARE_BITS]))
-def test_sums_are_those_of_the_steps_in_exact_arithmetic(
-    values: list[float], bounds: object, bits: int
-) -> None:
+def test_sums_are_those_of_the_steps_in_exact_arithmetic(values: list[float], bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     steps = [step for step in box.steps(np.array(values, dtype=float)).tolist() if step >= 0]
     found = box.sums(np.array(values, dtype=float), squares=bits == SQUARE_BITS)
@@ -131,9 +127,7 @@ def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     column = np.array([0.25, np.nan, 1.0, np.nan])
     quarter, whole = box.steps(np.array([0.25, 1.0])).tolist()
     assert box.sums(column, squares=True) == Sums(2, quarter + whole, quarter**2 + whole**2)
-    assert box.sums(column, squares=True, fill=0.25) == Sums(
-        4, 3 * quarter + whole, 3 * quarter**2 + whole**2
-    )
+    assert box.sums(column, squares=True, fill=0.25) == Sums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
 
 
 def test_an_infinite_value_is_clamped_and_not_taken_for_a_missing_one() -> None:

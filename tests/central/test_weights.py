@@ -101,8 +101,7 @@ def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) 
     found = odds(scores, "1/2", base_for(kind, len(scores)))
     assert found.surely_keeps(int(np.argmax(found.envelope(slice(None)))), 0)
     kept = sum(
-        int(found.envelope(slice(i, i + 1))[0]) * Fraction(found.kept(i, 64)[0], 2**64)
-        for i in range(len(scores))
+        int(found.envelope(slice(i, i + 1))[0]) * Fraction(found.kept(i, 64)[0], 2**64) for i in range(len(scores))
     )
     assert kept / int(found.sums[-1]) > 0.85
 
@@ -113,9 +112,7 @@ def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) 
     weights=st.lists(st.integers(0, 2**40), min_size=12, max_size=12),
     rate=st.fractions(Fraction(1, 100), 10),
 )
-def test_the_envelope_is_never_below_the_weight(
-    scores: list[float], weights: list[int], rate: Fraction
-) -> None:
+def test_the_envelope_is_never_below_the_weight(scores: list[float], weights: list[int], rate: Fraction) -> None:
     base = np.array(weights[: len(scores)])
     base[int(np.argmin(scores))] += 1
     found = odds(scores, rate, base)

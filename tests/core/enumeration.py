@@ -38,9 +38,7 @@ def _laws(matrix, n):
     """For all answers of all others, the law of the counts with each answer of one person."""
     nobody = {tuple([0] * len(matrix[0])): Fraction(1)}
     crowds = itertools.combinations_with_replacement(matrix, n - 1)
-    return [
-        [joined_by(multiset_law(others) if others else nobody, row) for row in matrix] for others in crowds
-    ]
+    return [[joined_by(multiset_law(others) if others else nobody, row) for row in matrix] for others in crowds]
 
 
 def exact_matrix(design):

@@ -16,9 +16,7 @@ def binomial(trials, share):
     The place where it begins is not told: a tally that is shifted tells as much.
     """
     mode, odds = int((trials + 1) * share), float(share / (1 - share))
-    reach = (
-        14 * math.sqrt(trials * share * (1 - share)) + 100
-    )  # by Bernstein's inequality the rest is below e**-92
+    reach = 14 * math.sqrt(trials * share * (1 - share)) + 100  # by Bernstein's inequality the rest is below e**-92
     up = np.arange(mode, min(trials, mode + int(reach)), dtype=float)
     down = np.arange(mode, max(0, mode - int(reach)), -1, dtype=float)
     rising, falling = (

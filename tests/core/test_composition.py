@@ -30,12 +30,8 @@ def _excess(epsilons: list[Fraction], target: float) -> Decimal:
         odds = [(Decimal(epsilon.numerator) / epsilon.denominator).exp() for epsilon in epsilons]
         bound, total = Decimal(repr(target)).exp(), Decimal(0)
         for coins in itertools.product((True, False), repeat=len(odds)):
-            one = math.prod(
-                (x if coin else Decimal(1)) / (1 + x) for coin, x in zip(coins, odds, strict=True)
-            )
-            other = math.prod(
-                (Decimal(1) if coin else x) / (1 + x) for coin, x in zip(coins, odds, strict=True)
-            )
+            one = math.prod((x if coin else Decimal(1)) / (1 + x) for coin, x in zip(coins, odds, strict=True))
+            other = math.prod((Decimal(1) if coin else x) / (1 + x) for coin, x in zip(coins, odds, strict=True))
             total += max(Decimal(0), one - bound * other)
         return total
 
@@ -68,10 +64,7 @@ def test_optimal_is_the_truth_found_by_enumeration(texts: list[str], delta: str)
 @settings(max_examples=60)
 def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], delta: str) -> None:
     losses = [Pure(text) for text in texts]
-    found = {
-        rule: compose(losses, delta, rule).epsilon
-        for rule in ("basic", "advanced", "optimal", "zcdp", "best")
-    }
+    found = {rule: compose(losses, delta, rule).epsilon for rule in ("basic", "advanced", "optimal", "zcdp", "best")}
     for epsilon in found.values():
         assert _excess([Fraction(text) for text in texts], epsilon) <= Decimal(delta) * (1 + Decimal("1e-35"))
     assert found["best"] == min(found.values())
@@ -85,13 +78,10 @@ def test_optimal_equals_the_theorem_at_its_own_points() -> None:
     k, epsilon = 12, 0.4
     for i in range(1, k // 2):
         weights = (
-            math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon))
-            for j in range(i)
+            math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon)) for j in range(i)
         )
         delta = math.fsum(weights) / (1 + math.exp(epsilon)) ** k
-        assert compose([Pure(epsilon)] * k, delta, "optimal").epsilon == pytest.approx(
-            (k - 2 * i) * epsilon, rel=1e-12
-        )
+        assert compose([Pure(epsilon)] * k, delta, "optimal").epsilon == pytest.approx((k - 2 * i) * epsilon, rel=1e-12)
 
 
 def test_optimal_of_one_loss_has_a_closed_form() -> None:
@@ -108,9 +98,7 @@ def test_optimal_result_is_proven_by_exact_arithmetic() -> None:
     k = 20
     epsilon = Fraction(math.nextafter(math.log(3), 2))
     claimed = optimal_epsilon({epsilon: k}, Fraction(1, 1000))
-    power = Fraction(math.nextafter(math.exp(claimed), 0)) * (
-        1 - Fraction(1, 10**12)
-    )  # a little below e**claimed
+    power = Fraction(math.nextafter(math.exp(claimed), 0)) * (1 - Fraction(1, 10**12))  # a little below e**claimed
     true = [Fraction(math.comb(k, j) * 3**j, 4**k) for j in range(k + 1)]
     delta = sum(max(Fraction(0), true[j] - power * true[k - j]) for j in range(k + 1))
     assert Fraction(999, 10**6) < delta < Fraction(1, 1000) * (1 + Fraction(1, 10**9))
@@ -135,9 +123,7 @@ def test_advanced_is_the_smaller_closed_form_and_below_the_original_one(epsilon:
     delta, spread = 1e-6, math.sqrt(k) * epsilon
     tail = min(math.log(1 / delta), math.log(math.e + spread / delta))  # the second is for spreads below 1
     found = compose([Pure(epsilon)] * k, delta, "advanced").epsilon
-    assert found == pytest.approx(
-        k * epsilon * math.tanh(epsilon / 2) + spread * math.sqrt(2 * tail), rel=1e-12
-    )
+    assert found == pytest.approx(k * epsilon * math.tanh(epsilon / 2) + spread * math.sqrt(2 * tail), rel=1e-12)
     with localcontext(prec=60):  # and it is rounded up in the last digit
         odds, square = Decimal(repr(epsilon)).exp(), k * Decimal(repr(epsilon)) ** 2
         exact_tail = min(Decimal(10**6), Decimal(1).exp() + square.sqrt() * 10**6).ln()
@@ -156,9 +142,7 @@ def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> Non
     assert coarse != dict.fromkeys(epsilons, 40)
     assert all(epsilon > 0 for epsilon in coarse)
     exact = _least_epsilon(epsilons, 1e-4)
-    assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(
-        exact, rel=1e-9
-    )
+    assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(exact, rel=1e-9)
     assert manageable(steps) == steps
 
 
@@ -188,9 +172,7 @@ def test_four_thousand_different_losses_are_four_times_the_work_of_a_quarter_of_
     """
     losses = [Pure(Fraction(i * i + 1, 10**9 + 7 * i)) for i in range(1, 4_001)]
     compose(losses, 1e-6, rule)  # what is computed once and kept
-    quarter, all_of_them = (
-        calls(lambda part=part: compose(part, 1e-6, rule)) for part in (losses[::4], losses)
-    )
+    quarter, all_of_them = (calls(lambda part=part: compose(part, 1e-6, rule)) for part in (losses[::4], losses))
     assert all_of_them < 4.5 * quarter
     assert compose(losses, 1e-6, rule).amount.denominator < 2**1100
 
@@ -269,9 +251,7 @@ def test_own_deltas_are_really_paid_for_by_enumeration() -> None:
     epsilon, own, delta = 0.5, 0.01, 0.05
     found = compose([Approx(epsilon, own)] * 3, delta, "optimal").epsilon
     secret = (1 - own) ** 3
-    truth = brentq(
-        lambda target: 1 - secret + secret * float(_excess([Fraction(1, 2)] * 3, target)) - delta, 0, 2
-    )
+    truth = brentq(lambda target: 1 - secret + secret * float(_excess([Fraction(1, 2)] * 3, target)) - delta, 0, 2)
     assert truth <= found <= truth * 1.01
 
 
@@ -280,9 +260,7 @@ def test_zcdp_sums_half_squares_and_mixes_all_three() -> None:
     assert compose([Pure(0.2)] * 50, 1e-6, "zcdp") == Zcdp(1).to_approx(1e-6)
     mixed: list[Loss] = [Zcdp(0.1), Pure(0.2), Approx(0.2, 1e-7)]
     assert compose(mixed, "1.1e-6", "zcdp") == Approx(Zcdp(0.14).to_approx(1e-6).amount, "1.1e-6")
-    assert compose(mixed, "1.1e-6", "basic") == Approx(
-        Fraction("0.4") + Zcdp(0.1).to_approx(1e-6).amount, "1.1e-6"
-    )
+    assert compose(mixed, "1.1e-6", "basic") == Approx(Fraction("0.4") + Zcdp(0.1).to_approx(1e-6).amount, "1.1e-6")
     assert compose(mixed, "1.1e-6") == compose(mixed, "1.1e-6", "basic") <= compose(mixed, "1.1e-6", "zcdp")
     for rule in ("advanced", "optimal", "pld"):
         with pytest.raises(ValueError, match="takes Pure and Approx"):
@@ -326,9 +304,7 @@ def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
     closed = 600 + math.sqrt(2 * 3 * 200**2 * math.log(math.e + math.sqrt(3 * 200**2) / 1e-6))
     least = 600 + math.sqrt(2 * 3 * 200**2 * math.log(1e6))
     assert compose([Pure(200)] * 3, 1e-6, "advanced").epsilon == pytest.approx(min(closed, least), rel=1e-12)
-    assert (
-        compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
-    )
+    assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
 
 
 def test_extreme_losses_do_not_break_the_rules() -> None:
@@ -367,9 +343,7 @@ def test_parallel_is_the_maximum_when_people_come_and_go() -> None:
 
 def test_parallel_adds_the_two_largest_when_a_person_may_change_groups() -> None:
     assert parallel([Pure(0.1), Pure(0.3), Pure(0.2)], neighbors="replace") == Pure(0.5)
-    assert parallel([Approx(0.1, 0.9), Approx(0.3, 0.8), Approx(0.3, 0)], neighbors="replace") == Approx(
-        0.6, 1
-    )
+    assert parallel([Approx(0.1, 0.9), Approx(0.3, 0.8), Approx(0.3, 0)], neighbors="replace") == Approx(0.6, 1)
     assert parallel([Zcdp(0.1), Pure(1), Zcdp(0.2)], neighbors="replace") == Zcdp(0.7)
     assert parallel([Pure(0.4)], neighbors="replace") == Pure(0.4)
 

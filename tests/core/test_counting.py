@@ -31,9 +31,7 @@ def test_every_engine_counts_alike_and_leaves_out_what_is_missing(engine):
 
 
 def test_a_frame_without_the_column_is_refused():
-    with pytest.raises(
-        ValueError, match=r"must have a column for each question, .* got none called paid: there are"
-    ):
+    with pytest.raises(ValueError, match=r"must have a column for each question, .* got none called paid: there are"):
         counted(FRAME, "paid")
 
 

@@ -61,17 +61,13 @@ def test_without_a_basis_the_interval_is_walds() -> None:
     estimate = Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=None, loss=Pure(1), covers="noise")
     assert estimate.interval().low == pytest.approx(2 - 1.959964 * 0.5, abs=1e-6)
     assert "n private" in repr(estimate)
-    assert "no privacy claim" in repr(
-        Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling")
-    )
+    assert "no privacy claim" in repr(Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling"))
 
 
 def test_one_empty_interval_among_several_contradicts() -> None:
     for values, contradicted in (([0.5, -0.5], True), ([-0.5, 1.5], True), ([0.5, -0.1], False)):
         value, se = np.array(values), np.full(2, 0.1)
-        estimate = Estimate(
-            value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0))
-        )
+        estimate = Estimate(value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0)))
         assert estimate.contradicted is contradicted
 
 

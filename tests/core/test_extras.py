@@ -17,18 +17,13 @@ PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text
 
 def test_every_module_belongs_to_the_extra_that_brings_it():
     for name, modules in extras._EXTRAS.items():
-        brought = {
-            re.split(r"[\[<>=; ]", line)[0].replace("-", "_")
-            for line in PROJECT["optional-dependencies"][name]
-        }
+        brought = {re.split(r"[\[<>=; ]", line)[0].replace("-", "_") for line in PROJECT["optional-dependencies"][name]}
         modules_of = {"scikit_learn": "sklearn"}  # the one whose module has another name
         assert set(modules) <= {modules_of.get(package, package) for package in brought}, name
 
 
 def test_a_missing_module_is_a_sentence_that_names_the_extra_and_the_command(monkeypatch):
-    monkeypatch.setattr(
-        extras, "find_spec", lambda name: None if name == "pandas" else importlib.util.find_spec(name)
-    )
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pandas" else importlib.util.find_spec(name))
     wanted = r"pandas must be installed for this, got none: run pip install 'privacy-survey-toolkit\[lab\]'\."
     with pytest.raises(MissingExtraError, match=wanted):
         extra("pandas")

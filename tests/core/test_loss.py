@@ -31,9 +31,7 @@ def test_tenths_add_up_to_one_exactly() -> None:
 
 def test_amounts_read_as_floats_are_never_below_the_exact_amount() -> None:
     third = Fraction(1, 3)
-    assert (
-        Fraction(repr(Pure(third).epsilon)) >= third > Fraction(repr(math.nextafter(Pure(third).epsilon, 0)))
-    )
+    assert Fraction(repr(Pure(third).epsilon)) >= third > Fraction(repr(math.nextafter(Pure(third).epsilon, 0)))
     assert Fraction(repr(Approx(third, third).delta)) >= third
     assert Fraction(repr(Zcdp(third).rho)) >= third
     assert Pure(Fraction(1, 10**400)).epsilon > 0
@@ -73,9 +71,7 @@ def test_pure_added_to_zcdp_costs_half_its_square() -> None:
 
 @pytest.mark.slow
 @given(amounts, amounts, deltas, deltas)
-def test_within_a_currency_order_is_that_of_the_amounts(
-    a: Fraction, b: Fraction, c: Fraction, d: Fraction
-) -> None:
+def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> None:
     assert (Pure(a) <= Pure(b)) == (Zcdp(a) <= Zcdp(b)) == (a <= b)
     assert (Approx(a, c) <= Approx(b, d)) == (a <= b and c <= d)
     assert (Approx(a, c) <= Pure(b)) == (a <= b and c == 0)
@@ -141,9 +137,7 @@ def test_group_delta_stops_at_one_and_zero_stays_zero() -> None:
 def _zcdp_epsilon(order: Decimal, rho: str, delta: str) -> Fraction:
     """Canonne, Kamath and Steinke (2020), corollary 13, solved for epsilon at one order."""
     with localcontext(prec=80):
-        return Fraction(
-            order * Decimal(rho) - (Decimal(delta).ln() + order.ln()) / (order - 1) + (1 - 1 / order).ln()
-        )
+        return Fraction(order * Decimal(rho) - (Decimal(delta).ln() + order.ln()) / (order - 1) + (1 - 1 / order).ln())
 
 
 @pytest.mark.slow
@@ -163,11 +157,7 @@ def test_zcdp_conversion_is_the_least_over_orders_and_never_below_it(rho: str, d
         near = [best * (1 + i * Decimal(width)) for i in range(-25, 26)]
         best = min(near, key=lambda step: _zcdp_epsilon(1 + step, rho, delta))
     least = max(Fraction(0), _zcdp_epsilon(1 + best, rho, delta))
-    assert (
-        least * (1 - Fraction(1, 10**9))
-        <= found.amount
-        <= least * (1 + Fraction(1, 10**9)) + Fraction(1, 10**34)
-    )
+    assert least * (1 - Fraction(1, 10**9)) <= found.amount <= least * (1 + Fraction(1, 10**9)) + Fraction(1, 10**34)
 
 
 @pytest.mark.slow
@@ -225,9 +215,7 @@ def test_zcdp_conversion_at_the_edges() -> None:
         Zcdp(1).to_approx(0)
 
 
-@pytest.mark.parametrize(
-    "target", [Approx(1, 1e-6), Approx(0.01, 1e-9), Approx(20, 1e-3), Approx(1e-9, 1e-12)]
-)
+@pytest.mark.parametrize("target", [Approx(1, 1e-6), Approx(0.01, 1e-9), Approx(20, 1e-3), Approx(1e-9, 1e-12)])
 def test_largest_rho_within_a_target_fits_and_a_millionth_more_does_not(target: Approx) -> None:
     found = Zcdp.within(target)
     assert found <= target

@@ -102,8 +102,7 @@ def test_forked_processes_never_draw_the_same_bits() -> None:
 def test_threads_never_draw_the_same_bits() -> None:
     drawn: list[bytes] = []
     threads = [
-        threading.Thread(target=lambda: drawn.extend(words(2, 64).tobytes() for _ in range(200)))
-        for _ in range(8)
+        threading.Thread(target=lambda: drawn.extend(words(2, 64).tobytes() for _ in range(200))) for _ in range(8)
     ]
     for thread in threads:
         thread.start()

@@ -13,13 +13,9 @@ shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
 @pytest.mark.slow
 @given(st.fractions(min_value=1, max_value=30, max_denominator=50), st.integers(1, 6), st.integers(8, 120))
-def test_best_below_is_the_largest_fraction_within_the_limit(
-    target: Fraction, others: int, limit: int
-) -> None:
+def test_best_below_is_the_largest_fraction_within_the_limit(target: Fraction, others: int, limit: int) -> None:
     found = best_below(target, others=others, limit=limit)
-    tops = (
-        (min(math.floor(target * b), limit - others * b), b) for b in range(1, limit)
-    )  # the largest a for every b
+    tops = ((min(math.floor(target * b), limit - others * b), b) for b in range(1, limit))  # the largest a for every b
     assert found[0] + others * found[1] <= limit
     assert Fraction(*found) == max(Fraction(a, b) for a, b in tops if a >= b)
 
@@ -40,9 +36,7 @@ def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
 
 @pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=22))
-@example(
-    Fraction(4620070491, 276700000)
-)  # math.exp is below the truth here by 2**-49.6: no yardstick for a bound
+@example(Fraction(4620070491, 276700000))  # math.exp is below the truth here by 2**-49.6: no yardstick for a bound
 @example(Fraction(22))
 def test_exp_below_is_below_and_log_up_is_above(exponent: Fraction) -> None:
     low = exp_below(exponent)
@@ -114,9 +108,7 @@ def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[
     st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30),
     st.sampled_from([1, 10**400, Fraction(1, 10**400)]),
 )
-def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(
-    terms: list[Fraction], factor: Fraction
-) -> None:
+def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(terms: list[Fraction], factor: Fraction) -> None:
     scaled = [term * factor for term in terms]
     exact, found = sum(scaled, Fraction(0)), sum_up(scaled)
     assert exact <= found <= exact * (1 + Fraction(30, 2**255))

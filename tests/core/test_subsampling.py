@@ -13,9 +13,7 @@ def test_subsampling_is_the_closed_form_rounded_up():
         found = subsampled(Pure(epsilon), rate=rate)
         exact = math.log1p(float(Fraction(rate)) * math.expm1(epsilon))
         assert exact * (1 - 1e-15) <= found.epsilon <= exact * (1 + 1e-14)
-    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(
-        subsampled(Pure(1.0), "1/10").amount, "1/10000"
-    )
+    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(subsampled(Pure(1.0), "1/10").amount, "1/10000")
     assert subsampled(Pure(1.0), rate=1) == Pure(1.0)
     assert subsampled(Pure(1.0), rate=0) == Pure(0)
     assert subsampled(Pure(math.inf), rate="1/2") == Pure(math.inf)

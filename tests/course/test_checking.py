@@ -20,9 +20,7 @@ SEALED = ROOT / "toolkit" / "course" / "static" / "answers.json"
 
 
 def rights(name):
-    return [
-        part["right"][0] if isinstance(part["right"], list) else part["right"] for part in KEY[name]["parts"]
-    ]
+    return [part["right"][0] if isinstance(part["right"], list) else part["right"] for part in KEY[name]["parts"]]
 
 
 @pytest.mark.parametrize("name", KEY)
@@ -38,9 +36,7 @@ def test_each_known_mistake_is_told_its_reason_and_no_other_part_is_blamed(name)
             given[place] = wrong
             reply = check(name, given)
             assert not reply
-            assert reply.said == (
-                reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}"
-            )
+            assert reply.said == (reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}")
 
 
 @pytest.mark.parametrize("name", KEY)

@@ -57,9 +57,9 @@ def test_scikit_learn_finds_nothing_but_what_data_must_not_decide(learner) -> No
 def test_two_groups_are_told_apart(learner, asked) -> None:
     X, y = two_groups()  # noqa: N806
     for method in ("objective", "output"):
-        model = learner(
-            **asked, method=method, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(4)
-        ).fit(X, y)
+        model = learner(**asked, method=method, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(4)).fit(
+            X, y
+        )
         assert model.score(X, y) > 0.95  # the worst of 480 fits with other seeds had 0.9575
 
 
@@ -77,9 +77,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
         "written; other labels pull at nothing; missing numbers count as the middle of the bounds>"
     )
     assert "whatever one person&#x27;s row" in model._repr_mimebundle_()["text/html"]
-    private = PrivateSVC(
-        rho=0.5, method="output", missing="middle", bounds=(-20, 40), neighbors="add_remove"
-    ).fit(X, y)
+    private = PrivateSVC(rho=0.5, method="output", missing="middle", bounds=(-20, 40), neighbors="add_remove").fit(X, y)
     assert "cost ρ = 0.5; promise whether or not one person's row is there (add_remove)" in repr(private)
     assert "100" not in repr(private)  # how many there are is private
     drawn = PrivateSVC(1, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(1)).fit(X, y)
@@ -115,12 +113,10 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pa
 def test_a_ledger_counts_the_currency_of_its_ceiling() -> None:
     X, y = two_groups(50)  # noqa: N806
     ledger = Ledger(Zcdp(1))
-    PrivateLogisticRegression(
-        rho=0.25, method="output", missing="middle", bounds=(-20, 40), ledger=ledger
-    ).fit(X, y)
-    PrivateLogisticRegression(
-        1, delta=1e-6, method="output", missing="middle", bounds=(-20, 40), ledger=ledger
-    ).fit(X, y)
+    PrivateLogisticRegression(rho=0.25, method="output", missing="middle", bounds=(-20, 40), ledger=ledger).fit(X, y)
+    PrivateLogisticRegression(1, delta=1e-6, method="output", missing="middle", bounds=(-20, 40), ledger=ledger).fit(
+        X, y
+    )
     first, second = ledger.entries()
     assert first.charged == Zcdp(0.25)
     assert second.loss == Approx(1, 1e-6)
@@ -146,18 +142,16 @@ def test_copies_share_the_ledger_and_a_pickle_leaves_it_behind() -> None:
     assert ledger.spent == Pure("4/5")
 
 
-@pytest.mark.parametrize(
-    "frame", [pd.DataFrame, lambda table: pl.DataFrame({k: list(v) for k, v in table.items()})]
-)
+@pytest.mark.parametrize("frame", [pd.DataFrame, lambda table: pl.DataFrame({k: list(v) for k, v in table.items()})])
 def test_a_frame_of_any_kind_gives_the_same_weights(frame) -> None:
     X, y = two_groups(60)  # noqa: N806
     table = {"age": X[:, 0], "hours": X[:, 1]}
     bounds = {"hours": (-20, 40), "age": (-20, 40)}
     learner = PrivateLogisticRegression(1, missing="middle", bounds=bounds, rng=np.random.default_rng(2))
     named = learner.fit(frame(table), pd.Series(y))
-    plain = PrivateLogisticRegression(
-        1, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(2)
-    ).fit(X.tolist(), list(y))
+    plain = PrivateLogisticRegression(1, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(2)).fit(
+        X.tolist(), list(y)
+    )
     np.testing.assert_array_equal(named.coef_, plain.coef_)
     assert named.feature_names_in_.tolist() == ["age", "hours"]
     with pytest.raises(ValueError, match="feature names should match"):
@@ -178,9 +172,7 @@ def test_a_pipeline_of_public_steps_ends_in_a_private_classifier(kind) -> None:
     model = make_pipeline(steps, last).set_output(transform=kind).fit(frame, y)
     assert model.predict_proba(frame).shape == (60, 2)
     assert ledger.spent == Pure(1)
-    assert getattr(model[-1], "feature_names_in_", [])[-1:] == (
-        [] if kind == "default" else ["passthrough__age"]
-    )
+    assert getattr(model[-1], "feature_names_in_", [])[-1:] == ([] if kind == "default" else ["passthrough__age"])
     found = OneHotEncoder().fit_transform(frame[["group"]])
     with pytest.raises(TypeError, match="dense"):
         last.fit(found, y)
@@ -216,9 +208,9 @@ def test_a_row_of_an_unknown_class_pulls_at_nothing() -> None:
 
 def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
     empty = np.zeros((0, 2))
-    PrivateLogisticRegression(
-        1, method="output", missing="middle", bounds=(0, 1), neighbors="add_remove"
-    ).fit(empty, [])
+    PrivateLogisticRegression(1, method="output", missing="middle", bounds=(0, 1), neighbors="add_remove").fit(
+        empty, []
+    )
     with pytest.raises(ValueError, match="there must be rows"):
         PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(empty, [])
 
@@ -284,9 +276,7 @@ def test_classes_of_two_types_stay_what_they_are() -> None:
 
 def test_many_columns_are_no_trouble() -> None:
     X = np.random.default_rng(1).uniform(size=(30, 150))  # noqa: N806
-    assert PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(
-        X, X[:, 0] > 0.5
-    ).coef_.shape == (1, 150)
+    assert PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(X, X[:, 0] > 0.5).coef_.shape == (1, 150)
 
 
 def test_a_corner_must_have_a_width() -> None:
@@ -338,9 +328,7 @@ def test_missing_must_be_said_where_it_can_be_and_is_what_was_said() -> None:
     assert "missing numbers none, by type" in repr(whole)
 
     def weights(table: np.ndarray, labels: np.ndarray, missing: object, **more: object) -> np.ndarray:
-        learner = PrivateLogisticRegression(
-            **said, **more, C=0.1, missing=missing, rng=np.random.default_rng(3)
-        )
+        learner = PrivateLogisticRegression(**said, **more, C=0.1, missing=missing, rng=np.random.default_rng(3))
         return learner.fit(table, labels).coef_
 
     for intercept in (True, False):

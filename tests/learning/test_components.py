@@ -32,17 +32,13 @@ def cloud(n: int) -> np.ndarray:
 def test_much_rho_gives_the_components_of_scikit_learn(neighbors, bounds) -> None:
     x = cloud(400)
     row_norm = None if bounds else 30
-    ours = PrivatePCA(
-        2, rho=1e13, missing="middle", bounds=bounds, row_norm=row_norm, neighbors=neighbors
-    ).fit(x)
+    ours = PrivatePCA(2, rho=1e13, missing="middle", bounds=bounds, row_norm=row_norm, neighbors=neighbors).fit(x)
     theirs = PCA(2).fit(x)
     np.testing.assert_allclose(np.abs(ours.components_), np.abs(theirs.components_), atol=1e-3)
     np.testing.assert_allclose(ours.mean_, x.mean(axis=0), atol=1e-3)
     np.testing.assert_allclose(ours.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-3)
     unit = 10 if bounds else 1
-    np.testing.assert_allclose(
-        ours.explained_variance_ * unit**2, theirs.explained_variance_ * 399 / 400, rtol=1e-2
-    )
+    np.testing.assert_allclose(ours.explained_variance_ * unit**2, theirs.explained_variance_ * 399 / 400, rtol=1e-2)
     np.testing.assert_allclose(np.abs(ours.transform(x)) * unit, np.abs(theirs.transform(x)), atol=0.02)
 
 
@@ -72,9 +68,7 @@ def test_hostile_cells_and_nobody_at_all_are_no_error() -> None:
     x = cloud(30).astype(object)
     x[0, 0], x[1, 1], x[2, 2] = None, np.inf, "text"
     assert np.isfinite(PrivatePCA(rho=1, missing="middle", bounds=(-10, 10)).fit(x).transform(x)).all()
-    nobody = PrivatePCA(rho=1, missing="middle", bounds=(-10, 10), neighbors="add_remove").fit(
-        np.zeros((0, 2))
-    )
+    nobody = PrivatePCA(rho=1, missing="middle", bounds=(-10, 10), neighbors="add_remove").fit(np.zeros((0, 2)))
     assert np.isfinite(nobody.components_).all()
 
 

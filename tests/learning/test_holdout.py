@@ -21,8 +21,7 @@ def test_the_formal_loss_is_two_answers_over_sigma_and_rows() -> None:
     assert (reuse._noise.scale, float(reuse._bar.sensitivity)) == (pytest.approx(0.01), 1 / 4000)
     assert reuse.used_loss == Pure("1/40")
     assert repr(reuse) == (
-        "<Thresholdout: formal loss ε = 43.8 for 876 answers of 4,000 rows; 0 asked, 0 of them answered by "
-        "the holdout>"
+        "<Thresholdout: formal loss ε = 43.8 for 876 answers of 4,000 rows; 0 asked, 0 of them answered by the holdout>"
     )
 
 
@@ -101,9 +100,7 @@ def test_a_holdout_that_is_asked_naively_deceives_and_this_one_does_not() -> Non
     assert _accuracy(held, *_chosen(*agree, k)) > 0.65
     assert abs(_accuracy(fresh, *_chosen(*agree, k)) - 0.5) < 0.04  # 5 standard errors
     reuse = Thresholdout(n, threshold=0.04, sigma=0.01, answers=2000, rng=rng)
-    told = np.array(
-        [float(reuse.ask(train[0][:, j] == train[1], held[0][:, j] == held[1])) for j in range(n)]
-    )
+    told = np.array([float(reuse.ask(train[0][:, j] == train[1], held[0][:, j] == held[1])) for j in range(n)])
     chosen = _chosen(agree[0], told, k)
     reported = float(reuse.ask(_right(train, *chosen), _right(held, *chosen)))
     assert reported < 0.56

@@ -158,9 +158,7 @@ def test_every_step_of_a_descent_draws_its_noise_and_takes_all_of_it(neighbors: 
     assert draw.law == "gaussian"
     assert draw.size == 2
     assert sqrt(draw.scale) / 2**30 == pytest.approx(times, rel=1e-8)  # sqrt(steps / (2 rho)) gradients
-    assert (
-        draw.scale >= (times * (2**30 + Fraction(71, 100))) ** 2
-    )  # each rounded by up to half the root of 2
+    assert draw.scale >= (times * (2**30 + Fraction(71, 100))) ** 2  # each rounded by up to half the root of 2
     with recorded() as drawn:
         PrivateSVC(**said, steps=7, people=3).fit(X, Y)
     assert [(one.law, one.size) for one in drawn] == [("gaussian", 2)] * 7
@@ -190,9 +188,7 @@ def test_a_step_over_a_random_part_takes_the_gradients_of_that_part_alone(
     signs = np.where(Y == 1, 1, -1)[:, None]
     pace = 1 / (1 / (2 * 0.5) + 1 / 3)
     possible = [
-        pace / 1.5 * (signs * X)[list(part)].sum(axis=0)
-        for k in range(4)
-        for part in combinations(range(3), k)
+        pace / 1.5 * (signs * X)[list(part)].sum(axis=0) for k in range(4) for part in combinations(range(3), k)
     ]
     seen = set()
     for seed in range(40):

@@ -64,9 +64,9 @@ def test_a_line_is_found_among_twenty_thousand() -> None:
 def test_few_people_give_something_finite_and_no_error() -> None:
     for n in (1, 2, 5):
         x, y = line(n)
-        model = PrivateLinearRegression(
-            1, delta=1e-6, missing="middle", bounds=(0, 10), target_bounds=(0, 60)
-        ).fit(x, y)
+        model = PrivateLinearRegression(1, delta=1e-6, missing="middle", bounds=(0, 10), target_bounds=(0, 60)).fit(
+            x, y
+        )
         assert np.isfinite(model.predict(x)).all()
         assert model.loss_ == Approx(1, 1e-6)
 

@@ -61,20 +61,14 @@ def fitting(learner: Any, **said: Any) -> Callable[..., Any]:
 CALLS = {
     "logistic": Call(fitting(PrivateLogisticRegression, epsilon=1, classes=("no", "yes")), "replace"),
     "logistic, numbers": Call(fitting(PrivateLogisticRegression, epsilon=1, method="output")),
-    "logistic, truth": Call(
-        fitting(PrivateLogisticRegression, epsilon=1, method="output", classes=(False, True))
-    ),
+    "logistic, truth": Call(fitting(PrivateLogisticRegression, epsilon=1, method="output", classes=(False, True))),
     "descent": Call(fitting(PrivateLogisticRegression, rho=1, method="descent", steps=2, people=4)),
     "hinge": Call(fitting(PrivateSVC, rho=1, method="output", classes=("no", 1))),
     "linear": Call(fitting(PrivateLinearRegression, rho=1, target_bounds=(0, 1))),
-    "linear, no intercept": Call(
-        fitting(PrivateLinearRegression, rho=1, target_bounds=(0, 1), fit_intercept=False)
-    ),
+    "linear, no intercept": Call(fitting(PrivateLinearRegression, rho=1, target_bounds=(0, 1), fit_intercept=False)),
     "components": Call(fitting(PrivatePCA, rho=1)),
     "known labels": Call(
-        lambda _, y, **where: np.shape(
-            PrivateSVC(1, classes=("no", "yes"), **where).count_known(y, epsilon=1).value
-        )
+        lambda _, y, **where: np.shape(PrivateSVC(1, classes=("no", "yes"), **where).count_known(y, epsilon=1).value)
     ),
     "choice": Call(lambda rows, y, **where: isinstance(chosen(rows, y, **where), Says)),
     "holdout": Call(lambda _, y, ledger, neighbors: type(holdout(y, ledger)), "replace"),  # noqa: ARG005
@@ -118,10 +112,7 @@ TABLES: dict[str, Callable[[list[list[Any]]], Any]] = {
     "list": list,
     "array": lambda rows: objects([cell for row in rows for cell in row]).reshape(len(rows), 2),
     "pandas": lambda rows: pd.DataFrame(
-        {
-            name: pd.Series(objects([row[place] for row in rows]), dtype=object)
-            for place, name in enumerate("ab")
-        }
+        {name: pd.Series(objects([row[place] for row in rows]), dtype=object) for place, name in enumerate("ab")}
     ),
 }
 COLUMNS: dict[str, Callable[[list[Any]], Any]] = {

@@ -52,9 +52,7 @@ def test_a_column_goes_to_minus_one_and_one_and_the_constant_is_as_large_as_one_
 
 def test_a_missing_number_is_the_middle() -> None:
     scaling = scale([(0, 10), (-1, 3)], None, features=2)
-    np.testing.assert_array_equal(
-        scaling.rows(np.array([[np.nan, np.nan]])), scaling.rows(np.array([[5, 1]]))
-    )
+    np.testing.assert_array_equal(scaling.rows(np.array([[np.nan, np.nan]])), scaling.rows(np.array([[5, 1]])))
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -66,9 +64,7 @@ def test_coefficients_give_the_score_of_rows_that_were_not_cut(bounds, row_norm,
     slopes, constant = scaling.linear(weights)
     uncut = np.linalg.norm((values - scaling.middle) / scaling.half, axis=1) <= scaling.row_norm
     assert uncut.sum() > 5
-    np.testing.assert_allclose(
-        (values @ slopes + constant)[uncut], (weights @ scaling.rows(values))[uncut], rtol=1e-9
-    )
+    np.testing.assert_allclose((values @ slopes + constant)[uncut], (weights @ scaling.rows(values))[uncut], rtol=1e-9)
 
 
 def test_without_intercept_the_score_is_zero_at_zero() -> None:

@@ -53,9 +53,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
     assert np.isnan(found.read()).all()
 
 
-@pytest.mark.parametrize(
-    "cell", [np.inf, -np.inf, 10**400, "text", b"x", None, pd.NA, pd.NaT, {}, 1j, Loud()]
-)
+@pytest.mark.parametrize("cell", [np.inf, -np.inf, 10**400, "text", b"x", None, pd.NA, pd.NaT, {}, 1j, Loud()])
 def test_no_cell_decides_an_error(cell) -> None:
     assert numbers(np.array([cell, 1], dtype=object))[1] == 1
     assert table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]

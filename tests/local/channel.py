@@ -91,8 +91,6 @@ def goodness(counts: Sequence[int], law: Sequence[float]) -> float:
     seen, chances = seen[chances > 0], chances[chances > 0]
     shape, n = len(seen) - 1, seen.sum()
     distance = float(xlogy(seen, seen / (n * chances)).sum())
-    if (
-        distance <= shape + 1e-9 * n
-    ):  # one kind of report alone has shape 0 and distance 0; the rest is rounding
+    if distance <= shape + 1e-9 * n:  # one kind of report alone has shape 0 and distance 0; the rest is rounding
         return 1.0
     return math.exp(shape - distance + shape * math.log(distance / shape))

@@ -248,6 +248,4 @@ def _tally(design: Design, reports: np.ndarray) -> list[int]:
     return counts
 
 
-CHECKS: tuple[Check, ...] = tuple(
-    value for name, value in sorted(globals().items()) if name.startswith("check_")
-)
+CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))

@@ -39,9 +39,7 @@ def test_the_numbers_of_the_r_package_are_reproduced():
     assert attention_counts(CWISE, PAIRS.sum(axis=0)).value == pytest.approx(0.7728571, abs=1e-7)
     estimate = corrected_counts(CWISE, PAIRS)
     assert estimate.value == pytest.approx(0.1053604, abs=1e-7)
-    assert estimate.se == pytest.approx(
-        0.0208, rel=0.1
-    )  # the standard deviation of 200 bootstraps is known to 5 %
+    assert estimate.se == pytest.approx(0.0208, rel=0.1)  # the standard deviation of 200 bootstraps is known to 5 %
 
 
 CASES = {
@@ -68,19 +66,13 @@ def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
     follow = np.multiply.outer(shares @ design.matrix, anchor.matrix[0])
     law = 0.8 * follow + 0.2 / follow.size
     tables = (
-        np.random.default_rng(sum(map(ord, name)))
-        .multinomial(2000, law.ravel(), size=2000)
-        .reshape(-1, *law.shape)
+        np.random.default_rng(sum(map(ord, name))).multinomial(2000, law.ravel(), size=2000).reshape(-1, *law.shape)
     )
-    found = [
-        corrected_counts(design, table, anchor_design=anchor, truth=anchor.options[0]) for table in tables
-    ]
+    found = [corrected_counts(design, table, anchor_design=anchor, truth=anchor.options[0]) for table in tables]
     values = np.array([np.atleast_1d(estimate.value) for estimate in found])
     errors = np.array([np.atleast_1d(estimate.se) for estimate in found])
     right = np.atleast_1d(truth)
-    assert np.all(
-        np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001
-    )
+    assert np.all(np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001)
     assert values.std(axis=0, ddof=1) == pytest.approx(errors.mean(axis=0), rel=0.065)
     limits = [estimate.interval() for estimate in found]
     covered = np.mean([(one.low <= right) & (right <= one.high) for one in limits], axis=0)
@@ -210,6 +202,4 @@ def test_a_corrected_share_that_lies_outside_says_so_and_names_no_method_that_is
     estimate = corrected_counts(CWISE, [[3, 10], [12, 75]])
     assert estimate.value < 0
     assert not estimate.interval().empty
-    assert estimate.notes[0] == (
-        "the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages"
-    )
+    assert estimate.notes[0] == ("the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages")

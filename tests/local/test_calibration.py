@@ -9,9 +9,7 @@ from toolkit.local.calibration import check_odds, checked_epsilon, named, odds, 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])
 @pytest.mark.parametrize(("inside", "outside"), [(1, 1), (1, 999), (5, 3), (100, 1)])
-def test_odds_are_on_the_private_side_and_fit_into_32_bits(
-    epsilon: object, inside: int, outside: int
-) -> None:
+def test_odds_are_on_the_private_side_and_fit_into_32_bits(epsilon: object, inside: int, outside: int) -> None:
     if epsilon == 22 and outside == 999:
         return  # the odds leave no room for a thousand others
     a, b = odds(epsilon, inside=inside, outside=outside)
@@ -38,9 +36,7 @@ def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
 def test_a_threshold_never_lies_less_than_asked() -> None:
     for factor in (Fraction(3), Fraction(27183, 10000), Fraction(10**6)):
         assert (
-            Fraction(threshold_above(factor), 2**32)
-            >= 1 / (factor + 1)
-            > Fraction(threshold_above(factor) - 1, 2**32)
+            Fraction(threshold_above(factor), 2**32) >= 1 / (factor + 1) > Fraction(threshold_above(factor) - 1, 2**32)
         )
 
 

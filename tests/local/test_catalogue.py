@@ -17,15 +17,8 @@ def test_every_maker_of_the_three_rooms_is_listed():
         for name, maker in vars(questions).items()
         if inspect.isfunction(maker) and maker.__module__ == questions.__name__
     ]
-    made += [
-        name
-        for room in (oracles, numeric)
-        for name in room.__all__
-        if inspect.isfunction(getattr(room, name))
-    ]
-    assert {name for name in made if not name.startswith("_")} - {"limit", "ratio"} == set(listed) - {
-        "matrix"
-    }
+    made += [name for room in (oracles, numeric) for name in room.__all__ if inspect.isfunction(getattr(room, name))]
+    assert {name for name in made if not name.startswith("_")} - {"limit", "ratio"} == set(listed) - {"matrix"}
 
 
 def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():

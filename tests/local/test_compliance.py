@@ -63,9 +63,7 @@ def test_closed_forms_of_the_literature():
 def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
     """Truthful reports are over-corrected: (x - 1/6) / (2/3) instead of x."""
     die = forced("1/6", "1/6")
-    assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(
-        0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3)
-    )
+    assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3))
 
 
 def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise():
@@ -77,9 +75,7 @@ def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise
 def test_one_percent_is_a_hundredth_of_everybody():
     table = one_percent(warner("3/4"), 0.1)
     assert list(table) == list(WAYS)
-    assert table == pytest.approx(
-        {way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS}
-    )
+    assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS})
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
@@ -106,10 +102,7 @@ def test_published_sizes_at_epsilon_one():
     """A share b moves yes/no answers by about 2.2 b, and 16 options by about 10 b: b / (p - q), read at the
     end of the scale.
     """
-    span = [
-        np.ptp(report_scores(design), axis=0).max()
-        for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))
-    ]
+    span = [np.ptp(report_scores(design), axis=0).max() for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))]
     assert span == pytest.approx([2.16, 10.3], abs=0.05)
 
 

@@ -22,9 +22,7 @@ from toolkit.local.catalogue import CATALOGUE, example
 
 RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))
 
-DESIGNS = {
-    f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None
-} | {
+DESIGNS = {f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None} | {
     "warner 2/3": warner("2/3"),
     "warner below a half": warner(0.3),
     "warner at epsilon 1": warner(epsilon=1.0),
@@ -61,9 +59,7 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize(
-    "check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_")
-)
+@pytest.mark.parametrize("check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_keeps_the_contract(name: str, check: Check) -> None:
     check(DESIGNS[name])

@@ -25,10 +25,7 @@ def test_a_boundary_estimate_has_an_honest_standard_error() -> None:
     raw = design.estimate_counts([750, 250])
     assert math.isclose(float(raw), -0.125)
     assert round(raw.se, 3) == 0.034
-    assert (
-        "250 of 1,000 reports were yes, where the design makes at least 300 on average (p = 3e-04)"
-        in raw.notes[0]
-    )
+    assert "250 of 1,000 reports were yes, where the design makes at least 300 on average (p = 3e-04)" in raw.notes[0]
     mle = design.estimate_counts([750, 250], method="mle")
     assert float(mle) == 0.0
     assert 0.03 < mle.se < 0.04
@@ -91,10 +88,7 @@ def test_estimates_need_no_starting_values_and_are_deterministic(epsilon: float)
     """rr: 30 of 100 seeds fail on its own example, because EM starts at random."""
     design = kuk(0.6, 0.4, draws=4)
     counts = [3, 10, 20, 40, 7]
-    assert (
-        design.estimate_counts(counts, method="mle").value
-        == design.estimate_counts(counts, method="mle").value
-    )
+    assert design.estimate_counts(counts, method="mle").value == design.estimate_counts(counts, method="mle").value
     assert k_ary(4, epsilon=epsilon).estimate_counts([1, 0, 0, 0], method="mle").value.tolist() == [
         1,
         0,

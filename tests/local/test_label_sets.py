@@ -99,9 +99,7 @@ def test_columns_of_one_type_make_the_way_there_and_back(labels: str, held: str)
 def test_points_in_a_column_with_room_for_missing_values_are_points(dtype: str) -> None:
     for labels in ("points", "points from above", "codes from above", "negative"):
         design = k_ary(SETS[labels], epsilon=1.0)
-        _reads_back(
-            design, pd.Series(_answers(design), dtype=dtype), lambda cells: pd.Series(cells, dtype=dtype)
-        )
+        _reads_back(design, pd.Series(_answers(design), dtype=dtype), lambda cells: pd.Series(cells, dtype=dtype))
 
 
 @pytest.mark.parametrize("labels", SETS)
@@ -131,9 +129,7 @@ def test_oracles_take_labels_of_both_kinds(oracle: Any) -> None:
     answers = [1, 2, 3, "undisclosed"] * 10
     assert made.estimate(made.randomize(answers, rng=np.random.default_rng(0))).n == 40
     boxes = oracles.tick_boxes(MIXED, 2.0)
-    assert (
-        boxes.estimate(boxes.randomize([[1, "undisclosed"], []] * 10, rng=np.random.default_rng(0))).n == 20
-    )
+    assert boxes.estimate(boxes.randomize([[1, "undisclosed"], []] * 10, rng=np.random.default_rng(0))).n == 20
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,7 @@ def test_questions_of_different_kinds_and_sizes_cost_the_largest() -> None:
     """With answers of 2 and 5 options RS+FD costs 1.138 even between records that differ in one question."""
     five, bit = Subset(tuple(range(5)), 2, 4, 1), OneBit(Fraction(0), Fraction(1), 2, 2, 1)
     questions = Questionnaire((("a", DIE), ("b", five), ("c", bit)), 1)
-    records = [
-        dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), range(5), range(3))
-    ]
+    records = [dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), range(5), range(3))]
     assert largest_ratio(channel(questions.report, records)) == 4
     assert math.isclose(questions.epsilon, math.log(4))
 
@@ -80,9 +78,7 @@ def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
     claimed, ratios = made.variance(TRUTHS, n), []
     for name, values in found.items():
         truth = np.atleast_1d(TRUTHS[name])
-        assert np.all(
-            np.abs(np.mean(values, axis=0) - truth) < 4.5 * np.sqrt(np.atleast_1d(claimed[name]) / surveys)
-        )
+        assert np.all(np.abs(np.mean(values, axis=0) - truth) < 4.5 * np.sqrt(np.atleast_1d(claimed[name]) / surveys))
         ratios.extend(np.var(values, axis=0) / np.atleast_1d(claimed[name]))
     assert abs(np.mean(ratios) - 1) < 0.075
 
@@ -94,9 +90,7 @@ def test_variances_are_those_of_the_people_who_are_asked() -> None:
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
     assert math.isclose(made.variance(TRUTHS, 100)["cheated"], one * 3 / 100)
-    assert math.isclose(
-        questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8
-    )
+    assert math.isclose(questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8)
 
 
 def test_fixed_respondents_take_away_what_came_from_choosing_them() -> None:

@@ -144,7 +144,5 @@ def test_forced_shares_beyond_32_bits_are_rounded_up_to_the_private_side():
     shares = [Fraction(1, 2**40), Fraction(1, 7), Fraction(2, 2**35 + 1)]
     design = forced_options(["a", "b", "c"], shares)
     forced = [Fraction(int(design.weights[(j + 1) % 3, j]), design.denominator) for j in range(3)]
-    assert all(
-        share <= found < share + Fraction(1, 2**31) for share, found in zip(shares, forced, strict=True)
-    )
+    assert all(share <= found < share + Fraction(1, 2**31) for share, found in zip(shares, forced, strict=True))
     assert design.epsilon < math.inf

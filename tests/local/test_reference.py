@@ -13,9 +13,7 @@ import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, kuk, unrelated, warner
 
-ROWS = list(
-    csv.DictReader((Path(__file__).parents[1] / "reference" / "rr_synthetic.csv").read_text().splitlines())
-)
+ROWS = list(csv.DictReader((Path(__file__).parents[1] / "reference" / "rr_synthetic.csv").read_text().splitlines()))
 
 
 def column(name: str) -> list[int]:
@@ -71,9 +69,7 @@ def test_the_privacy_cost_of_warner_is_additive_and_does_not_depend_on_prevalenc
     design = warner(epsilon=epsilon)
     cost = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
     for prevalence in (0.0, 0.1, 0.5):
-        assert math.isclose(
-            design.variance(prevalence, 1), prevalence * (1 - prevalence) + cost, rel_tol=1e-8
-        )
+        assert math.isclose(design.variance(prevalence, 1), prevalence * (1 - prevalence) + cost, rel_tol=1e-8)
     assert round(design.variance(0.5, 1) / 0.25, 2) == {0.5: 16.67, 1.0: 4.68, 2.0: 1.72}[epsilon]
 
 

@@ -86,9 +86,7 @@ def is_plain(value: object) -> bool:
     return type(value) is int or (type(value) is list and all(type(code) is int for code in value))
 
 
-@pytest.mark.parametrize(
-    ("randomizer", "answers"), SMALL, ids=[f"{one.name}-{i}" for i, (one, _) in enumerate(SMALL)]
-)
+@pytest.mark.parametrize(("randomizer", "answers"), SMALL, ids=[f"{one.name}-{i}" for i, (one, _) in enumerate(SMALL)])
 def test_exactly_what_can_be_drawn_is_accepted(randomizer: Any, answers: list[Any]) -> None:
     possible = set().union(*channel(randomizer.report, answers))
     for value in plain_values():
@@ -110,9 +108,7 @@ def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
         assert design.accepts(value) == (type(value) is int and value in possible), value
 
 
-@pytest.mark.parametrize(
-    ("turn", "accepted"), [(0, {0, 1}), (TURNS, set(range(2, 8))), (TURNS // 2, set(range(8)))]
-)
+@pytest.mark.parametrize(("turn", "accepted"), [(0, {0, 1}), (TURNS, set(range(2, 8))), (TURNS // 2, set(range(8)))])
 def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> None:
     randomizer = Hybrid(ZERO, FOUR, 4, 2, 1, 2, 2, 1, turn)
     assert {value for value in plain_values() if type(value) is int and randomizer.accepts(value)} == accepted

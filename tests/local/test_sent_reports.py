@@ -45,10 +45,7 @@ def test_draws_are_even_below_any_bound_and_come_from_the_system_without_a_gener
 
 
 def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
-    assert (
-        warner(p="3/4").estimate_sent([1] * 40 + [0] * 60).value
-        == warner(p="3/4").estimate_counts([60, 40]).value
-    )
+    assert warner(p="3/4").estimate_sent([1] * 40 + [0] * 60).value == warner(p="3/4").estimate_counts([60, 40]).value
 
 
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
@@ -59,9 +56,7 @@ def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
     kinds = [randomizer.report(truth, draw) for _ in range(40)]
     times = [1 + number % 5 for number in range(40)]
     short = randomizer.estimate_sent(kinds, times)
-    long = randomizer.estimate_sent(
-        [kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)]
-    )
+    long = randomizer.estimate_sent([kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)])
     assert short.n == long.n == sum(times)
     for one, other in ((short.value, long.value), (short.se, long.se), (short.cov, long.cov)):
         assert np.allclose(one, other, rtol=1e-12, atol=1e-15, equal_nan=True)

@@ -164,6 +164,4 @@ def test_a_budget_that_is_split_adds_up_to_no_more_than_it_was(questions):
 
 def test_conduct_is_for_designs_only():
     with pytest.raises(ValueError, match="needs a design with a matrix"):
-        Case(
-            partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))
-        ).accuracy(1.0)
+        Case(partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))).accuracy(1.0)

@@ -18,9 +18,9 @@ def test_the_harmless_report_is_the_one_that_speaks_against_yes():
 def test_the_corrected_design_estimates_without_bias_what_the_other_misses():
     conduct, design, shares = Compliance(0.1, 0.2), k_ary(3, epsilon=2.0), np.array([0.5, 0.3, 0.2])
     reports = shares @ conduct.seen_through(design).matrix
-    assert conduct.seen_through(design).estimate_counts(
-        (reports * 1e9).round().astype(int)
-    ).value == pytest.approx(shares, abs=1e-6)
+    assert conduct.seen_through(design).estimate_counts((reports * 1e9).round().astype(int)).value == pytest.approx(
+        shares, abs=1e-6
+    )
     missed = design.estimate_counts((reports * 1e9).round().astype(int)).value - shares
     assert conduct.bias(design, shares.tolist()) == pytest.approx(missed[np.argmax(np.abs(missed))], abs=1e-6)
 

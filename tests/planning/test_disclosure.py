@@ -60,9 +60,7 @@ def test_a_proof_that_the_answer_is_no_is_a_factor_of_zero():
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
 def test_the_best_guess_is_within_its_limit_and_warner_attains_it(design):
     assert guess_rate_of(design) <= guess_rate(design.epsilon) + 1e-12
-    assert guess_rate_of(warner(epsilon=design.epsilon)) == pytest.approx(
-        guess_rate(design.epsilon), rel=1e-8
-    )
+    assert guess_rate_of(warner(epsilon=design.epsilon)) == pytest.approx(guess_rate(design.epsilon), rel=1e-8)
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, mangat("1/2")], ids=str)

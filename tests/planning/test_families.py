@@ -48,9 +48,7 @@ def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
 
 
 def test_a_family_that_makes_more_than_it_is_asked_for_is_refused_wherever_it_does():
-    with pytest.raises(
-        ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"
-    ):
+    with pytest.raises(ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"):
         member(twothirds, 0.5)
     assert member(twothirds, 0.7) == warner("2/3")
     with pytest.raises(ValueError, match="costs at most"):

@@ -19,9 +19,7 @@ def test_devices_that_keep_epsilon_come_first_cheapest_first():
 
 def test_the_cost_in_people_is_the_ratio_of_variances():
     coins = next(s for s in snap(warner, 1.2, 0.1) if s.device.outcomes == 4)
-    assert coins.people == pytest.approx(
-        warner("3/4").variance(0.1, 1) / warner(epsilon=1.2).variance(0.1, 1)
-    )
+    assert coins.people == pytest.approx(warner("3/4").variance(0.1, 1) / warner(epsilon=1.2).variance(0.1, 1))
     assert repr(coins).startswith(
         "<Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; "
     )

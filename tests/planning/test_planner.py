@@ -15,9 +15,7 @@ from toolkit.planning.planner import plan
 from toolkit.planning.search import Target
 
 SMOOTH = 3e-7  # the digits of the search
-STEPS = (
-    0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
-)
+STEPS = 0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
 # subset sizes are whole numbers, so at uneven shares the largest variance jumps, and several epsilons may do
 JUMPS = 0.03
 
@@ -255,9 +253,7 @@ def test_the_margin_of_a_mean_of_everybody_is_that_of_the_worst_answers():
     """One bit at epsilon 2, 900 of 1,000 people: the error was planned 31 % too small."""
     found = plan(partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000)
     for sd in (0.0, 0.25, 0.5):
-        known = plan(
-            partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000, sd=sd
-        )
+        known = plan(partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000, sd=sd)
         assert known.se <= found.se * (1 + 1e-12)
     assert found.se == pytest.approx(0.021884, abs=1e-6)
 
@@ -295,9 +291,7 @@ def test_thirty_questions_can_be_asked_one_each():
 
 
 def test_one_option_that_does_not_move_is_no_obstacle():
-    found = plan(
-        partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.5, 0.3, 0.2), epsilon=1.0, power=0.8
-    )
+    found = plan(partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.5, 0.3, 0.2), epsilon=1.0, power=0.8)
     assert found.power >= 0.8
     with pytest.raises(ValueError, match="nothing to detect"):
         plan(partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.4, 0.4, 0.2), epsilon=1.0, power=0.8)
@@ -334,9 +328,7 @@ def test_a_mean_takes_the_guessed_standard_deviation():
     family = partial(numeric.one_bit, (0, 80))
     known = plan(family, prevalence=30, margin=2, epsilon=1.0, sd=10)
     unknown = plan(family, prevalence=30, margin=2, epsilon=1.0)
-    assert (
-        known.n == unknown.n
-    )  # one bit has the same variance for every spread, but not the same direct margin
+    assert known.n == unknown.n  # one bit has the same variance for every spread, but not the same direct margin
     assert known.direct_margin == pytest.approx(1.959964 * 10 / math.sqrt(known.n), rel=1e-6)
     assert "±2 at" in repr(known)
 

@@ -74,9 +74,7 @@ def test_beyond_the_end_of_the_search_chernoffs_bound_keeps_the_power(power):
 def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
     one = ScoreTest(1 / 12, float(truth), Z[2])
     least = next(x for x in range(n + 2) if x > n / 12 + Z[2] * math.sqrt(n * 11) / 12)
-    tail = sum(
-        (math.comb(n, x) * truth**x * (1 - truth) ** (n - x) for x in range(least, n + 1)), Fraction(0)
-    )
+    tail = sum((math.comb(n, x) * truth**x * (1 - truth) ** (n - x) for x in range(least, n + 1)), Fraction(0))
     assert tail - Fraction(2, 10**12) <= Fraction(one.power(n)) <= tail
 
 

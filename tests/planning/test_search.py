@@ -30,9 +30,7 @@ def test_a_power_that_is_reached_by_chance_of_the_number_is_not_kept():
 def test_who_cannot_be_invited_is_not_planned_with():
     accuracy = Case(warner, 0.3, 0.95, field=Field(population=1500, response=0.5)).accuracy(3.0)
     assert people_for(accuracy, Target(margin=0.05)) <= 750
-    with pytest.raises(
-        ValueError, match="the 750 people who answer when all 1,500 of the population are invited"
-    ):
+    with pytest.raises(ValueError, match="the 750 people who answer when all 1,500 of the population are invited"):
         people_for(accuracy, Target(margin=0.02))
     with pytest.raises(ValueError, match="nobody answers"):
         people_for(
@@ -56,9 +54,7 @@ def test_a_goal_just_short_of_direct_questioning_asks_for_too_much():
 
 
 def test_a_power_beyond_direct_questioning_is_said_to_be_so():
-    with pytest.raises(
-        ValueError, match=r"no epsilon was found .* even direct questioning has a power of 0.444"
-    ):
+    with pytest.raises(ValueError, match=r"no epsilon was found .* even direct questioning has a power of 0.444"):
         epsilon_for(Case(warner, 0.3, 0.95, detect=0.4), Target(power=0.8), 60)
 
 

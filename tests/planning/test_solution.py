@@ -85,13 +85,9 @@ def test_the_inverse_table_of_shuffling():
         (10_000, 0.1, 0.0038, 0.1, 0.0014),
     ):
         frame = plan(warner, prevalence=0.5, n=n, epsilon=epsilon).compare()
-        assert list(frame["noise se"].drop(["direct", "shuffled"])) == pytest.approx(
-            [local, central], rel=0.02
-        )
+        assert list(frame["noise se"].drop(["direct", "shuffled"])) == pytest.approx([local, central], rel=0.02)
         allowed = math.exp(local_epsilon(epsilon, n, 1e-6))
-        assert frame.loc["shuffled", "noise se"] == pytest.approx(
-            math.sqrt(allowed / n) / (allowed - 1), rel=0.01
-        )
+        assert frame.loc["shuffled", "noise se"] == pytest.approx(math.sqrt(allowed / n) / (allowed - 1), rel=0.01)
         assert round(frame.loc["shuffled", "noise se"], 4) == hidden
 
 

@@ -44,9 +44,7 @@ def test_like_questions_get_like_parts_and_one_random_question_is_better():
 
 
 def test_with_plenty_of_budget_everybody_answers_all():
-    assert "better than one random question" in repr(
-        budget_for(dict.fromkeys("ab", (warner, 0.2)), epsilon=12.0)
-    )
+    assert "better than one random question" in repr(budget_for(dict.fromkeys("ab", (warner, 0.2)), epsilon=12.0))
 
 
 def test_what_cannot_be_split_is_refused():

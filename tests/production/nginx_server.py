@@ -60,12 +60,7 @@ class Nginx:
 
     def kept(self):
         """What it left in its folders for bodies and answers."""
-        return [
-            path
-            for name in ("bodies", "answers")
-            for path in (self.folder / name).rglob("*")
-            if path.is_file()
-        ]
+        return [path for name in ("bodies", "answers") for path in (self.folder / name).rglob("*") if path.is_file()]
 
 
 @contextmanager

@@ -81,9 +81,7 @@ class Pair:
 
     def start(self, place):
         options = ("--port", self.ports[place], "--prefix", "/survey")
-        return begin(self.folder, self.database, *options, XDG_STATE_HOME=str(self.folder / f"state{place}"))[
-            0
-        ]
+        return begin(self.folder, self.database, *options, XDG_STATE_HOME=str(self.folder / f"state{place}"))[0]
 
     def restart(self, place):
         """As systemctl does: told to end, waited for, started again."""
@@ -133,9 +131,7 @@ def wait_for_more(clients, more=60):
 
 
 @pytest.mark.slow
-def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(
-    postgres, tmp_path
-):
+def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(postgres, tmp_path):
     with site(tmp_path, postgres.url()) as (survey, pair, proxy):
         with phones(survey, proxy) as clients:
             for place in (0, 1, 0, 1):
@@ -191,9 +187,7 @@ def test_no_tls_session_is_resumed(standing):
         trusted.minimum_version = trusted.maximum_version = version
         session = None
         for _ in range(2):
-            plain = socket.create_connection(
-                ("127.0.0.1", standing[2].port), timeout=20, source_address=(PHONE, 0)
-            )
+            plain = socket.create_connection(("127.0.0.1", standing[2].port), timeout=20, source_address=(PHONE, 0))
             with trusted.wrap_socket(plain, server_hostname=NAME, session=session) as connection:
                 connection.sendall(b"GET /survey/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert read_answer(connection)[0] == 200
@@ -228,13 +222,9 @@ def test_a_pause_is_told_as_such_to_everybody(postgres, tmp_path):
 def test_a_signature_ends_its_connection_and_a_report_does_not(standing):
     """In the shipped configuration, whatever the server behind it answers."""
     _, _, proxy = standing
+    assert asked(proxy, "POST", "/survey/sign", b"{}", content_type="application/json")[1]["connection"] == "close"
     assert (
-        asked(proxy, "POST", "/survey/sign", b"{}", content_type="application/json")[1]["connection"]
-        == "close"
-    )
-    assert (
-        asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[1]["connection"]
-        == "keep-alive"
+        asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[1]["connection"] == "keep-alive"
     )
 
 
@@ -267,9 +257,7 @@ def mishaps(proxy):
         bytes(64),
         OLD_HELLO,
     ):
-        with socket.create_connection(
-            ("127.0.0.1", proxy.port), timeout=20, source_address=(PHONE, 0)
-        ) as connection:
+        with socket.create_connection(("127.0.0.1", proxy.port), timeout=20, source_address=(PHONE, 0)) as connection:
             connection.sendall(said)
             read_to_end(connection)
     for said in (
@@ -289,9 +277,7 @@ def mishaps(proxy):
         ) as connection:
             connection.sendall(said)
             read_to_end(connection)
-    assert (
-        asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[0] == 502
-    )  # no server is left
+    assert asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[0] == 502  # no server is left
 
 
 OLD_HELLO = bytes.fromhex("160301002f0100002b0301" + "00" * 32 + "00" + "0004" + "00050004" + "0100")
@@ -300,10 +286,7 @@ OLD_HELLO = bytes.fromhex("160301002f0100002b0301" + "00" * 32 + "00" + "0004" +
 
 def complaints(folder, postgres, changes=None):
     with site(folder, postgres.url(), changes) as (survey, pair, proxy):
-        assert (
-            asked(proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json")[0]
-            == 201
-        )
+        assert asked(proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json")[0] == 201
         pair.end()
         mishaps(proxy)
     assert proxy.kept() == []

@@ -50,9 +50,7 @@ def test_what_it_starts_serves_below_the_prefix_of_the_proxy_and_ends_when_told(
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=float(service["TimeoutStopSec"])) == ("", "")
     assert process.returncode == 0
-    assert (
-        "proxy_pass http://survey;" in (FOLDER / "nginx.conf").read_text().partition("location /survey/ {")[2]
-    )
+    assert "proxy_pass http://survey;" in (FOLDER / "nginx.conf").read_text().partition("location /survey/ {")[2]
 
 
 @pytest.mark.slow
@@ -78,15 +76,11 @@ def test_the_container_starts_what_is_tried_here_and_copies_what_there_is(tmp_pa
     told = [line.split() for line in text.splitlines() if line.startswith("COPY")]
     root = Path(__file__).parents[2]
     assert [name for line in told for name in line[1:-1] if not (root / name).exists()] == []
-    (entry,) = [
-        line.partition("ENTRYPOINT ")[2] for line in text.splitlines() if line.startswith("ENTRYPOINT")
-    ]
+    (entry,) = [line.partition("ENTRYPOINT ")[2] for line in text.splitlines() if line.startswith("ENTRYPOINT")]
     opened(tmp_path, os.environ["TOOLKIT_DATABASE"])
     name, *arguments = json.loads(entry)
     assert name == "toolkit"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "toolkit.command", *arguments], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen([sys.executable, "-m", "toolkit.command", *arguments], stdout=subprocess.PIPE, text=True)
     assert f":{port}/survey/" in process.stdout.readline()
     process.terminate()
     process.communicate(timeout=20)

@@ -51,16 +51,12 @@ def test_a_true_ratio_on_the_edge_of_the_band_is_refuted_at_most_once_in_a_hundr
     rng, refuted = np.random.default_rng(5), 0
     for _ in range(100):
         first, second = rng.random(1000) < 1 / 3, rng.random(1000) < 2 / 3
-        refuted += "break" in auditing.outcome_ratios(first, second, epsilon=float(np.log(2))).get_title(
-            loc="left"
-        )
+        refuted += "break" in auditing.outcome_ratios(first, second, epsilon=float(np.log(2))).get_title(loc="left")
     assert refuted <= 5
 
 
 def test_curves_are_drawn_by_the_number_of_runs_and_the_claim_is_a_line():
-    ax = auditing.bounds_against_runs(
-        {"one": [(100_000, 0.9), (1000, 0.4)], "other": [(1000, 1.5)]}, epsilon=1
-    )
+    ax = auditing.bounds_against_runs({"one": [(100_000, 0.9), (1000, 0.4)], "other": [(1000, 1.5)]}, epsilon=1)
     assert ax.lines[0].get_xdata().tolist() == [1000, 100_000]
     assert ax.lines[0].get_linestyle() != ax.lines[1].get_linestyle()
     assert set(ax.lines[-1].get_ydata()) == {1}

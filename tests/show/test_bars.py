@@ -23,17 +23,11 @@ def test_a_contradiction_is_a_cross_with_its_p_value_and_no_bar_of_width_zero():
     assert cross.get_marker() == "X"
     assert np.ptp(bar.get_xdata()) > 0
     assert dot.get_marker() == "o"
-    assert (
-        repr(ax)
-        == "<Picture: 95 % intervals: north -20 % (no share fits: p = 3e-13), south 25 % (17 % to 33 %)>"
-    )
+    assert repr(ax) == "<Picture: 95 % intervals: north -20 % (no share fits: p = 3e-13), south 25 % (17 % to 33 %)>"
 
 
 def test_an_interval_without_limits_holds_no_truth():
-    assert (
-        show.estimate_intervals([WRONG, RIGHT], truth=0.0).get_title(loc="left")
-        == "2 of 2 intervals miss the truth"
-    )
+    assert show.estimate_intervals([WRONG, RIGHT], truth=0.0).get_title(loc="left") == "2 of 2 intervals miss the truth"
 
 
 def test_a_bad_fit_that_leaves_an_interval_is_said_beside_it():

@@ -37,9 +37,7 @@ def test_a_picture_is_the_same_bytes_each_time_and_carries_no_date_or_version():
 
 @pytest.mark.slow
 def test_a_figure_drawn_anew_is_the_same_bytes_though_the_solver_of_the_layout_rounds_differently_each_time():
-    pictures = {
-        show.explore_mechanism("analytic", epsilon=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(6)
-    }
+    pictures = {show.explore_mechanism("analytic", epsilon=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(6)}
     assert len(pictures) == 1
 
 

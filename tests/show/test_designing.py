@@ -15,10 +15,7 @@ THREE = k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([500, 300, 20
 def test_the_lines_are_the_truth_plus_the_bias_of_each_conduct():
     ax = designing.conduct_lines(crosswise("1/6"), 0.1, most=0.2)
     ends = [float(line.get_ydata()[-1]) for line in ax.lines[:3]]
-    biases = [
-        Compliance(**{way: 0.2}).bias(crosswise("1/6"), 0.1)
-        for way in ("self_protective", "random", "candid")
-    ]
+    biases = [Compliance(**{way: 0.2}).bias(crosswise("1/6"), 0.1) for way in ("self_protective", "random", "candid")]
     assert ends == pytest.approx([0.1 + bias for bias in biases])
     assert all(line.get_ydata()[0] == pytest.approx(0.1) for line in ax.lines)
 
@@ -40,9 +37,11 @@ def test_options_are_rows_in_their_order_and_a_missed_truth_stands_out():
     truth = [0.3, *THREE.value[1:]]
     ax = designing.option_shares(THREE, truth=truth)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["bus", "car", "bike"]
-    assert [
-        line.get_marker() for line in ax.lines if line.get_marker() in "oD" and len(line.get_xdata()) == 1
-    ] == ["D", "o", "o"]
+    assert [line.get_marker() for line in ax.lines if line.get_marker() in "oD" and len(line.get_xdata()) == 1] == [
+        "D",
+        "o",
+        "o",
+    ]
     assert "2 of 3 hold the true share" in repr(ax)
     assert ax.lines[-1].get_xdata() == pytest.approx(truth)
 

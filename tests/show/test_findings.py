@@ -69,9 +69,7 @@ def test_the_words_say_every_number_in_its_unit():
 
 
 def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_words():
-    outside = estimate(
-        survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})
-    ).plot()
+    outside = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})).plot()
     assert "method='mle' keeps it inside" in outside.figure.axes[0].get_xlabel()
     strange = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["no"] * 60})).plot()
     assert "no share fits" in strange.alt

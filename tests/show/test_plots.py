@@ -64,9 +64,7 @@ def test_every_report_has_its_line_of_beliefs_and_the_diagonal_is_the_prior(desi
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
     for report, line in enumerate(lines):
         for place in (1, 50, 199):
-            assert line.get_ydata()[place] == pytest.approx(
-                design.posterior(line.get_xdata()[place])[1, report]
-            )
+            assert line.get_ydata()[place] == pytest.approx(design.posterior(line.get_xdata()[place])[1, report])
     assert [text.get_text() for text in ax.get_legend().get_texts()][:-1] == [
         f"after the report “{label}”" for label in reversed(design.report_options)
     ]
@@ -171,7 +169,5 @@ def contrast(first, second):
 
 def test_a_tick_says_where_it_stands():
     """Ticks at 17.5 % and 22.5 % were once labelled 18 % and 23 %."""
-    label = show.estimate_intervals(
-        [DESIGN.estimate_counts([600, 400])], truth=0.25
-    ).xaxis.get_major_formatter()
+    label = show.estimate_intervals([DESIGN.estimate_counts([600, 400])], truth=0.25).xaxis.get_major_formatter()
     assert [label(place, None) for place in (0.175, 0.2, 0.225)] == ["17.5 %", "20 %", "22.5 %"]

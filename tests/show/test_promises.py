@@ -28,9 +28,7 @@ def test_the_outlines_are_the_probabilities_in_the_order_of_the_outputs():
 
 
 def test_outlines_differ_by_more_than_colour():
-    styles = [
-        p.get_linestyle() for p in promises.output_laws({"a": FIRST, "b": SECOND}).patches if not p.get_fill()
-    ]
+    styles = [p.get_linestyle() for p in promises.output_laws({"a": FIRST, "b": SECOND}).patches if not p.get_fill()]
     assert len(set(styles)) == 2
 
 
@@ -53,9 +51,7 @@ def test_one_law_or_four_are_refused():
 def test_the_ratio_of_laplace_counts_of_neighbours_lies_on_the_edges_of_the_band():
     first, second = counts(0.7, 0, 1)
     ax = promises.ratios(first, second, epsilon=0.7)
-    assert sorted({round(value, 9) for value in marks(ax, "o")}) == pytest.approx(
-        [math.exp(-0.7), math.exp(0.7)]
-    )
+    assert sorted({round(value, 9) for value in marks(ax, "o")}) == pytest.approx([math.exp(-0.7), math.exp(0.7)])
     assert marks(ax, "D") == []
     assert "all of 25 outputs are within" in repr(ax)
 
@@ -94,9 +90,7 @@ def test_the_band_of_beliefs_has_the_posteriors_of_the_design_with_that_epsilon_
     """
     design, prior = warner(p="3/4"), 0.2
     no, yes = design.posterior(prior)[1]
-    assert "2 of 2 observers are within" in repr(
-        promises.belief_band(design.epsilon, [(prior, no), (prior, yes)])
-    )
+    assert "2 of 2 observers are within" in repr(promises.belief_band(design.epsilon, [(prior, no), (prior, yes)]))
     assert "0 of 2 observers are within" in repr(
         promises.belief_band(design.epsilon - 0.01, [(prior, no), (prior, yes)])
     )

@@ -28,9 +28,7 @@ def test_every_cell_has_its_interval_and_its_key():
 
 
 def test_a_cross_tab_has_a_row_for_each_key_of_the_first_column_and_a_legend_of_the_second():
-    ax = tables.table(
-        released(list(product(["n", "s"], ["f", "m"])), ("region", "sex")), truth=[0, 10, 20, 30]
-    )
+    ax = tables.table(released(list(product(["n", "s"], ["f", "m"])), ("region", "sex")), truth=[0, 10, 20, 30])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["n", "s"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["f", "m"]
     assert len({line.get_marker() for line in ax.get_legend().get_lines()}) == 2

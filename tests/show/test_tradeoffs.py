@@ -69,8 +69,7 @@ def test_a_figure_looks_as_it_did(name):
 def test_the_comparison_of_pictures_can_fail():
     """Another epsilon is another picture."""
     one, other = (
-        small(tradeoffs.margin_against_n(warner, 0.2, epsilons=e).get_figure())
-        for e in ((0.5, 1.0), (0.5, 2.0))
+        small(tradeoffs.margin_against_n(warner, 0.2, epsilons=e).get_figure()) for e in ((0.5, 1.0), (0.5, 2.0))
     )
     assert np.mean(np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float)) > DIFFERENT) > 0.008
 

@@ -79,9 +79,7 @@ def read_answer(connection):
         received += chunk
     head, _, body = received.partition(b"\r\n\r\n")
     (length,) = [
-        int(field.split(b":")[1])
-        for field in head.split(b"\r\n")
-        if field.lower().startswith(b"content-length:")
+        int(field.split(b":")[1]) for field in head.split(b"\r\n") if field.lower().startswith(b"content-length:")
     ]
     while len(body) < length:
         chunk = connection.recv(65536)
@@ -134,9 +132,7 @@ def certificate(folder, days=1):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
     now, day = dt.datetime.now(dt.UTC), dt.timedelta(days=1)
-    names = x509.SubjectAlternativeName(
-        [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
-    )
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     made = made.serial_number(1).not_valid_before(now - day).not_valid_after(now + days * day)
     made = made.add_extension(names, critical=False).sign(key, hashes.SHA256())

@@ -12,9 +12,7 @@ import pytest
 
 from tests.needs import lacking_program
 
-_SETTINGS = (
-    "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
-)
+_SETTINGS = "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
 
 
 def programs() -> Path | None:
@@ -22,9 +20,7 @@ def programs() -> Path | None:
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    return max(
-        Path("/usr/lib/postgresql").glob("*/bin"), default=None, key=lambda folder: int(folder.parent.name)
-    )
+    return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None, key=lambda folder: int(folder.parent.name))
 
 
 class Postgres:

@@ -14,9 +14,7 @@ from toolkit.survey import background
 from toolkit.survey.background import CollectError, find, last_words, launch, log_of, servers, state_of
 from toolkit.survey.collector import Collector
 
-LAUNCH = (
-    "import sys; from toolkit.survey.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
-)
+LAUNCH = "import sys; from toolkit.survey.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
 
 
 @pytest.fixture
@@ -59,9 +57,7 @@ def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_
 @pytest.mark.slow
 def test_it_outlives_the_process_that_launched_it(home):
     url, _, _ = collection(home)
-    done = subprocess.run(
-        [sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True)
     assert find(url).pid == int(done.stdout)
 
 

@@ -41,9 +41,7 @@ def test_the_hash_is_that_of_names_lengths_and_bytes_in_order():
 def test_the_recipe_that_is_published_gives_the_number_on_the_receipt():
     guide = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
     (recipe,) = re.findall(r"```sh\n(LC_ALL=C; for f in .*)\n```", guide)
-    done = subprocess.run(
-        ["sh", "-c", recipe], cwd=client._STATIC, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(["sh", "-c", recipe], cwd=client._STATIC, capture_output=True, text=True, check=True)
     assert done.stdout.split()[0] == client.code_hash()
 
 

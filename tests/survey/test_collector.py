@@ -113,9 +113,7 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
 @pytest.mark.usefixtures("folder")
 def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
     start(survey(), database="sqlite:///campus.db")
-    with pytest.raises(
-        ValueError, match=r"another.*To correct a text of an open survey, close that collection"
-    ):
+    with pytest.raises(ValueError, match=r"another.*To correct a text of an open survey, close that collection"):
         start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
 
 
@@ -147,14 +145,10 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     assert tried.reports()["REHEARSAL"].all()
     tried.export("tried.csv")
     assert pd.read_csv("tried.csv")["REHEARSAL"].all()
-    assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith(
-        "This is a rehearsal"
-    )
+    assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith("This is a rehearsal")
     # Estimated later from the file with the real survey, it still says so.
     assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
-    with pytest.raises(
-        ValueError, match="a rehearsal must have a collection of its own, got a real collection"
-    ):
+    with pytest.raises(ValueError, match="a rehearsal must have a collection of its own, got a real collection"):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
     body = {
         "survey": tried.survey.hash,
@@ -173,9 +167,7 @@ def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_
     """Five hundred reports came from one connection in seconds, and nothing in the results said that this
     could be.
     """
-    caution = (
-        "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
-    )
+    caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
     anybody = start(survey(), database="sqlite:///open.db")
     assert any(caution in note for note in anybody.results().notes())
     assert caution in anybody.results()._repr_html_()
@@ -267,10 +259,7 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     (folder / "issuer-key.pem").rename(folder / "moved.pem")
     with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
         start(survey(access="blind"), database=database)
-    assert (
-        httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text
-        == page
-    )
+    assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
 
 
 @pytest.mark.slow

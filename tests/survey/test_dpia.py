@@ -78,9 +78,7 @@ def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows()
     assert "- cheated: memo, auto, epsilon 0.511 a wave, 2.05 in 4 waves" in told
     assert "answered in all 4 waves, whatever answers change and whatever a phone loses: a guess" in told
     assert "the same in each wave: it joins the reports of one phone over waves" in told
-    assert (
-        "the reports of one wave to questions with a memo show up to epsilon 1.1." in told
-    )  # ln 3, of the noise
+    assert "the reports of one wave to questions with a memo show up to epsilon 1.1." in told  # ln 3, of the noise
     assert "the hashes of all links stay when it is closed" in told
     assert "epsilon counts these 4 waves" in told
     assert "the hashes of all links stay" not in sheet(panel())

@@ -31,9 +31,7 @@ def seeded(name):
 def is_report(raw):
     """The rules of a report to `SURVEY`, read a second time."""
     try:
-        data = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=unrepeated, parse_constant=unknown, parse_int=whole
-        )
+        data = json.loads(raw.decode("utf-8"), object_pairs_hook=unrepeated, parse_constant=unknown, parse_int=whole)
         return fields(data) and answers(**data["answers"])
     except (ValueError, TypeError, RecursionError):
         return False
@@ -73,9 +71,7 @@ def code(value, options):
 
 def answers(faculty, cheated, tried, note):
     words = note is None or (
-        isinstance(note, str)
-        and len(note) <= 2000
-        and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", note)
+        isinstance(note, str) and len(note) <= 2000 and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", note)
     )
     pair = isinstance(tried, list) and len(tried) == 2 and code(tried[0], 3) and code(tried[1], 2)
     return code(faculty, 3) and code(cheated, 2) and pair and words
@@ -137,9 +133,7 @@ NASTY = [
 
 def places(data, path=()):
     yield path
-    for key, value in (
-        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    ):
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         yield from places(value, (*path, key))
 
 
@@ -267,9 +261,7 @@ def check_refusal(answer, allowed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", [other_values, other_fields, other_bytes, other_texts], ids=lambda kind: kind.__name__
-)
+@pytest.mark.parametrize("kind", [other_values, other_fields, other_bytes, other_texts], ids=lambda kind: kind.__name__)
 def test_what_is_no_report_is_refused_and_leaves_nothing_behind(kind, caplog):
     rng = seeded(f"hostile {kind.__name__}")
     memory = Memory()
@@ -371,9 +363,7 @@ def random_headers(rng):
         "\xff\xfe",
         "%0d%0aSet-Cookie: x",
     ]
-    return [
-        (rng.choice(names).encode(), rng.choice(values).encode("latin-1")) for _ in range(rng.randrange(6))
-    ]
+    return [(rng.choice(names).encode(), rng.choice(values).encode("latin-1")) for _ in range(rng.randrange(6))]
 
 
 @pytest.mark.slow

@@ -20,9 +20,7 @@ from toolkit.survey.store import State, open_store
 @pytest.fixture(params=["sqlite", "postgres"])
 def store(request, tmp_path):
     url = (
-        f"sqlite:///{tmp_path / 'exams.db'}"
-        if request.param == "sqlite"
-        else request.getfixturevalue("postgres").url()
+        f"sqlite:///{tmp_path / 'exams.db'}" if request.param == "sqlite" else request.getfixturevalue("postgres").url()
     )
     made = open_store(url)
     yield made
@@ -119,9 +117,7 @@ def test_a_language_of_ones_own_needs_the_sentence_when_there_is_a_last_day():
     words = {"it": {**page, **own}}
     changes = {"languages": ["it"], "words": words}
     survey(**changes)
-    with pytest.raises(
-        ValueError, match="must hold promise_until where a survey has a last day, got none in 'it'"
-    ):
+    with pytest.raises(ValueError, match="must hold promise_until where a survey has a last day, got none in 'it'"):
         survey(**changes, closes="2026-12-01")
     words["it"]["promise_until"] = "Fino al {date}."
     assert "Fino al 2026-12-01." in survey(**changes, closes="2026-12-01").consent_text()

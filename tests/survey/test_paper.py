@@ -50,9 +50,7 @@ def test_devices_that_can_be_looked_up_are_marked():
 
 
 def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked():
-    question = Question(
-        "paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday."
-    )
+    question = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday.")
     form = paper(survey(question))
     assert "Think of a birthday." in form
     assert (
@@ -102,9 +100,7 @@ def test_the_language_must_be_one_of_the_survey():
 
 
 def test_a_survey_of_several_waves_has_no_sheet() -> None:
-    with pytest.raises(
-        ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"
-    ):
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
         paper(panel())
 
 

@@ -34,16 +34,11 @@ def test_the_margin_of_a_number_is_in_its_own_unit():
     assert found.guess == "mean 20"
     assert found.margin == pytest.approx(3.463, abs=0.001)
     assert found.words(found.margin) == "± 3.5"
-    rng = np.random.default_rng(
-        2
-    )  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
+    rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
     estimates = [
-        drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value
-        for _ in range(400)
+        drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)
     ]
-    assert Z * np.std(estimates) == pytest.approx(
-        found.margin, rel=0.14
-    )  # 4 standard errors: one seed in 16,000 fails
+    assert Z * np.std(estimates) == pytest.approx(found.margin, rel=0.14)  # 4 standard errors: one seed in 16,000 fails
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -84,10 +79,7 @@ def test_who_is_not_asked_does_not_count():
     found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
     assert found["cheated"].people == 300
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
-    assert (
-        "cheated is asked of some: 300 of 600 if the answers that decide it are equally common."
-        in found.notes
-    )
+    assert "cheated is asked of some: 300 of 600 if the answers that decide it are equally common." in found.notes
 
 
 def test_guesses_can_be_given_and_an_anchor_is_its_own():
@@ -130,9 +122,7 @@ def test_a_margin_is_never_written_smaller_than_it_is():
 
 def test_the_table_is_shown_and_can_be_taken_on():
     found = survey().plan(n=600)
-    assert (
-        repr(found) == "<Plan of 'Exams' with 600 people: faculty ± 4.1 points, cheated ± 13 points at 95 %>"
-    )
+    assert repr(found) == "<Plan of 'Exams' with 600 people: faculty ± 4.1 points, cheated ± 13 points at 95 %>"
     assert found._repr_html_().count("<tr>") == 3
     frame = found.to_frame()
     assert frame["margin"].tolist() == [one.margin for one in found.questions]

@@ -43,9 +43,7 @@ STRANGE = [
 
 
 def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:
-    kinds = {
-        question.name: (question.kind, question.mode) for question in (faculty(), AGE, TICKS, TEXT, cheated())
-    }
+    kinds = {question.name: (question.kind, question.mode) for question in (faculty(), AGE, TICKS, TEXT, cheated())}
     assert kinds == {
         "faculty": ("choice", "plain"),
         "age": ("number", "plain"),
@@ -84,9 +82,11 @@ def test_plain_answers_are_checked_strictly() -> None:
         [0],
         [0, 2],
     ]
-    assert accepted(
-        AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]
-    ) == [18, 99, 99.5]
+    assert accepted(AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]) == [
+        18,
+        99,
+        99.5,
+    ]
     assert accepted(TEXT, ["", "Hello\n\tyou", "😀" * 2000]) == ["", "Hello\n\tyou", "😀" * 2000]
     assert not accepted(TEXT, ["x" * 2001, "\x00", "\r", "\x7f", "\ud800", None, 3, True, ["x"]])
 
@@ -181,13 +181,9 @@ def test_names_are_plain(name: Any) -> None:
 @pytest.mark.parametrize("field", LONGEST)
 def test_every_text_is_checked(field: str) -> None:
     given = {"name": "asked", "text": "What?", "design": warner(p="2/3")}
-    with pytest.raises(
-        ValueError, match=rf"question 'asked': `{field}` must be plain text, got the character U\+0000"
-    ):
+    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must be plain text, got the character U\+0000"):
         Question(**{**given, field: "a\x00b"})
-    with pytest.raises(
-        ValueError, match=rf"question 'asked': `{field}` must have at most {LONGEST[field]} characters"
-    ):
+    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must have at most {LONGEST[field]} characters"):
         Question(**{**given, field: "x" * (LONGEST[field] + 1)})
 
 
@@ -278,9 +274,7 @@ def test_a_likert_scale_asks_for_one_of_its_points() -> None:
     scale = likert(5, 0.8)
     asked = Question("mood", "How are you?", design=scale, labels={1: "Bad", 5: "Good"})
     assert (asked.design, asked.options) == (scale.distribution, (1, 2, 3, 4, 5))
-    assert asked == Question(
-        "mood", "How are you?", design=k_ary([1, 2, 3, 4, 5], epsilon=0.8), labels=asked.labels
-    )
+    assert asked == Question("mood", "How are you?", design=k_ary([1, 2, 3, 4, 5], epsilon=0.8), labels=asked.labels)
     assert Question("mood", "How are you?", design=scale.mean).bounds == (1, 5)
 
 
@@ -294,15 +288,11 @@ def test_whole_numbers_can_be_demanded() -> None:
         False,
         False,
     ]
-    assert (
-        "whole" not in Question("age", "Age?", bounds=(18, 99)).to_dict()
-    )  # as in hashes of earlier versions
+    assert "whole" not in Question("age", "Age?", bounds=(18, 99)).to_dict()  # as in hashes of earlier versions
     assert age.to_dict()["whole"] is True
     hidden = Question("hours", "Hours?", design=one_bit((0, 80), 1.0), whole=True)
     assert (hidden.whole, hidden.accepts(1)) == (True, True)
     with pytest.raises(ValueError, match="`whole` needs a question for a number"):
         Question("sex", "Sex?", options=["f", "m"], whole=True)
-    with pytest.raises(
-        ValueError, match=r"`bounds` must be whole numbers where answers must be, got 0\.5 and 9"
-    ):
+    with pytest.raises(ValueError, match=r"`bounds` must be whole numbers where answers must be, got 0\.5 and 9"):
         Question("age", "Age?", bounds=("1/2", 9), whole=True)

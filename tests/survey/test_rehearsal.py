@@ -44,9 +44,7 @@ def test_a_hidden_question_is_null(sent):
     asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}))
     frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "yes"]})
     rehearse(asked, "http://127.0.0.1/", frame, np.random.default_rng(1))
-    found = {
-        answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)
-    }
+    found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
     assert found[0] is None
     assert found[1] in (0, 1)
     assert [checked(asked.as_rehearsal(), raw) for raw in sent]
@@ -108,9 +106,7 @@ def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
         match="a column of true answers for each question, got none called cheated among faculty, Cheated",
     ):
         rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1))
-    with pytest.raises(
-        TypeError, match="`answers` must be a number of people, or their true answers, got list"
-    ):
+    with pytest.raises(TypeError, match="`answers` must be a number of people, or their true answers, got list"):
         rehearse(survey(), "http://127.0.0.1/", [{"faculty": "arts"}], np.random.default_rng(1))
 
 

@@ -72,17 +72,13 @@ def test_pairs_of_hidden_answers_go_through_both_designs():
     paid = Question("paid", "Paid?", design=warner(p="3/4"))
     frame = REPORTS.assign(paid=["yes", "no"] * 50)
     pairs = estimate(survey(faculty(), cheated(), paid, check=False), frame).joint("cheated", "paid")
-    assert pairs.value == pytest.approx(
-        warner(p="2/3").joint(warner(p="3/4")).estimate_counts([30, 30, 20, 20]).value
-    )
+    assert pairs.value == pytest.approx(warner(p="2/3").joint(warner(p="3/4")).estimate_counts([30, 30, 20, 20]).value)
     with pytest.raises(ValueError, match="a matrix each"):
         estimate(survey(faculty(), cheated(), check=False), frame).joint("cheated", "faculty")
 
 
 def test_what_became_of_every_row_adds_up():
-    frame = REPORTS.assign(
-        faculty=["arts"] * 60 + ["law"] * 39 + [None], cheated=[None, *REPORTS["cheated"][1:]]
-    )
+    frame = REPORTS.assign(faculty=["arts"] * 60 + ["law"] * 39 + [None], cheated=[None, *REPORTS["cheated"][1:]])
     table = estimate(survey(check=False), frame, by="faculty", minimum=0).missing
     parts = ["n", "refused", "missing", "not asked", "missing group"]
     assert (table[parts].sum(axis=1) == table["rows"]).all()
@@ -210,16 +206,12 @@ def test_the_html_holds_the_survey_texts_as_text():
     shown = estimate(nasty, REPORTS[["cheated"]])._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
-    assert (
-        repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
-    )
+    assert repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
 
 
 def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_and_the_page():
     """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
-    frame = pd.DataFrame(
-        {"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60}
-    )
+    frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
     found = estimate(survey(check=False), frame, by="faculty")
     (note,) = found.notes()
     assert note.startswith(
@@ -236,9 +228,7 @@ def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_an
 def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
     moon = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
     found = estimate(survey(moon, check=False), pd.DataFrame({"moon": ["no"] * 60 + ["yes"] * 140}))
-    assert found.notes()[0].startswith(
-        "By the anchor question moon, fewer true answers came than chance alone"
-    )
+    assert found.notes()[0].startswith("By the anchor question moon, fewer true answers came than chance alone")
 
 
 def test_a_box_that_nobody_was_asked_about_stops_nothing():
@@ -274,9 +264,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
-    asked = survey(
-        faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False
-    )
+    asked = survey(faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False)
     question, rng = asked["asked"], np.random.default_rng(4)
     truths = {
         "choice": question.options[-1] if question.options else 0,
@@ -310,9 +298,7 @@ def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
 
 
 def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_and_group():
-    paid = Question(
-        "paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False
-    )
+    paid = Question("paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False)
     frame = pd.DataFrame(
         {
             "faculty": ["arts"] * 3 + ["law"] * 4 + [None],
@@ -352,9 +338,7 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
 
 def test_without_any_report_there_is_nothing_to_estimate():
     for by in (None, "faculty"):
-        assert (
-            estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
-        )
+        assert estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
 
 
 def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():

@@ -80,9 +80,7 @@ def test_every_design_is_read_back(tmp_path: Path, design: Any, suffix: str) -> 
 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 @pytest.mark.parametrize("words", NASTY)
-def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(
-    tmp_path: Path, words: str, suffix: str
-) -> None:
+def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Path, words: str, suffix: str) -> None:
     label = re.sub(r'["\n\t\u200f]', "", words)  # which the linter refuses there
     question = Question(
         "asked",
@@ -354,13 +352,10 @@ def test_a_small_file_is_enough(tmp_path: Path) -> None:
     made = Survey.load(
         written(
             tmp_path,
-            f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = '
-            f'{{warner = {{p = "2/3"}}}}\n',
+            f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = {{warner = {{p = "2/3"}}}}\n',
         )
     )
-    assert made == Survey(
-        "Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study."
-    )
+    assert made == Survey("Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study.")
 
 
 def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
@@ -420,9 +415,7 @@ def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is
     both = (cheated(design=MEMO), Question("stolen", "Stolen?", design=warner("3/4")))
     spent = MEMO.epsilon(2, truth="changing", memo="lost") + 2 * math.log(3)
     assert abs(panel(*both, waves=2, ceiling=4).loss.epsilon - spent) < 1e-12
-    with pytest.raises(
-        ValueError, match=r"at most epsilon 3 in 2 waves.*got 3.219 \(cheated 1.02, stolen 2.2\)"
-    ):
+    with pytest.raises(ValueError, match=r"at most epsilon 3 in 2 waves.*got 3.219 \(cheated 1.02, stolen 2.2\)"):
         panel(*both, waves=2)
     certain = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
     with pytest.raises(ValueError, match="the reports of 4 waves must not be able to prove an answer"):

@@ -39,9 +39,7 @@ def make_of_another_version(path):
 
 
 @pytest.mark.slow
-def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(
-    folder, capsys
-):
+def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(folder, capsys):
     said(capsys, "serve", "exams.toml")
     make_of_another_version(folder / "survey.db")
     assert main(["serve", "exams.toml"]) == 2
@@ -90,8 +88,7 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
     survey(**SAID).save("exams.toml")
     told = said(capsys, "open", "exams.toml", *address)
     assert told == (
-        "open: 0 reports (0 of them shown so far, in steps); no server that you started is running on this "
-        "machine\n"
+        "open: 0 reports (0 of them shown so far, in steps); no server that you started is running on this machine\n"
     )
     assert find(f"sqlite:///{folder / 'survey.db'}") is None
     assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
@@ -167,17 +164,12 @@ def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monk
     again = ["--database", "sqlite:///2.db", "--again", "sqlite:///1.db"]
     assert main(["serve", "second.toml", *again]) == 2
     told = capsys.readouterr().err
-    assert (
-        "the wave before must have no server when the next one starts, got one that runs at http://127"
-        in told
-    )
+    assert "the wave before must have no server when the next one starts, got one that runs at http://127" in told
     assert not (folder / "2.db").exists()
 
 
 @pytest.mark.slow
-def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_another_may_run(
-    folder, capsys
-):
+def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_another_may_run(folder, capsys):
     said(capsys, "serve", "exams.toml")
     (folder / "link.db").symlink_to(folder / "survey.db")
     told = said(capsys, "close", "--database", "sqlite:///link.db")

@@ -43,9 +43,7 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
 
 def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
     told = said(capsys, "plan", "crosswise", "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7")
-    assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace(
-        "warner", "crosswise"
-    )
+    assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace("warner", "crosswise")
     for name in ("mangat", "triangular"):
         assert main(["plan", name, "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7"]) == 2
         assert f"`{name}` needs p, got nothing: write toolkit plan {name} p=…" in capsys.readouterr().err
@@ -91,8 +89,6 @@ def test_the_help_of_plan_names_the_families_and_each_of_them_works(capsys):
     for name in names:
         own = {"options": ["options=4"], "bounds": ["bounds=0,8"]}
         needed = [part for key, parts in own.items() if key in parameters(makers()[name]) for part in parts]
-        guess = {"options": "0.1,0.2,0.3,0.4", "bounds": "3"}.get(
-            needed[0].partition("=")[0] if needed else "", "0.1"
-        )
+        guess = {"options": "0.1,0.2,0.3,0.4", "bounds": "3"}.get(needed[0].partition("=")[0] if needed else "", "0.1")
         found = said(capsys, "plan", name, *needed, "--prevalence", guess, "--n", "500", "--epsilon", "1")
         assert "500 people, epsilon 1," in found

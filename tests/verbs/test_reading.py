@@ -27,8 +27,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
     assert (
-        said(capsys, "status")
-        == f"rehearsal, open: 40 reports (40 of them shown so far, in steps); served at {url}\n"
+        said(capsys, "status") == f"rehearsal, open: 40 reports (40 of them shown so far, in steps); served at {url}\n"
     )
     assert said(capsys, "pause").startswith("rehearsal, paused: 40 reports")
     assert said(capsys, "resume").startswith("rehearsal, open: 40 reports")

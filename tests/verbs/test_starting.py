@@ -17,10 +17,7 @@ def empty(tmp_path, monkeypatch):
 
 
 def test_a_new_survey_passes_the_check_and_says_what_it_spends(empty, capsys):
-    assert (
-        said(capsys, "new", "survey.toml")
-        == "wrote survey.toml\nChange it, then try: toolkit check survey.toml\n"
-    )
+    assert said(capsys, "new", "survey.toml") == "wrote survey.toml\nChange it, then try: toolkit check survey.toml\n"
     made = Survey.load(empty / "survey.toml")
     assert made.consent_text() in said(capsys, "check", "survey.toml")
     text = (empty / "survey.toml").read_text(encoding="utf-8")
@@ -66,18 +63,14 @@ def test_notebooks_and_data_stand_side_by_side_and_nothing_that_nobody_reads_com
         "images",
         "teaching",
     }
-    assert (made / "data" / "exam_survey.csv").read_bytes() == (
-        source / "data" / "exam_survey.csv"
-    ).read_bytes()
+    assert (made / "data" / "exam_survey.csv").read_bytes() == (source / "data" / "exam_survey.csv").read_bytes()
     assert not list(made.rglob("__pycache__"))
 
 
 def test_every_file_that_a_notebook_reads_is_copied(empty, capsys):
     said(capsys, "notebooks", "course")
     for path in (empty / "course" / "notebooks").glob("*.ipynb"):
-        sources = "".join(
-            "".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-        )
+        sources = "".join("".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
         for part in sources.split("../data/")[1:]:
             name = part.split('"')[0].split(")")[0]
             if "{" not in name:

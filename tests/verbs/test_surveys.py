@@ -54,9 +54,7 @@ def test_check_lists_what_is_missing_before_others_are_asked(capsys):
 def test_check_prints_free_instructions_beside_what_is_promised(capsys):
     survey(cheated(mode="physical", instructions="Throw a die. On 1 to 6 tell the truth.")).save("die.toml")
     told = said(capsys, "check", "die.toml")
-    assert (
-        "cheated, read: do these say the same?\n  people do: Throw a die. On 1 to 6 tell the truth." in told
-    )
+    assert "cheated, read: do these say the same?\n  people do: Throw a die. On 1 to 6 tell the truth." in told
     assert "  we promise: If your answer is “Yes”, we receive “Yes” 2 times in 3" in told
 
 

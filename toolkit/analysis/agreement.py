@@ -32,9 +32,7 @@ class Reports:
     squares: Array
 
     @classmethod
-    def of(
-        cls, design: Asked, sent: Sequence[Any], scores: Array, places: Codes, weights: Array
-    ) -> "Reports":
+    def of(cls, design: Asked, sent: Sequence[Any], scores: Array, places: Codes, weights: Array) -> "Reports":
         """`places` : for each person of the group the place of the report among those that were `sent`."""
         mass = weights / weights.max()
         sums = [np.bincount(places, part, len(sent)).astype(np.float64) for part in (mass, mass**2)]

@@ -150,8 +150,7 @@ class Counted:
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         values = self._pairs(first, second)
         return {
-            group: estimated(design, values[group]) if group in values else nobody(design)
-            for group in self.groups()
+            group: estimated(design, values[group]) if group in values else nobody(design) for group in self.groups()
         }
 
 

@@ -81,9 +81,7 @@ def _named(by: Any) -> tuple[str, ...]:
         refuse("`by` must be names of columns", f"a {type(by).__name__}", remedy, TypeError)
     names = () if by is None else (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
     if bad := [name for name in names if not isinstance(name, str)]:
-        refuse(
-            "`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError
-        )
+        refuse("`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError)
     return names
 
 

@@ -81,9 +81,7 @@ class Findings:
             refuse("`reference` must be one of the groups", repr(key)[:60], there)
         return group
 
-    def differences(
-        self, reference: Any, *, adjust: str | None = None, level: float = 0.95
-    ) -> "pd.DataFrame":
+    def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Every group less the reference, for each question and option, with a test of no difference.
 
         Of a sample they go through its clusters; else groups are independent, and intervals are by MOVER.

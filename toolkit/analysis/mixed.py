@@ -261,9 +261,7 @@ class MixedFit(Fitted):
             basis=Mapped(inner, expit),
         )
 
-    def _posterior(
-        self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool
-    ) -> tuple[Array, Array]:
+    def _posterior(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> tuple[Array, Array]:
         """Means of weighted prevalences, and the covariance that the unknown intercepts leave them."""
         beta, sd = at[:-1], float(np.exp(at[-1]))
         eta = matrix @ beta
@@ -459,9 +457,7 @@ def _edge_test(ratio: float) -> Comparison:
     return Comparison(ratio, 1, p, "likelihood ratio, on the edge")
 
 
-def _in_units(
-    model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool
-) -> tuple[Array, Array]:
+def _in_units(model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:
     """All parameters in the units of the covariates, with their covariance; of an sd of 0 it is unknown."""
     wide = np.block([[back, np.zeros((len(back), 1))], [np.zeros((1, len(back))), np.ones((1, 1))]])
     value = wide @ (np.append(point.at, 0.0) if zero else point.at)

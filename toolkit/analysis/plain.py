@@ -115,9 +115,7 @@ def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
     np.add.at(counts, codes, times)
     direct = Design(np.eye(len(counts), dtype=np.int64), 1, range(len(counts)), name="direct")
     found, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
-    return Estimate(
-        found.value, found.se, labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis
-    )
+    return Estimate(found.value, found.se, labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis)
 
 
 def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
@@ -141,6 +139,4 @@ def _mean(numbers: Array, counts: Counts) -> Estimate:
     se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 and not alike else np.nan
     notes = (ALIKE,) if n > 1 and alike else ()
     method = f"{_PLAIN}, t with {n - 1} degrees of freedom" if n > 1 else _PLAIN
-    return Estimate(
-        mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1)
-    )
+    return Estimate(mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1))

@@ -66,9 +66,7 @@ def lines_of(found: Iterable[Found], level: float, *, share: bool) -> list[Line]
 def _numbers(one: Found, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
     """Option; value, standard error and limits; in words why there are none; and how they were made."""
     interval = one.estimate.interval(level)
-    parts = [
-        np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)
-    ]
+    parts = [np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)]
     empty = np.broadcast_to(interval.empty, len(one.estimate.labels))
     why = f"no {'value' if one.estimate.fit is None else one.estimate.fit.of} fits"
     return [
@@ -102,9 +100,7 @@ def paper_rows(
             "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
         }
         for name, design in designs.items()
-        for line in lines_of(
-            [one for one in everything if one.question == name], level, share=of_shares(design)
-        )
+        for line in lines_of([one for one in everything if one.question == name], level, share=of_shares(design))
     ]
 
 

@@ -120,9 +120,7 @@ class Sampled:
 
     def found(self, name: str, method: str) -> list[Found]:
         if method != "moment":
-            refuse(
-                "with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone"
-            )
+            refuse("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
         design, (values, places) = self.readers[name].design, self._read(name)
         scored = _scored(design, values)
         known = np.array([value is not None for value in values])[places]
@@ -140,9 +138,7 @@ class Sampled:
             made.append(Found(name, group, estimate, rows, rows - used, yes, deff))
         return made
 
-    def _reports(
-        self, design: Asked, values: Sequence[Any], scored: Array, places: Codes, where: Mask
-    ) -> Reports:
+    def _reports(self, design: Asked, values: Sequence[Any], scored: Array, places: Codes, where: Mask) -> Reports:
         weights = self.sample.final_weights(self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 

@@ -74,9 +74,7 @@ def tipping_point(
     if low <= truth <= high:  # the interval holds it already
         return TippingPoint(truth, level, explains, dict.fromkeys(WAYS, 0.0))
     limit = no + (yes - no) * (low if value > truth else high)
-    return TippingPoint(
-        truth, level, explains, {way: _share(limit, expected, told) for way, told in said.items()}
-    )
+    return TippingPoint(truth, level, explains, {way: _share(limit, expected, told) for way, told in said.items()})
 
 
 def _share(seen: float, expected: float, said: float) -> float:
@@ -92,9 +90,7 @@ def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
         consequence = "as design.estimate(…) or estimates(…)['question'] gives it"
         refuse("the estimate must be an Estimate", type(estimate).__name__, consequence, TypeError)
     if np.ndim(estimate.value):
-        refuse(
-            "the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together"
-        )
+        refuse("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
     if design is not None:
         if design.matrix.shape != (2, 2):
             refuse(
@@ -105,9 +101,7 @@ def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
         return float(design.matrix[0, 1]), float(design.matrix[1, 1])
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):
-        refuse(
-            "the estimate must be made by a design of two answers and two reports", "another", "give design=…"
-        )
+        refuse("the estimate must be made by a design of two answers and two reports", "another", "give design=…")
     return _last(basis)
 
 

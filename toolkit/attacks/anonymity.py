@@ -77,9 +77,7 @@ def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[Give
     """The first flaw: classes in which everyone has the same value, so that membership tells it; the largest
     first.
 
-    >>> homogeneity(
-    ...     {"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade"
-    ... )
+    >>> homogeneity({"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade")
     [GivenAway(quasi=('logic',), size=3, value='B')]
     """
     held, secret = columns_of(frame, columns), _one(frame, sensitive)
@@ -87,9 +85,7 @@ def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[Give
     same = (_table(held, secret) > 0).sum(axis=1) == 1
     table, values = [values_of(column) for column in held.values()], values_of(secret)
     found = [
-        GivenAway(
-            tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]])
-        )
+        GivenAway(tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]]))
         for c in np.flatnonzero(same)
     ]
     return sorted(found, key=lambda given: -given.size)
@@ -168,9 +164,7 @@ class Generalised:
         return int(np.count_nonzero(~self.kept))
 
 
-def generalise(
-    frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05
-) -> Generalised:
+def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalised:
     """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows
     that remain.
 
@@ -189,12 +183,8 @@ def generalise(
             return Generalised(kept, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
-            refuse(
-                "`k` must be within reach", k, "even with every column at its coarsest, classes are smaller"
-            )
-        tried = {
-            name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options
-        }
+            refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
+        tried = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
         best = min(options, key=lambda name: int(_in_small_classes(tried[name], size).sum()))
         current, steps[best] = tried[best], steps[best] + 1
 

@@ -49,9 +49,7 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
     """
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
-        refuse(
-            "`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError
-        )
+        refuse("`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError)
     number = whole(times, "times")
     drawn = design.randomize([answer] * (1 if remembered else number), rng)
     logs = np.zeros((number + 1, len(laws)))

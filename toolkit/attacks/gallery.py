@@ -146,9 +146,7 @@ def one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
     return (told, other) if asked == 0 else (other, told)
 
 
-def sparse_vector(
-    answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1
-) -> Any:
+def sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1) -> Any:
     """Which answers are above 1, until `limit` were: algorithm 1 of Lyu, Su and Li (2017), with its noise
     unless changed.
     """
@@ -187,9 +185,7 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
     """
     number, steps = whole(below, "below"), np.arange(-_REACH * _GRID, _REACH * _GRID + 1)
     ratio = np.exp(-1 / (2 * _GRID))
-    law = (
-        (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)
-    )  # of the threshold's noise, and of every answer's
+    law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)  # of the threshold's noise, and of every answer's
     chances = []
     for early, last in ((0, 1), (1, 0)):
         under = np.append(0, np.cumsum(law))[

@@ -32,9 +32,7 @@ def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalised]) -> list
     """
     values, numbered = values_of(sensitive).tolist(), codes(sensitive).tolist()
     if not releases or any(len(release.kept) != len(values) for release in releases):
-        refuse(
-            "each of `releases` must be made from these people", "none, or of others", "its rows are theirs"
-        )
+        refuse("each of `releases` must be made from these people", "none, or of others", "its rows are theirs")
     left = [set(numbered) for _ in values]
     for release in releases:
         rows, classes = np.flatnonzero(release.kept), class_of_rows(release.columns)

@@ -32,8 +32,7 @@ class Profile:
         pd = extra("pandas")
 
         table = [
-            (" + ".join(names), len(names), share, round(share * self.rows))
-            for names, share in self.shares.items()
+            (" + ".join(names), len(names), share, round(share * self.rows)) for names, share in self.shares.items()
         ]
         return pd.DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
 
@@ -150,9 +149,7 @@ class Match:
         return self.eccentricity > 1.5
 
 
-def recognise(
-    known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0
-) -> Match:
+def recognise(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
     """Find a person of whom a few approximate ratings are known among anonymous ones: the Netflix attack.
 
     A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30),

@@ -116,9 +116,7 @@ def _ends(rows: Array, told: Array, cell: int, tolerance: float) -> tuple[int, i
     for sign in (1.0, -1.0):
         goal[cell] = sign
         limits = LinearConstraint(rows, told - tolerance, told + tolerance)
-        found: Any = milp(
-            goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf)
-        )
+        found: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
         if found.x is None:
             return None
         ends.append(round(found.x[cell]))

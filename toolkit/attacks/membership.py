@@ -59,9 +59,7 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     return Roc(alarms, hits, float(np.trapezoid(hits, alarms)))
 
 
-def inner_product(
-    mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None
-) -> Array:
+def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None) -> Array:
     """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its
     own unit.
 

@@ -48,11 +48,7 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     """
     people = whole(n, "n", least=2)
     number = math.ceil(people * math.log2(people) ** 2) if count is None else whole(count, "count")
-    return (
-        (check_rng(rng) or np.random.default_rng())
-        .integers(0, 2, (number, people), dtype=np.uint8)
-        .astype(bool)
-    )
+    return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
 def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng = None) -> Array:
@@ -107,9 +103,7 @@ def reconstruct(
     if heard.shape != (len(asked),):
         refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
     choice(method, "method", ("least_squares", "linear_program"))
-    found = (
-        _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
-    )
+    found = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
     return Reconstruction(found > 0.5, found)
 
 

@@ -77,8 +77,7 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     spread = np.cov(noise, rowvar=False) + np.eye(periods) * (1e-9 + 1e-3 * noise.var())
     weights = np.linalg.solve(spread, step)
     inside, outside = (
-        [weights @ (np.asarray(publish(people, source)) - known) for _ in range(half)]
-        for people in (arrived, counts)
+        [weights @ (np.asarray(publish(people, source)) - known) for _ in range(half)] for people in (arrived, counts)
     )
     return roc(inside, outside)
 

@@ -10,9 +10,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
 
 _DIGITS = 2**256  # sums stay exact while their denominator is below this
-_GRAIN = (
-    2**128
-)  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
+_GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
 
 
 class BudgetError(ValueError):
@@ -70,11 +68,7 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
         loss = Pure(loss.amount)  # the same promise in the currency that all others contain
     if isinstance(loss, Pure):
-        return (
-            loss.to_zcdp()
-            if isinstance(ceiling, Zcdp)
-            else like(ceiling, (Fraction(loss.amount), Fraction(0)))
-        )
+        return loss.to_zcdp() if isinstance(ceiling, Zcdp) else like(ceiling, (Fraction(loss.amount), Fraction(0)))
     refuse(
         f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge",
         loss,
@@ -102,9 +96,7 @@ def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
         return loss, converted(loss, ceiling)
     price = converted(own, ceiling)
-    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(
-        loss, Pure
-    ) else price
+    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
 
 
 def like(ceiling: Loss, amounts: Iterable[Fraction]) -> Loss:
@@ -134,8 +126,7 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
     short = [place for place, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
     if short:
         words = (
-            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} "
-            "remains"
+            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} remains"
             for i in short
         )
         rule = "a charge must fit into what remains of the ceiling"
@@ -175,13 +166,8 @@ def _asked_of(asked: Fraction, remains: Fraction) -> str:
 def _remedy(loss: Loss, ceiling: Loss) -> str:
     if isinstance(loss, Zcdp):
         if isinstance(ceiling, Approx):
-            return (
-                f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
-            )
+            return f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
         return "no ε bounds it; a ledger with a Zcdp ceiling counts both"
     if isinstance(ceiling, Zcdp):
-        return (
-            "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an "
-            "Approx ceiling"
-        )
+        return "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an Approx ceiling"
     return "it has a δ; a ledger with an Approx ceiling counts both"

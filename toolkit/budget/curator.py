@@ -73,9 +73,7 @@ class Curator(PairVerbs, RobustVerbs, FindingVerbs):
     --------
     >>> import pandas as pd
     >>> from toolkit import Ledger, Pure, bands, between
-    >>> curator = Curator(
-    ...     pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace"
-    ... )
+    >>> curator = Curator(pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace")
     >>> curator.mean("age", bounds=(18, 100), missing="drop", epsilon=0.5).loss
     Pure(0.5)
     >>> curator.count({"age": between(30, 39)}, epsilon=0.25).labels

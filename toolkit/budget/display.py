@@ -53,9 +53,7 @@ class Report(str):
         return str(self)
 
 
-def report_of(
-    entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]
-) -> Report:
+def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
     """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
     made = defaultdict(list)
     for one in publications:
@@ -93,9 +91,7 @@ def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
     more = (
-        f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>"
-        if earlier > 0
-        else ""
+        f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>" if earlier > 0 else ""
     )
     body = more + "".join(_row(entry) for entry in entries[-_ROWS:])
     table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
@@ -119,20 +115,15 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
         sums[entry.label] += parts(entry.charged)[place]
     ranked = sorted(sums.items(), key=_amount, reverse=True)
     segments = ranked[:_SEGMENTS] + (
-        [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))]
-        if ranked[_SEGMENTS:]
-        else []
+        [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))] if ranked[_SEGMENTS:] else []
     )
     symbol = symbols(ceiling)[place]
-    drawn = "".join(
-        _segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount
-    )
+    drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
     told = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
     bar = f"<div role='img' aria-label='{told}' title='{told}' style='{style}'>{drawn}</div>"
     return (
-        "<div style='display:flex;max-width:40em;margin:0.2em 0'><span "
-        f"style='width:1.5em'>{symbol}</span>{bar}</div>"
+        f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
     )
 
 

@@ -73,8 +73,7 @@ def query_facts(
         told["where"] = rows.where.words
     if limits:
         told["bounds"] = {
-            name: {part: str(getattr(one, part)) for part in ("low", "high", "step")}
-            for name, one in limits.items()
+            name: {part: str(getattr(one, part)) for part in ("low", "high", "step")} for name, one in limits.items()
         }
     return told | ({"missing": missing.removeprefix("missing ")} if missing else {})
 

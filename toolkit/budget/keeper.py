@@ -43,9 +43,7 @@ class Keeper:
         rows_in_group: int | None = None,
     ) -> None:
         if not isinstance(ledger, Ledger):
-            refuse(
-                "`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError
-            )
+            refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         self._people: People | None = None
         if self.neighbors == "replace" and person is None:
@@ -142,15 +140,11 @@ class Keeper:
                 RuntimeError,
             )
 
-    def _told(
-        self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = (), **more: Any
-    ) -> Estimate:
+    def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = (), **more: Any) -> Estimate:
         names = (label,) if len(estimate.labels) == 1 and not estimate.axes else estimate.labels
         whom = "" if self._people is None else self._people.words
         method = ", ".join(
-            part
-            for part in (label, how, whom, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}")
-            if part
+            part for part in (label, how, whom, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}") if part
         )
         said: dict[str, Any] = {"labels": names, "n": self._public_n(), "method": method}
         return replace(estimate, notes=(*estimate.notes, *notes), **said, **more)

@@ -227,9 +227,7 @@ class Ledger:
             return False
         return True
 
-    def _decision(
-        self, loss: Loss | Priced, label: str | None, mechanism: str | None, about: "Charge"
-    ) -> Decision:
+    def _decision(self, loss: Loss | Priced, label: str | None, mechanism: str | None, about: "Charge") -> Decision:
         asked, price = price_of(loss, self._ceiling)
         named = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
         name, kind, stated = (
@@ -333,9 +331,7 @@ class Ledger:
         from toolkit.budget.streams.kept import file_of
 
         if not label:
-            refuse(
-                "a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it"
-            )
+            refuse("a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it")
         return file_of(cast("FileRecord", self._record).path, label)
 
     def entries(self) -> tuple[Entry, ...]:

@@ -144,9 +144,7 @@ class FileRecord:
             if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
-                refuse(
-                    _RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError
-                )
+                refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
             self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
             self.head: Head = read(ceiling), neighbors, is_simulated(mark), unit
             self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
@@ -163,9 +161,7 @@ class FileRecord:
             entry = decide(self._last(database, read_note(self.path)))
             row = row_of(entry)
             link = link_of(self._place.link, row)
-            database.execute(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
-            )
+            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
             database.execute(
                 "PRAGMA locking_mode = EXCLUSIVE"
             )  # nobody else until the note is written and the file closed
@@ -197,9 +193,7 @@ class FileRecord:
         for row, link in rows:
             ((self._place, _),) = follow(self._place, [(row, link)])
             self._row = row
-        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (
-            noted[1],
-        ):
+        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
             self._refuse_older("an older or another file")
         return entry_of(self._row) if self._row is not None else None
 

@@ -82,16 +82,11 @@ class RobustVerbs(QuantileVerbs):
         place = mechanism.choose(range(len(scores)), scores, rng=source)
         # One candidate has no rank against it; scores are in parts of a rank.
         reach = math.log(20 * len(scores)) / float(mechanism.rate * share.denominator)
-        note = (
-            f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the "
-            "true quantile"
-        )
+        note = f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the true quantile"
         value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
         told = chosen(value, mechanism.loss, "noise, in ranks", "Exponential", rng)
         told = self._told(told, label, "missing left out", (note,))
-        return self._documented(
-            told, mechanism, receipt, label, None, {self._frame.name(column): limits}, "left out"
-        )
+        return self._documented(told, mechanism, receipt, label, None, {self._frame.name(column): limits}, "left out")
 
     def median(
         self,
@@ -175,9 +170,7 @@ class RobustVerbs(QuantileVerbs):
         mechanism = InverseSensitivity.for_epsilon(bought, estimator, bounds=bounds, step=step, **reach)
         return self._located(column, mechanism, rows, source)
 
-    def _located(
-        self, column: str | int, mechanism: "InverseSensitivity", rows: Rows, source: Rng
-    ) -> Estimate:
+    def _located(self, column: str | int, mechanism: "InverseSensitivity", rows: Rows, source: Rng) -> Estimate:
         from toolkit.central.robust.inverse import COVERS
 
         name = self._frame.name(column)
@@ -220,9 +213,7 @@ class RobustVerbs(QuantileVerbs):
             refuse("`trim` must be below 1/2", trim, "it is cut off at each end")
         return self._smooth("trimmed", "trimmed mean", column, bounds, epsilon, missing, rng, share=share)
 
-    def iqr(
-        self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
-    ) -> Estimate:
+    def iqr(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
         """The distance of the quartiles, with noise for its smooth sensitivity.
 
         The quartiles are the values of ranks n/4 and 3n/4, rounded up. `missing` is the number to put there.
@@ -264,9 +255,7 @@ class RobustVerbs(QuantileVerbs):
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"
         receipt: list[Entry] = []
-        summary = self._paid(
-            mechanism, label, partial(_summary, mechanism, found, float(fill)), None, receipt
-        )
+        summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)), None, receipt)
         note = f"released is the {mechanism.statistic.name} of {rows:,} values"
         told = self._told(mechanism.draw(summary, source), label, how, (note,))
         limits = {self._frame.name(column): mechanism.bounds}

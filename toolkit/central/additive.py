@@ -48,14 +48,10 @@ class Additive(ABC):
         if len(values) == 1:
             noisy, law = self._noisy(Answer(values[0], whole=True, scalar=True), check_rng(rng))
             return [cast("int", noisy)], law
-        noisy, law = self._noisy(
-            Answer(np.array(values, dtype=object), whole=True, scalar=False), check_rng(rng)
-        )
+        noisy, law = self._noisy(Answer(np.array(values, dtype=object), whole=True, scalar=False), check_rng(rng))
         return cast("npt.NDArray[np.int64]", noisy).tolist(), law
 
-    def release(
-        self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None
-    ) -> Estimate:
+    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
         """The value with noise: an `Estimate` that covers the noise and says what it cost.
 
         Parameters

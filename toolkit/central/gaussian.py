@@ -68,9 +68,7 @@ class Gaussian(Additive):
     sensitivity: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "variance", positive(self.variance, "variance", "without noise nothing is private")
-        )
+        object.__setattr__(self, "variance", positive(self.variance, "variance", "without noise nothing is private"))
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._sigma, "sigma", NO_END)
         if not isinstance(self.loss, Approx | Zcdp):
@@ -115,12 +113,8 @@ class Gaussian(Additive):
             ratio = least_ratio(amount, slack)
         else:
             if calibration == "classic" and amount > 1:
-                refuse(
-                    "`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one"
-                )
-            ratio = root_of_log_ratio(
-                Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack
-            )
+                refuse("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
+            ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
             if not is_private(amount, slack, ratio):
                 refuse(
                     f"`epsilon` must be small for the {calibration} formula",
@@ -136,9 +130,7 @@ class Gaussian(Additive):
         return cls(Zcdp(amount), reach**2 / (2 * amount), reach)
 
     @classmethod
-    def epsilon_for(
-        cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1
-    ) -> float:
+    def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
         """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
 
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
@@ -147,9 +139,7 @@ class Gaussian(Additive):
         target, slack = positive(error, "error", "no noise has no error"), _proper(delta)
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
-        ratio = Fraction(
-            float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7)
-        )
+        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
         low, high = 0.0, 1.0
         while not is_private(Fraction(high), slack, ratio):
             low, high = high, 2 * high
@@ -209,9 +199,7 @@ class Gaussian(Additive):
         return add_whole(answer, (noise + (1 << -exponent >> 1)) >> -exponent), law
 
     def __repr__(self) -> str:
-        return (
-            f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
-        )
+        return f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
 
 
 @lru_cache(maxsize=128)

@@ -33,9 +33,7 @@ from toolkit.core.sampling.spherical_laplace import radial_laplace
 NORMS = ("l1", "l2")
 
 
-@explains(
-    "Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation"
-)
+@explains("Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Laplace(Additive):
     """Noise with density proportional to e**(-|y| / scale), scale = sensitivity / epsilon: Pure(epsilon).
@@ -82,9 +80,7 @@ class Laplace(Additive):
         sensible(self.exact_scale, "sensitivity / epsilon", NO_END)
 
     @classmethod
-    def for_epsilon(
-        cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1"
-    ) -> "Laplace":
+    def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
         """The mechanism that costs Pure(epsilon)."""
         amount = positive(epsilon, "epsilon", NO_END)
         return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
@@ -152,10 +148,7 @@ class Laplace(Additive):
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 
     def __repr__(self) -> str:
-        return (
-            f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); "
-            f"{self.loss}>"
-        )
+        return f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); {self.loss}>"
 
 
 @lru_cache(maxsize=128)

@@ -43,9 +43,7 @@ def released(
         else tuple(range(size))
     )
     if len(names) != size:
-        refuse(
-            "`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries"
-        )
+        refuse("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
     return Estimate(
         value=number,
         se=law.sd if scalar else np.full(size, law.sd),
@@ -60,9 +58,7 @@ def released(
     )
 
 
-def chosen(
-    value: float, loss: Loss, covers: str, method: str, rng: Rng, notes: tuple[str, ...] = ()
-) -> Estimate:
+def chosen(value: float, loss: Loss, covers: str, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
     """A number whose error in its own unit depends on the data, and is not told: no standard error, no
     interval. Drawn with a generator it claims no loss.
     """
@@ -135,8 +131,7 @@ class Preview:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
-            for name, text in self._rows()
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows()
         )
         return (
             "<table><thead><tr><th "

@@ -92,11 +92,7 @@ def worst_case(
     number = _pairs_in_all(len(options), size, relation)
     complete = number <= whole(limit, "limit")
     source = np.random.default_rng(0) if rng is None else rng
-    pairs = (
-        _all_pairs(options, size, relation)
-        if complete
-        else _some_pairs(options, size, relation, limit, source)
-    )
+    pairs = _all_pairs(options, size, relation) if complete else _some_pairs(options, size, relation, limit, source)
     results: dict[Table, Any] = {}
     best: tuple[Any, Table, Table] | None = None
     for indices, other in pairs:

@@ -170,16 +170,12 @@ class Exponential(Selection):
         spacing = _spacing(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
-            refuse(
-                "`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals"
-            )
+            refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
         counts = np.diff(first)
         if counts.min() < 0:
             refuse("`edges` must not decrease", "edges out of order", "sort them")
         if first[-1] == first[0]:
-            refuse(
-                "`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid"
-            )
+            refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
         chosen = _draw(Odds(_read_scores(scores), self.rate, counts), source)
         place = int(first[chosen]) + big_below(int(counts[chosen]), source)
         return float(Fraction(place) * Fraction(2) ** spacing)
@@ -229,9 +225,7 @@ class PermuteAndFlip(Selection):
         uniform = words(len(logs), WORD, rng) >> np.uint64(WORD - UNIT_BITS)
         taken = uniform < lower_powers(logs + 2)
         for i in np.flatnonzero(~taken & (uniform < upper_powers(logs))):
-            taken[i] = falls_below(
-                exp_of(odds.exponent(part.start + int(i))), int(uniform[i]), UNIT_BITS, rng
-            )
+            taken[i] = falls_below(exp_of(odds.exponent(part.start + int(i))), int(uniform[i]), UNIT_BITS, rng)
         return np.flatnonzero(taken)
 
 

@@ -122,9 +122,7 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
     size = whole(n, "n", least=2)
     if ddof not in (0, 1):
         refuse("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
-    return _scalar(
-        (high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance")
-    )
+    return _scalar((high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance"))
 
 
 def _scalar(reach: Fraction, relation: str) -> Sensitivity:

@@ -63,9 +63,7 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
 
 def totals(bounds: Bounds, cells: int, neighbors: str, people: caps.Caps = caps.ONE) -> Statistic:
     """The sums of cells, of the `Sums` of one, when the number of values in each is private."""
-    reach = caps.sums(
-        Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people
-    )
+    reach = caps.sums(Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people)
     return Statistic(
         int(reach.l1),
         lambda sums: sums.first + sums.number * bounds.least,
@@ -89,9 +87,7 @@ def variance(bounds: Bounds, n: int) -> Statistic:
     """
     rows = _enough(n, 2)
     reach = (rows - 1) * bounds.span**2
-    return Statistic(
-        reach, lambda sums: rows * sums.second - sums.first**2, bounds.step**2 / (rows * (rows - 1))
-    )
+    return Statistic(reach, lambda sums: rows * sums.second - sums.first**2, bounds.step**2 / (rows * (rows - 1)))
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:

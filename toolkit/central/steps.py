@@ -64,9 +64,7 @@ class Bounds:
         except (TypeError, ValueError):
             refuse("`bounds` must be two finite numbers", _shown(bounds), remedy)
         if low >= high:
-            refuse(
-                "the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them"
-            )
+            refuse("the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them")
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             refuse(

@@ -112,9 +112,7 @@ def probability(value: Number, name: str) -> Fraction:
     return number
 
 
-def positive(
-    value: Number, name: str, consequence: str = "only a positive number has a meaning here"
-) -> Fraction:
+def positive(value: Number, name: str, consequence: str = "only a positive number has a meaning here") -> Fraction:
     """A finite number above zero, exact."""
     number = exact(value, name)
     if number <= 0:
@@ -136,11 +134,7 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
     """A whole number of at least `least`, and of at most `most` where it sets a size; truth values and
     fractions are refused.
     """
-    number = (
-        int(value)
-        if isinstance(value, int | np.integer | float | np.floating) and value == value // 1
-        else None
-    )
+    number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
     if number < least:
@@ -165,9 +159,7 @@ def neighbors(value: object) -> str:
     goes).
     """
     if isinstance(value, str) and value in _ALSO:
-        refuse(
-            f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}"
-        )
+        refuse(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
     return choice(value, "neighbors", NEIGHBORS)
 
 
@@ -212,9 +204,7 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
 def is_missing(value: object) -> bool:
     """None, NaN, and what pandas calls NA and NaT, without importing pandas."""
     return (
-        value is None
-        or type(value).__name__ in ("NAType", "NaTType")
-        or (isinstance(value, float) and value != value)
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
 
 
@@ -270,9 +260,7 @@ def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -
     return found
 
 
-def _refuse_call(
-    function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any
-) -> NoReturn:
+def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any) -> NoReturn:
     """Refuse a call that does not fit: what the function takes, what it got, why, and how it is written."""
     import difflib
     import inspect
@@ -301,9 +289,7 @@ def _refuse_call(
     for word in (*unknown, *missing):
         told = why.get(f"{verb}.{word}", why.get(word, ""))
         near = difflib.get_close_matches(word, known, 1) if word in unknown and not told else []
-        reasons += [
-            f"`{near[0]}` may be meant" if near else told or (why.get(verb, "") if word in unknown else "")
-        ]
+        reasons += [f"`{near[0]}` may be meant" if near else told or (why.get(verb, "") if word in unknown else "")]
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]

@@ -60,9 +60,7 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
         return parts.basic(target)
     names = parts.applicable(target) if rule == "best" else (rule,)
     found = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
-    return (
-        found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
-    )
+    return found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
 
 
 def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
@@ -158,9 +156,7 @@ def _without_delta(parts: _Parts, rule: str) -> Loss:
         return parts.plain() + Zcdp(parts.rho) if Approx in parts.currencies else Zcdp(_rho(parts))
     if rule == "zcdp" and not parts.delta:
         return Zcdp(_rho(parts))
-    refuse(
-        f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6"
-    )
+    refuse(f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6")
 
 
 def _rho(parts: _Parts) -> Fraction:

@@ -62,9 +62,7 @@ def columns_of(reports: Any) -> list[str]:
     try:
         return list(nw.from_native(reports).lazy().collect_schema().names())
     except nw.exceptions.DuplicateError:
-        refuse(
-            "columns must have names of their own", "one that comes twice", "it is not said which is meant"
-        )
+        refuse("columns must have names of their own", "one that comes twice", "it is not said which is meant")
     except TypeError:
         rule = "reports must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis"
         refuse(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SIMULATED = (
-    "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
-)
+SIMULATED = "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
 """The note of whatever was not drawn from the operating system's randomness."""
 _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
@@ -76,9 +74,7 @@ class Estimate(Publishable):
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
 
-    def interval(
-        self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None
-    ) -> Interval:
+    def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """An interval of the given level: `low, high = estimate.interval()`.
 
         For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage
@@ -236,11 +232,7 @@ class Estimate(Publishable):
         as a rule not unbiased.
 
         >>> from toolkit import warner
-        >>> odds = (
-        ...     warner("3/4")
-        ...     .estimate_counts([600, 400])
-        ...     .map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
-        ... )
+        >>> odds = warner("3/4").estimate_counts([600, 400]).map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
         >>> round(odds.value, 4), round(odds.se, 4)
         (0.4286, 0.0633)
         """
@@ -353,13 +345,9 @@ class Estimate(Publishable):
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(
-        self, level: float, most: int | None = None
-    ) -> list[tuple[Any, float, float, float, float, bool]]:
+    def _rows(self, level: float, most: int | None = None) -> list[tuple[Any, float, float, float, float, bool]]:
         interval = self.interval(level)
-        columns = (
-            np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high)
-        )
+        columns = (np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high))
         empty = np.broadcast_to(interval.empty, len(self.labels))[:most].tolist()
         return [
             (label, *map(float, row), gone)

@@ -44,9 +44,7 @@ def check_extras(*names: str) -> None:
         package = name.partition(".")[0]
         if find_spec(package) is None:
             wanted = next((extra for extra, packages in _EXTRAS.items() if package in packages), None)
-            command = (
-                f"pip install 'privacy-survey-toolkit[{wanted}]'" if wanted else f"pip install {package}"
-            )
+            command = f"pip install 'privacy-survey-toolkit[{wanted}]'" if wanted else f"pip install {package}"
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
 
 

@@ -131,11 +131,7 @@ class Approx:
     def __le__(self, other: "Loss") -> bool:
         if isinstance(other, Approx):
             return self.amount <= other.amount and self.slack <= other.slack
-        return (
-            self.slack == 0 and Pure(self.amount) <= other
-            if isinstance(other, Pure | Zcdp)
-            else NotImplemented
-        )
+        return self.slack == 0 and Pure(self.amount) <= other if isinstance(other, Pure | Zcdp) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Approx({digits_up(self.epsilon)}, {digits_up(self.delta)})"
@@ -175,9 +171,7 @@ class Zcdp:
         """
         slack = _delta(delta)
         if slack == 0:
-            refuse(
-                "`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0"
-            )
+            refuse("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
         if self.amount == 0 or self.rho == math.inf:
             return Approx(self.rho, slack)
         extra = Fraction(_best_order(self.rho, log_up(1 / slack)))
@@ -219,11 +213,7 @@ class Zcdp:
             return self.amount <= other.amount
         if isinstance(other, Approx) and other.slack > 0:
             return self.to_approx(other.slack).amount <= other.amount
-        return (
-            self.amount == 0 or other.amount == math.inf
-            if isinstance(other, Pure | Approx)
-            else NotImplemented
-        )
+        return self.amount == 0 or other.amount == math.inf if isinstance(other, Pure | Approx) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Zcdp({digits_up(self.rho)})"
@@ -274,8 +264,7 @@ class AsymptoticPromise:
     delta: float
 
     reason: ClassVar[str] = (
-        "it holds as n → ∞ for well-behaved populations; an opponent's data break it at any n, so that no n "
-        "is enough"
+        "it holds as n → ∞ for well-behaved populations; an opponent's data break it at any n, so that no n is enough"
     )
 
     __repr__ = concise
@@ -325,9 +314,7 @@ def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
     exponent = epsilon * terms
     if exponent > 700:  # beyond every float
         return Fraction(10**400)
-    if exponent < Fraction(
-        1, 10**6
-    ):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
+    if exponent < Fraction(1, 10**6):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
         return terms * (1 + 2 * Fraction(exponent))
     return Fraction(math.expm1(exponent) / math.expm1(epsilon)) * (1 + Fraction(1, 10**9))
 

@@ -149,10 +149,7 @@ def unit(steps: Mapping[Fraction, int]) -> Fraction:
 def _in_units(steps: Mapping[Fraction, int]) -> Iterator[int]:
     """Every epsilon as a whole number of units."""
     grain = unit(steps)
-    return (
-        (epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator)
-        for epsilon in steps
-    )
+    return ((epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator) for epsilon in steps)
 
 
 def _decimal(value: Fraction, rounding: Context) -> Decimal:

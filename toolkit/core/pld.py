@@ -34,9 +34,7 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     for epsilon, times in kinds.items():
         one = tool.from_privacy_parameters(parameters(epsilon, 0.0), value_discretization_interval=interval)
         composed = composed.compose(one.self_compose(times))
-    return Fraction(
-        repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR))))))
-    )
+    return Fraction(repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))))
 
 
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:

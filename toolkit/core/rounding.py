@@ -11,12 +11,8 @@ from fractions import Fraction
 
 _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
-_SLACK = Fraction(
-    1, 10**50
-)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
-_SHORT = (
-    2**1024
-)  # sums stay exact while their denominator is not above this, or not above that of one of their terms
+_SLACK = Fraction(1, 10**50)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
+_SHORT = 2**1024  # sums stay exact while their denominator is not above this, or not above that of one of their terms
 _BITS = 256  # beyond it, terms are rounded up to this many binary digits of the largest
 
 
@@ -65,9 +61,7 @@ def sum_up(terms: Iterable[Fraction]) -> Fraction:
     largest = max(amounts)
     bits = _BITS + largest.denominator.bit_length() - largest.numerator.bit_length()
     up, down = max(bits, 0), max(-bits, 0)
-    return Fraction(
-        sum(-(-(term.numerator << up) // (term.denominator << down)) for term in amounts) << down, 1 << up
-    )
+    return Fraction(sum(-(-(term.numerator << up) // (term.denominator << down)) for term in amounts) << down, 1 << up)
 
 
 def exp_below(exponent: Fraction) -> Fraction:

@@ -40,9 +40,7 @@ def choose_classifier(
     depends on the data, and is not to be published.
 
     >>> from sklearn.dummy import DummyClassifier
-    >>> ones, zeros = (
-    ...     DummyClassifier(strategy="constant", constant=c).fit([[0]] * 2, [0, 1]) for c in (1, 0)
-    ... )
+    >>> ones, zeros = (DummyClassifier(strategy="constant", constant=c).fit([[0]] * 2, [0, 1]) for c in (1, 0))
     >>> choose_classifier([zeros, ones], [[0]] * 500, [1] * 500, epsilon=1) is ones
     True
     """
@@ -129,9 +127,7 @@ def best_of(
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
         source = allowed(ledger, rng)
-        ledger.charge(
-            Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row"
-        )
+        ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row")
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:
         other = run()

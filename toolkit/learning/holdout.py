@@ -79,9 +79,7 @@ class Thresholdout:
         source = check_rng(rng)
         if ledger is not None:
             source = allowed(ledger, rng)
-            ledger.charge(
-                self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row"
-            )
+            ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row")
         self._bar = AboveThreshold(
             self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
         )

@@ -109,9 +109,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             )
         missing = "middle" if self.missing is None else self.missing
         names, features = found.names, found.shape[1]
-        return scale(
-            self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing
-        )
+        return scale(self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing)
 
     def _released(self, cost: Any, kind: str, compute: Callable[[Rng], Result]) -> Result:
         """Charge the cost, or be refused; then compute, and nothing that happens comes out but that it
@@ -143,9 +141,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         source = check_rng(self.rng)
         if self.ledger is not None:
             source = allowed(self.ledger, self.rng)
-            self.ledger.charge(
-                cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row"
-            )
+            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row")
         elif source is None:
             warn_if_weak(self._asked())
         return source
@@ -166,8 +162,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             )
         if found.shape[1] != self.n_features_in_:
             refuse(
-                f"X has {found.shape[1]} features, but {name} is expecting {self.n_features_in_} features as "
-                "input",
+                f"X has {found.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input",
                 f"shape {found.shape}",
                 "weights would meet the wrong columns",
             )
@@ -221,13 +216,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
-            for name, text in self._rows()
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows()
         )
-        return (
-            f"<table><thead><tr><th colspan='2'>{type(self).__name__}</th></tr></thead>"
-            f"<tbody>{rows}</tbody></table>"
-        )
+        return f"<table><thead><tr><th colspan='2'>{type(self).__name__}</th></tr></thead><tbody>{rows}</tbody></table>"
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

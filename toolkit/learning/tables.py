@@ -140,9 +140,7 @@ def _array(x: Any) -> npt.NDArray[Any]:
 def _listed(x: Any) -> list[Any]:
     if isinstance(x, Iterable) and not isinstance(x, str | bytes | dict):
         return list(x)
-    refuse(
-        "data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError
-    )
+    refuse("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
 
 
 def _rows(rows: list[Any]) -> npt.NDArray[Any]:
@@ -164,9 +162,7 @@ def _frame(x: Any) -> Table:
         refuse("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
     labels = tuple(frame.labels)
     texts = tuple(one for one in labels if isinstance(one, str))
-    whole = hasattr(x, "iloc") and all(
-        isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in x.dtypes
-    )
+    whole = hasattr(x, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in x.dtypes)
     return Table(
         (len(frame), len(columns)),
         texts if len(texts) == len(labels) else None,

@@ -87,8 +87,7 @@ def at_random(followers: Estimate) -> str:
     limits, share = followers.interval(), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (
-            "more harmless answers came than the design allows: people protected themselves, or followed "
-            "another design"
+            "more harmless answers came than the design allows: people protected themselves, or followed another design"
         )
     if limits.empty:
         return "fewer true answers came than chance alone gives: people did not follow the design"
@@ -185,9 +184,7 @@ def corrected_counts(
         float(people.reshape(shape).sum(axis=0) @ care) / n,
     )
     if follow <= 0:
-        refuse(
-            "the anchor must show that some followed the instructions", "none", "the reports then say nothing"
-        )
+        refuse("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
     random = worth.mean(axis=0)
     value = random + (naive - random) / follow
     # What one person adds to the error: their own score, and their part in the correction of everybody's.
@@ -230,6 +227,4 @@ def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, me
     basis = Normal(shown, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
     said = fit_notes(fit, basis) or boundary_note(shown, inside=None)
-    return Estimate(
-        shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit
-    )
+    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit)

@@ -38,9 +38,7 @@ def checked_epsilon(epsilon: Number) -> Fraction:
             "beyond it a 32-bit draw almost never hides anything",
         )
     if asked < _LEAST:
-        refuse(
-            "`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide"
-        )
+        refuse("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
     number = float(asked)
     while Fraction(repr(number)) > asked:
         number = math.nextafter(number, 0)

@@ -47,9 +47,7 @@ CATALOGUE: dict[str, Listed] = {
     "crosswise": Listed(questions.crosswise, {"p": "1/4"}),
     "triangular": Listed(questions.triangular, {"p": "1/4"}),
     "k_ary": Listed(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
-    "forced_options": Listed(
-        questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}
-    ),
+    "forced_options": Listed(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
     "best": Listed(oracles.best, _EIGHT),
     "subset": Listed(oracles.subset, _EIGHT, (Subset,)),
     "unary": Listed(oracles.unary, _EIGHT, (Unary,)),
@@ -67,9 +65,7 @@ CATALOGUE: dict[str, Listed] = {
         numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)
     ),
     "square_wave": Listed(numeric.square_wave, _HOURS, (SquareWave,)),
-    "matrix": Listed(
-        Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}
-    ),
+    "matrix": Listed(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
 """Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and
 no other list.

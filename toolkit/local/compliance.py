@@ -32,9 +32,7 @@ class Compliance:
     their true answer.
 
     >>> from toolkit import forced
-    >>> round(
-    ...     Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3
-    ... )  # of 5 %, so -1 % is estimated
+    >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # of 5 %, so -1 % is estimated
     -0.06
 
     References: L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such
@@ -94,9 +92,7 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
     instructions.
 
     >>> from toolkit import warner
-    >>> {
-    ...     way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()
-    ... }  # in percentage points
+    >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points
     {'self_protective': -0.6, 'random': 0.4, 'candid': -0.4}
     """
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
@@ -116,9 +112,7 @@ def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> 
     share : of liars among the people.
 
     >>> from toolkit import warner
-    >>> [
-    ...     round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)
-    ... ]  # in percentage points
+    >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
     [1.5, 5.4]
 
     References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).

@@ -121,9 +121,7 @@ class Design:
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
-        return log_up(
-            max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True)))
-        )
+        return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
 
     @property
     def loss(self) -> Pure:
@@ -146,9 +144,7 @@ class Design:
         answers : one answer, a list, a NumPy array, a pandas or polars Series.
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
 
-        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(
-        ...     ["yes", "no", "yes"], rng=np.random.default_rng(0)
-        ... )
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(["yes", "no", "yes"], rng=np.random.default_rng(0))
         array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
@@ -187,15 +183,11 @@ class Design:
         """
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
-    def estimate_counts(
-        self, counts: npt.ArrayLike | Mapping[Any, int], method: Method = "moment"
-    ) -> Estimate:
+    def estimate_counts(self, counts: npt.ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
         """The same from the number of reports of each kind, in the order of `report_options`, or by label:
         {"no": 700, "yes": 300}, or what `value_counts()` of pandas gives.
         """
-        numbers = encoding.checked_counts(
-            encoding.in_order(counts, self.report_options), len(self.report_options)
-        )
+        numbers = encoding.checked_counts(encoding.in_order(counts, self.report_options), len(self.report_options))
         basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
         shares, n = numbers @ self._score / basis.n, basis.n
         cov = np.full((len(shares),) * 2, np.nan)
@@ -259,9 +251,7 @@ class Design:
         told = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
         return self.estimate_counts(told, method)
 
-    def variance(
-        self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
-    ) -> float | Array:
+    def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true prevalence: a share, or all of them.
 
         `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
@@ -273,9 +263,7 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(
-        self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
-    ) -> Array:
+    def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = encoding.distribution(prevalence, len(self.options), "prevalence")
@@ -317,9 +305,7 @@ class Design:
         def realised(weights: list[list[int]], outcomes: int) -> Design:
             return Design(weights, outcomes, self.options, self.report_options, self.name)
 
-        return nearest_devices(
-            self.weights, self.denominator, self.options, self.report_options, self._form, realised
-        )
+        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
 
     @property
     def reach(self) -> float:

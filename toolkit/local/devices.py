@@ -158,30 +158,23 @@ def _steps(
     )
 
 
-def _spread(
-    outcomes: Sequence[str], sizes: Sequence[int], names: Labels
-) -> list[tuple[tuple[str, ...], str | int]]:
+def _spread(outcomes: Sequence[str], sizes: Sequence[int], names: Labels) -> list[tuple[tuple[str, ...], str | int]]:
     """The outcomes one after the other, as many for each name as its size."""
     ends = list(accumulate(sizes))
     return [
-        (tuple(outcomes[end - size : end]), name)
-        for name, size, end in zip(names, sizes, ends, strict=True)
-        if size
+        (tuple(outcomes[end - size : end]), name) for name, size, end in zip(names, sizes, ends, strict=True) if size
     ]
 
 
 def _words(steps: Sequence[Step]) -> str:
     if all(step.answer is None for step in steps):
         return " ".join(
-            f"{_span(step.outcomes)}: "
-            + ("answer truthfully." if step.report is None else f'say "{step.report}".')
+            f"{_span(step.outcomes)}: " + ("answer truthfully." if step.report is None else f'say "{step.report}".')
             for step in steps
         )
     answers = dict.fromkeys(step.answer for step in steps)
     rows = {
-        answer: "; ".join(
-            f'{_span(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer
-        )
+        answer: "; ".join(f'{_span(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer)
         for answer in answers
     }
     return " ".join(f'If your answer is "{answer}": {row}.' for answer, row in rows.items())

@@ -41,9 +41,7 @@ class Likert:
         """
         if self.saving_spread > 1:
             gain = f"{self.saving_spread:.1f} to {self.saving_ends:.1f} times fewer respondents"
-            return (
-                f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."
-            )
+            return f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."
         return (
             "Use k_ary: it gives each point's share and, unless answers crowd at the ends, the mean as "
             "precisely as one_bit."

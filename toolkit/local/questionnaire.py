@@ -63,9 +63,7 @@ class Questionnaire:
         """What one person spends at most: the losses of the costliest questions that can be asked together,
         added up.
         """
-        costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[
-            : self.asked
-        ]
+        costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
         return Pure(sum(costliest, Fraction(0)))
 
     @property
@@ -91,10 +89,7 @@ class Questionnaire:
         """
         generator = check_rng(rng)
         self._refuse_other_names(answers)
-        drawn = {
-            name: np.atleast_1d(question.randomize(answers[name], generator))
-            for name, question in self.questions
-        }
+        drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
         people = {len(reports) for reports in drawn.values()}
         if len(people) != 1:
             refuse(
@@ -137,8 +132,7 @@ class Questionnaire:
         self._refuse_other_names(truths)
         people = Fraction(whole(n, "n") * self.asked, len(self.questions))
         return {
-            name: self._variance(question, truths[name], people, n, respondents)
-            for name, question in self.questions
+            name: self._variance(question, truths[name], people, n, respondents) for name, question in self.questions
         }
 
     def _variance(
@@ -168,25 +162,16 @@ class Questionnaire:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
         """The questionnaire that `to_dict` wrote."""
-        if (
-            not isinstance(data, dict)
-            or set(data) != {"kind", "asked", "questions"}
-            or data["kind"] != "questionnaire"
-        ):
+        if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             refuse(
                 "a questionnaire must have the fields kind, asked and questions",
                 "others",
                 "write it with to_dict()",
             )
-        return cls(
-            tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"]
-        )
+        return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
 
     def __repr__(self) -> str:
-        return (
-            f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon "
-            f"{self.epsilon:.4g}>"
-        )
+        return f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon {self.epsilon:.4g}>"
 
 
 _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'

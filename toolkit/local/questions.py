@@ -119,8 +119,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
         )
     count = whole(draws, "draws", most=_MOST_CARDS)
     rows = [
-        [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)]
-        for red in (red_no, red_yes)
+        [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)
     ]
     possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
     weights, denominator = private_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
@@ -144,9 +143,7 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     """
     if epsilon is not None and p is None:
         often, seldom = odds(epsilon, inside=1, outside=1)
-        return Design(
-            [[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise"
-        )
+        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise")
     share = _share(p, epsilon)
     return _binary(share, 1 - share, "crosswise", ("different", "same"))
 
@@ -234,9 +231,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
         refuse(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
-        refuse(
-            "`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully"
-        )
+        refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
     others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
     kept = denominator - sum(others)
@@ -246,9 +241,7 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
             1 - truth,
             "32-bit draws would hide every answer",
         )
-    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(
-        len(names), dtype=np.int64
-    )
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced")
 
 
@@ -266,9 +259,7 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     return share
 
 
-def _binary(
-    yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO
-) -> Design:
+def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
     weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name)

@@ -202,9 +202,7 @@ def _split(randomizer: Randomizer, truth: Any, **sd: Any) -> Spread:
 
 
 def _noise(randomizer: Randomizer, truth: Any, **sd: Any) -> Array:
-    return np.atleast_1d(
-        np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64)
-    )
+    return np.atleast_1d(np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64))
 
 
 def margin_grid(
@@ -217,6 +215,4 @@ def margin_grid(
     [[0.4, 0.2], [0.212, 0.106]]
     """
     people = np.asarray(ns, dtype=np.float64)
-    return np.array(
-        [Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)]
-    )
+    return np.array([Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)])

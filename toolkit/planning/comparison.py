@@ -20,8 +20,7 @@ from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Targ
 TRUST = {
     "direct": "whoever receives the answers, with all of them",
     "local": "the phone and its page, or one's own die; not the collector",
-    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the "
-    "analyst",
+    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the analyst",
     "central": "a curator, with every true answer, to add the noise and publish nothing else",
 }
 _MOST_LOCAL = 16.0
@@ -58,9 +57,7 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     )
 
 
-def _way(
-    name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
-) -> Way:
+def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float) -> Way:
     variance = accuracy.variance(n)
     widest = first_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
@@ -110,9 +107,7 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
             needed = epsilon_for(case, target, people)
         except OutOfReach:
             return False
-        return needed <= epsilon or (
-            needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon
-        )
+        return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
 
     reachable = case.field.reachable()
     return _Hidden(best, epsilon), _search(
@@ -170,7 +165,5 @@ def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> 
 
 def check_delta(delta: float) -> float:
     if not 0 < delta < 1:
-        refuse(
-            "`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual"
-        )
+        refuse("`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual")
     return float(delta)

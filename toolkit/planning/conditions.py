@@ -110,9 +110,7 @@ def _at_least_one(weighting: Number) -> float:
 def _share(value: Number, name: str) -> float:
     number = exact(value, name)
     if not 0 < number <= 1:
-        refuse(
-            f"`{name}` must be a share above 0 and at most 1", value, "it says how many of the people count"
-        )
+        refuse(f"`{name}` must be a share above 0 and at most 1", value, "it says how many of the people count")
     return float(number)
 
 

@@ -53,9 +53,7 @@ class Curated:
     def power(self, n: Any) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""
         shift = np.asarray(self.direct.shift)
-        before, after = (
-            np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other)
-        )
+        before, after = (np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other))
         edge = quantile((1 - self.direct.level) / self.direct.sides, before, self.scale(n))
         return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
 

@@ -47,9 +47,7 @@ def check_family(family: Any) -> None:
         refuse("a family must take the keyword `epsilon`", said, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
     needed = [
-        key
-        for key, one in parameters.items()
-        if key != "epsilon" and one.default is one.empty and one.kind in single
+        key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single
     ]
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
@@ -70,9 +68,7 @@ def member(family: Family, epsilon: float) -> Randomizer:
     check_family(family)
     made = family(epsilon=epsilon)
     if not is_randomizer(made):
-        refuse(
-            "a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError
-        )
+        refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
     if not made.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
         refuse(

@@ -59,9 +59,7 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
             "use k_ary, warner or another design",
         )
     before = _worst(design, prevalence)
-    found = [
-        Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()
-    ]
+    found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
     return tuple(
         sorted(
             found,

@@ -187,9 +187,7 @@ def _check_people(field: Field, n: int | None) -> None:
 
 def _planned(case: Case, goal: _Goal) -> Plan:
     solved, target = goal.solved, goal.target
-    epsilon = goal.epsilon or epsilon_for(
-        case, target, goal.n or 0
-    )  # of the two only the one to solve for is missing
+    epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # of the two only the one to solve for is missing
     accuracy = case.accuracy(epsilon)
     people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else power_of(accuracy, people)
@@ -239,9 +237,7 @@ def _better(case: Case, goal: _Goal) -> Plan:
 
     found.sort(key=cost)
     if len(found) == 1:
-        return replace(
-            found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this")
-        )
+        return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
     other = getattr(found[1], solved)
     words = (
         in_words(other, shares=goal.target.shares)
@@ -269,9 +265,7 @@ def _notes(case: Case) -> tuple[str, ...]:
     if field.population:
         notes.append(f"drawn from a population of {field.population:,}")
     if field.deff != 1:
-        notes.append(
-            f"what comes from sampling has a design effect of {field.deff:.3g}, randomization has none"
-        )
+        notes.append(f"what comes from sampling has a design effect of {field.deff:.3g}, randomization has none")
     if field.weighting != 1:
         notes.append(f"weights multiply every variance by {field.weighting:.4g}")
     if field.compliance:
@@ -295,9 +289,7 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
     if target.power is None or accuracy.counted is None:
         return (counted,)
     first, stays = accuracy.counted.first(target.power), accuracy.counted.stays(target.power)
-    return (
-        f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",
-    )
+    return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
 
 
 def _sides(sides: object) -> int:

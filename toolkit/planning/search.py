@@ -55,11 +55,7 @@ class Target:
         return self.margin is None and accuracy.counted is not None and n <= MOST_COUNTED
 
     def __str__(self) -> str:
-        return (
-            f"a power of {self.power:.3g}"
-            if self.margin is None
-            else in_words(self.margin, shares=self.shares)
-        )
+        return f"a power of {self.power:.3g}" if self.margin is None else in_words(self.margin, shares=self.shares)
 
     def attained(self, accuracy: Precision, n: int) -> str:
         """What n people really give, in words."""
@@ -113,9 +109,7 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
     if field.population:
         who = f"all {most:,} people of the population"
         if most < field.population:
-            who = (
-                f"the {most:,} people who answer when all {field.population:,} of the population are invited"
-            )
+            who = f"the {most:,} people who answer when all {field.population:,} of the population are invited"
     gives = (
         f"with this privacy they give {target.attained(accuracy, most)}; allow a larger epsilon"
         if most
@@ -242,9 +236,9 @@ def _next_part(a: _Point, b: _Point, old: _Point, least: float) -> float:
     shape, rise = (xa - xb) / (xc - xb), (a[1] - b[1]) / (old[1] - b[1]) if old[1] != b[1] else 0.5
     part = 0.5
     if rise**2 < shape and (1 - rise) ** 2 < 1 - shape:
-        part = a[1] / (b[1] - a[1]) * old[1] / (b[1] - old[1]) + (xc - xa) / (xb - xa) * a[1] / (
-            old[1] - a[1]
-        ) * b[1] / (old[1] - b[1])
+        part = a[1] / (b[1] - a[1]) * old[1] / (b[1] - old[1]) + (xc - xa) / (xb - xa) * a[1] / (old[1] - a[1]) * b[
+            1
+        ] / (old[1] - b[1])
     return min(max(part, least), 1 - least)
 
 

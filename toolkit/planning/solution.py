@@ -81,10 +81,7 @@ class Plan:
         pd = extra("pandas")
 
         ways = self.ways(delta)
-        rows = [
-            (w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust)
-            for w in ways
-        ]
+        rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
         columns = (
             "epsilon",
             "delta",
@@ -143,9 +140,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
-        cells = "".join(
-            _row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows()
-        )
+        cells = "".join(_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows())
         foot = [f"{self.design.name} design; prevalence guessed as {_guess(self.prevalence)}", *self.notes]
         words = "<br>".join(html.escape(note) for note in foot)
         return (

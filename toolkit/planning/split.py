@@ -60,9 +60,7 @@ class Split:
             "margin": self.margins,
             "margin, one random question": self.one_random,
         }
-        return pd.DataFrame(
-            {name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares))
-        )
+        return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {share:.3g}" for name, share in self.shares.items())
@@ -101,9 +99,7 @@ def budget_for(
     >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
     {'cheated': 0.83, 'transport': 1.17}
     """
-    total = exact(
-        not_above(positive(epsilon, "epsilon")), "epsilon"
-    )  # what is said to be split is what is split
+    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # what is said to be split is what is split
     people, confidence = whole(n, "n"), check_level(level)
     if not questions:
         refuse("`questions` must hold at least one question", "none", "there is nothing to split")
@@ -123,21 +119,16 @@ def budget_for(
     parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(parts, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
-    alone = {
-        name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()
-    }
+    alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
     designs = {name: member(family, float(shares[name])) for name, (family, _) in questions.items()}
-    return Split(
-        float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone
-    )
+    return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
 
 
 def _weighted(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
         refuse("`weights` must name every question once", "other names", "each question needs its share")
     return {
-        name: float(positive(weights[name], "weights", "a question without budget tells nothing"))
-        for name in questions
+        name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions
     }
 
 
@@ -164,9 +155,7 @@ def _read(curve: Array, grid: Array, log_margin: float) -> float:
 def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
     """Parts in proportion, as floats read by their digits, that add up to at most the total, exactly."""
     whole_sum = sum(Fraction(part) for part in parts.values())
-    shares = {
-        name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()
-    }
+    shares = {name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()}
     while sum(shares.values(), Fraction(0)) > total:
         shares = {name: exact(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
     return shares

@@ -60,9 +60,7 @@ def outcome_ratios(
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     said = f"{int(np.count_nonzero(outside))} of {len(names)} cells"
     title = f"{said} break the promise" if np.any(outside) else "No outcome speaks against the promise"
-    return finish(
-        ax, title, f"outcomes on two neighbours: {said} lie outside what epsilon {epsilon:g} allows"
-    )
+    return finish(ax, title, f"outcomes on two neighbours: {said} lie outside what epsilon {epsilon:g} allows")
 
 
 def bounds_against_runs(
@@ -77,21 +75,15 @@ def bounds_against_runs(
     ax, words = axes(ax, width=7.2, height=3.6), []
     for (name, points), (colour, dash, mark) in zip(curves.items(), cycle(_LOOKS)):
         runs, proven = np.array(sorted(points)).T
-        ax.plot(
-            runs, proven, color=colour, linestyle=dash, marker=mark, markersize=6, linewidth=2, label=name
-        )
-        words.append(
-            f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}"
-        )
+        ax.plot(runs, proven, color=colour, linestyle=dash, marker=mark, markersize=6, linewidth=2, label=name)
+        words.append(f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}")
     ax.axhline(epsilon, color=INK, linestyle="--", linewidth=1.5, label=f"claimed, ε = {epsilon:g}")
     ax.set_xscale("log")
     ax.minorticks_off()
     ax.set_xticks(sorted({runs for points in curves.values() for runs, _ in points}))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
     highest = max(proven for points in curves.values() for _, proven in points)
-    ax.set(
-        ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven"
-    )
+    ax.set(ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return finish(
         ax, "A bound takes runs", f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}"
@@ -133,6 +125,4 @@ def _bar(ax: Axes, place: int, bar: tuple[float, float, float], limit: float, *,
     if math.isfinite(seen):
         ax.plot([place], [seen], mark, color=colour, markersize=6)
     else:
-        ax.plot(
-            [place], [math.copysign(0.93 * limit, seen)], "^" if seen > 0 else "v", color=colour, markersize=9
-        )
+        ax.plot([place], [math.copysign(0.93 * limit, seen)], "^" if seen > 0 else "v", color=colour, markersize=9)

@@ -27,18 +27,12 @@ def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
 def together(estimate: Estimate, interval: Interval) -> str:
     """The p-value of several entries together, where their reports contradict them."""
     fit = estimate.fit
-    if (
-        fit is None
-        or np.ndim(fit.p) == np.ndim(estimate.value)
-        or not (fit.doubtful or np.any(interval.empty))
-    ):
+    if fit is None or np.ndim(fit.p) == np.ndim(estimate.value) or not (fit.doubtful or np.any(interval.empty)):
         return ""
     return f"fit of all together: {fit.words()}"
 
 
-def interval_row(
-    ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = ""
-) -> None:
+def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
     """The bar of an interval with its estimate. What misses the truth, and what is empty, differs by more
     than colour.
     """

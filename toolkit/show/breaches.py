@@ -17,9 +17,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, 
 _LOOKS = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (VERMILLION, "-.", "D"), (SKY, ":", "^"))
 
 
-def bits_recovered(
-    curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None
-) -> Axes:
+def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None) -> Axes:
     """The share of n secret bits found against the level of noise, one line for each way to add it; the root
     of n is marked.
 
@@ -67,9 +65,7 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
     limit = ""
     if epsilon is not None:
         ceiling = np.minimum(np.exp(epsilon) * grid, 1 - np.exp(-epsilon) * (1 - grid))
-        ax.fill_between(
-            grid, ceiling, 1, color=GREY, alpha=0.22, linewidth=0, label=f"ruled out by ε = {epsilon:g}"
-        )
+        ax.fill_between(grid, ceiling, 1, color=GREY, alpha=0.22, linewidth=0, label=f"ruled out by ε = {epsilon:g}")
         most = percent(np.ceil(100 * advantage(epsilon) - 1e-9) / 100)  # a limit, so rounded up
         limit = f"; with epsilon {epsilon:g} no attack has an advantage above {most}"
     for (name, curve), (colour, dash, _) in zip(curves.items(), cycle(_LOOKS)):
@@ -136,9 +132,7 @@ def uniqueness_bars(profile: Profile, *, most: int = 12, ax: Axes | None = None)
     return finish(ax, "Who is one of a kind?", f"unique among {profile.rows:,} rows: {words}")
 
 
-def belief_path(
-    paths: Mapping[str, Belief | Sequence[Belief]], answer: str | int, *, ax: Axes | None = None
-) -> Axes:
+def belief_path(paths: Mapping[str, Belief | Sequence[Belief]], answer: str | int, *, ax: Axes | None = None) -> Axes:
     """The belief in the true answer after each report of one person, with fresh coins and with memory.
 
     Several people under one name are drawn as their median, in a band that holds the middle nine in ten after
@@ -159,9 +153,7 @@ def belief_path(
         if several:
             ax.fill_between(range(asked + 1), low, high, color=colour, alpha=0.15, linewidth=0)
         spread = f" (nine in ten: {_short_of(low[-1])} to {_short_of(high[-1])})" if several else ""
-        words.append(
-            f"{label} {_short_of(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}"
-        )
+        words.append(f"{label} {_short_of(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}")
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(-0.02, 1.04), xlabel="times asked", ylabel=f"belief in “{answer}”")
@@ -171,9 +163,7 @@ def belief_path(
 
 def _short_of(belief: float) -> str:
     """A belief in per cent, which is never rounded to certain."""
-    return (
-        f"at least {percent(np.floor(1000 * belief) / 1000, 1)}" if 0.995 <= belief < 1 else percent(belief)
-    )
+    return f"at least {percent(np.floor(1000 * belief) / 1000, 1)}" if 0.995 <= belief < 1 else percent(belief)
 
 
 def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> Axes:

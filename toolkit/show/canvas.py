@@ -21,9 +21,7 @@ from PIL import Image
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
 # In a dark theme light and dark change places and hues stay. What is stored has one picture for all themes.
-_DARK = (
-    '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
-)
+_DARK = '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
 _DPI = 96
 _SHARPNESS = 2  # image pixels for each pixel of the page, for screens that have them
 

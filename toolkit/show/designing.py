@@ -51,14 +51,10 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
     for way in WAYS:
         label, colour, dash = _CONDUCT[way]
-        estimates = [
-            prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares
-        ]
+        estimates = [prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares]
         ax.plot(shares, estimates, color=colour, linestyle=dash, linewidth=2.5, label=f"… {label}")
         words.append(f"{label} {percent(estimates[-1])}")
-    ax.axhline(
-        prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}"
-    )
+    ax.axhline(prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}")
     low, high = ax.get_ylim()
     ax.axhspan(min(low, -0.01), 0, color=GREY, alpha=0.22, linewidth=0, label="no share can be here")
     ax.set(xlim=(0, most), ylim=(min(low, -0.01), high))
@@ -66,9 +62,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
         axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     ax.set(xlabel="people who do not follow the instructions, but …", ylabel="estimated share, on average")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = (
-        f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
-    )
+    alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
     return finish(ax, "What the instructions are worth", alt)
 
 
@@ -85,11 +79,7 @@ def option_shares(
     interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
     low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
     ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
-    held = (
-        np.ones(len(values), bool)
-        if truth is None
-        else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
-    )
+    held = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
     for row, name in zip(rows, estimate.labels, strict=True):
         said, numbers = (
             doubt(estimate, interval, row),
@@ -106,9 +96,7 @@ def option_shares(
     ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     all_of_them = together(estimate, interval)
     ax.set_xlabel(
-        "; ".join(
-            part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part
-        )
+        "; ".join(part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part)
     )
     alt = f"{100 * level:g} % intervals: {', '.join(words)}{f'; {all_of_them}' if all_of_them else ''}"
     return finish(ax, f"Shares with {100 * level:g} % intervals", alt)
@@ -124,9 +112,7 @@ def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | Non
     """
     ax, words = axes(ax, width=7.2, height=3.8), []
     for (name, points), (colour, dash, mark) in zip(_ratios(epsilon, ks).items(), cycle(_LOOKS)):
-        ax.plot(
-            list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name
-        )
+        ax.plot(list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name)
         words.append(f"{name} {points[-1]:.3g}")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)

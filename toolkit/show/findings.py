@@ -61,9 +61,7 @@ class _Line:
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
     """Every estimate as a dot with its interval, one row for each question, option and group."""
     if not results.findings:
-        refuse(
-            "there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports"
-        )
+        refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
         refuse("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
@@ -107,9 +105,7 @@ def _panels(results: Results, level: float) -> list[list[_Line]]:
     shares = [line for line in lines if line.question.is_share]
     means = {line.question.name: line.question for line in lines if not line.question.is_share}
     return [
-        part
-        for part in (shares, *([line for line in lines if line.question.name == name] for name in means))
-        if part
+        part for part in (shares, *([line for line in lines if line.question.name == name] for name in means)) if part
     ]
 
 
@@ -181,11 +177,7 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     if share:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value, 1)))
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
-        why = (
-            " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)"
-            if outside
-            else ""
-        )
+        why = " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)" if outside else ""
         ax.set_xlabel(f"share of people{why}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")
@@ -218,9 +210,7 @@ def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) ->
     drawn = [line for lines in panels for line in lines]
     said = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in drawn]
     left_out = [
-        question.name
-        for question in results.estimated
-        if question.name not in {line.question.name for line in drawn}
+        question.name for question in results.estimated if question.name not in {line.question.name for line in drawn}
     ]
     more = f"; not drawn, as they have many values: {', '.join(left_out)}" if left_out else ""
     return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(said)}{more}"

@@ -60,12 +60,8 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
 def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     share = Fraction(int(design.weights[truth, report]), design.denominator)
     if max(design.matrix.shape) <= _MOST_CELLS_WITH_WORDS:
-        text = percent(float(share), 1) + (
-            f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else ""
-        )
-        ax.text(
-            report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK
-        )
+        text = percent(float(share), 1) + (f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
+        ax.text(report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK)
     if share == 0:
         frame = Rectangle(
             (report - 0.46, truth - 0.44),
@@ -90,9 +86,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     “yes”>
     """
     if len(design.options) != 2:
-        refuse(
-            "`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief"
-        )
+        refuse("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
     ax = axes(ax, width=7.2, height=4)
     grid = np.linspace(0, 1, 201)
     beliefs = np.array([design.posterior(x)[1] for x in grid])
@@ -161,12 +155,7 @@ def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Ax
     bins = _bins(estimates, se)
     ax.hist(estimates, bins=list(bins), color=SKY, edgecolor="white", linewidth=0.6)
     grid = np.linspace(min(bins[0], truth - 4 * se), max(bins[-1], truth + 4 * se), 201)
-    curve = (
-        np.exp(-(((grid - truth) / se) ** 2) / 2)
-        / (se * np.sqrt(2 * np.pi))
-        * len(estimates)
-        * (bins[1] - bins[0])
-    )
+    curve = np.exp(-(((grid - truth) / se) ** 2) / 2) / (se * np.sqrt(2 * np.pi)) * len(estimates) * (bins[1] - bins[0])
     ax.plot(
         grid,
         curve,
@@ -216,9 +205,7 @@ def estimate_intervals(
 
     >>> from toolkit import warner
     >>> design = warner(p="3/4")
-    >>> estimate_intervals(
-    ...     {"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])}
-    ... )
+    >>> estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
     named = _named(estimates)
@@ -257,9 +244,7 @@ def _named(estimates: Any) -> Mapping[str, Estimate]:
         )
     if isinstance(estimates, Estimate):
         refuse("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
-    named = (
-        estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
-    )
+    named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
     if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
         refuse("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
     return named
@@ -278,6 +263,4 @@ def _percent(ax: Axes, axis: str) -> None:
     """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong
     place.
     """
-    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(
-        FuncFormatter(lambda share, _: percent(share, 1))
-    )
+    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))

@@ -48,9 +48,7 @@ def output_laws(
     _name_outputs(ax, outputs)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     ax.set(xlabel=across, ylabel="probability", ylim=(0, 1.05 * ax.dataLim.y1), xlim=(edges[0], edges[-1]))
-    ax.legend(
-        frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1)
-    )
+    ax.legend(frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1))
     return finish(ax, title, f"how likely each release is: {', '.join(words)}")
 
 
@@ -88,17 +86,11 @@ def ratios(
         f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows "
         f"{1 / limit:.2f} to {limit:.2f}: "
     )
-    alt += (
-        f"{outside} of {len(outputs)} outputs leave it"
-        if outside
-        else f"all of {len(outputs)} outputs are within"
-    )
+    alt += f"{outside} of {len(outputs)} outputs leave it" if outside else f"all of {len(outputs)} outputs are within"
     return finish(ax, "How much likelier one table makes each release", alt)
 
 
-def belief_band(
-    epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None
-) -> Axes:
+def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None) -> Axes:
     """What any release with this epsilon can make of any belief about one person; dots are beliefs (before,
     after).
 
@@ -117,9 +109,7 @@ def belief_band(
     ax.plot(before[~inside], after[~inside], "D", color=VERMILLION, markersize=6)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    ax.set(
-        xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it"
-    )
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it")
     half = " to ".join(percent(float(_moved(np.array(0.5), f))) for f in (1 / factor, factor))
     kept = (
         f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within"

@@ -44,9 +44,7 @@ def influence_functions(
         ylim=(-1.1 * reach / 2, 1.1 * reach / 2),
     )
     ax.legend(frameon=False, loc="upper left")
-    law = {"normal": "the normal law", "t3": "Student's law with 3 degrees of freedom"}.get(
-        population, population
-    )
+    law = {"normal": "the normal law", "t3": "Student's law with 3 degrees of freedom"}.get(population, population)
     return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(words)}")
 
 
@@ -90,9 +88,7 @@ def sensitivities(
     return finish(ax, "Here, near here, and anywhere", "; ".join(words))
 
 
-def sensitivity_along(
-    values: Any, *, bounds: tuple[Number, Number], beta: Number, ax: Axes | None = None
-) -> Axes:
+def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Number, ax: Axes | None = None) -> Axes:
     """Local and smooth sensitivity of the median while one value moves from bound to bound.
 
     >>> sensitivity_along([40, 50, 50, 60], bounds=(0, 100), beta=0.5)
@@ -103,9 +99,7 @@ def sensitivity_along(
     ax, places = axes(ax), np.linspace(low, high, 201)
     lines = {
         "local": [float(local_sensitivity("median", [*values, float(x)], bounds=bounds)) for x in places],
-        "smooth": [
-            smooth_sensitivity("median", [*values, float(x)], bounds=bounds, beta=beta) for x in places
-        ],
+        "smooth": [smooth_sensitivity("median", [*values, float(x)], bounds=bounds, beta=beta) for x in places],
     }
     for (name, heights), (colour, dash) in zip(lines.items(), ((BLUE, "-"), (ORANGE, "--")), strict=True):
         ax.plot(places, heights, color=colour, linestyle=dash, linewidth=2.2, label=name)

@@ -48,14 +48,10 @@ def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> A
     ax.set(xscale="log", yscale="log", xlabel="number of periods", ylabel="largest standard deviation")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     said = "; ".join(words) or "no way below fresh noise"
-    return finish(
-        ax, f"Every week, {loss} in all", f"errors of totals over up to {most:,} periods, {loss}: {said}"
-    )
+    return finish(ax, f"Every week, {loss} in all", f"errors of totals over up to {most:,} periods, {loss}: {said}")
 
 
-def published(
-    estimates: Sequence[Estimate], truth: Any = None, *, what: str = "total", ax: Axes | None = None
-) -> Axes:
+def published(estimates: Sequence[Estimate], truth: Any = None, *, what: str = "total", ax: Axes | None = None) -> Axes:
     """What was published week by week, with 95 % intervals, and the truth where it is an invented one.
 
     >>> from toolkit.central.stream import RunningTotal

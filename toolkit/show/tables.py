@@ -49,9 +49,7 @@ def table(
         handles = [ax.plot([], [], mark, color=colour)[0] for colour, mark in _STYLES[: len(side)]]
         ax.legend(handles, list(map(str, side)), frameon=False, title=_axis(estimate, -1))
     ax.set_ylabel(_axis(estimate, 0))
-    told = ", ".join(
-        f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True)
-    )
+    told = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
     alt = f"{len(labels)} cells with {100 * level:g} % intervals: {told}"
     return finish(ax, title or f"Released numbers with {100 * level:g} % intervals of their noise", alt)
 

@@ -147,9 +147,7 @@ def _place(family: Family, prevalence: Any, margin: float, level: float) -> tupl
     return epsilon, min(max(needed, 130.0), 60_000.0)
 
 
-def designs_at_equal_epsilon(
-    designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None
-) -> Axes:
+def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None) -> Axes:
     """How many times the people of Warner's design with the same epsilon each design needs.
 
     >>> from toolkit import unrelated
@@ -225,9 +223,7 @@ def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
         xlabel=f"epsilon, of {split.epsilon:g} in all",
     )
     ax.tick_params(axis="y", length=0)
-    parts = ", ".join(
-        f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items()
-    )
+    parts = ", ".join(f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items())
     return finish(
         ax,
         f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions",

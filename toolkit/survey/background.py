@@ -139,9 +139,7 @@ def _start(database: str, options: Mapping[str, Any], end: float) -> None:
             env=environment,
             start_new_session=True,
         )
-        with (
-            process
-        ):  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
+        with process:  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
             line = _first_line(process.stdout, end)  # type: ignore[arg-type]
             if line is None:
                 _end_session(process.pid)

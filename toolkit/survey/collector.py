@@ -75,9 +75,7 @@ class Collector:
         return found
 
     @classmethod
-    def _made(
-        cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None
-    ) -> "Collector":
+    def _made(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
         with closing(open_store(settled(database))) as store:
             if amend:
                 store.amend(survey)
@@ -157,9 +155,7 @@ class Collector:
         from toolkit.survey.serving.access import digest, invitations, link
 
         if self.survey.access == "open":
-            refuse(
-                "links that work once need access by token or blind", "open", "everybody may answer anyway"
-            )
+            refuse("links that work once need access by token or blind", "open", "everybody may answer anyway")
         if self._store.state() is State.CLOSED:
             refuse("invitations need a collection that is not closed", "closed", "nobody could use them")
         url, tokens = self.url, invitations(count)  # without an address no token is made

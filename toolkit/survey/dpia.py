@@ -80,9 +80,7 @@ def sheet_html(survey: Survey) -> str:
     head = f"<meta charset='utf-8'><title>{html.escape(survey.name)}</title>"
     style = "<style>body{font:12pt/1.5 serif;max-width:44em;margin:2em auto}</style>"
     end = "</ul>" if listed else ""
-    return (
-        f"<!doctype html><html lang='en'><head>{head}{style}</head><body>{''.join(body)}{end}</body></html>"
-    )
+    return f"<!doctype html><html lang='en'><head>{head}{style}</head><body>{''.join(body)}{end}</body></html>"
 
 
 def _lines(survey: Survey) -> list[str]:
@@ -138,9 +136,7 @@ def _loss(survey: Survey) -> list[str]:
         if survey.waves == 1
         else f"in all {survey.waves} waves, whatever answers change and whatever a phone loses"
     )
-    return [
-        f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {_shown(spent)}."
-    ]
+    return [f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {_shown(spent)}."]
 
 
 def _shown(epsilon: float) -> str:
@@ -180,11 +176,7 @@ def _remaining(survey: Survey) -> list[str]:
         *([_INNOCENT.format(names=", ".join(hanging))] if hanging else []),
         "- That somebody took part is visible to the network, and to whoever sees them do it.",
         _more(survey.waves),
-        *(
-            [_PATTERN.format(**patterns(survey.waves))]
-            if survey.waves > 1 and survey.access != "open"
-            else []
-        ),
+        *([_PATTERN.format(**patterns(survey.waves))] if survey.waves > 1 and survey.access != "open" else []),
         _RECEIPT,
         "- A server that lies to one person can serve that person another page; no hash shows it.",
         *([_OPEN] if survey.access == "open" else []),

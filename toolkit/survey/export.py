@@ -50,9 +50,7 @@ def write(
             frame.to_parquet(file, index=False)
     if survey is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(
-            json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
-        )
+        note.write_text(json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
 
 

@@ -47,9 +47,7 @@ def paper(survey: Survey, language: str | None = None) -> str:
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
     direction = "rtl" if right_to_left(code) else "ltr"
     body = f"<h1>{title}</h1>{consent}<div class='page'>{''.join(parts)}</div>{_interviewer(voice)}"
-    return (
-        f"<!doctype html><html lang='{code}' dir='{direction}'><head>{head}</head><body>{body}</body></html>"
-    )
+    return f"<!doctype html><html lang='{code}' dir='{direction}'><head>{head}</head><body>{body}</body></html>"
 
 
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
@@ -90,9 +88,7 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
     if question.bounds is None:
         return []
     told = survey.page_words()[code]["whole" if question.whole else "number"]
-    low, high = (
-        voice.number(int(bound) if bound.denominator == 1 else float(bound)) for bound in question.bounds
-    )
+    low, high = (voice.number(int(bound) if bound.denominator == 1 else float(bound)) for bound in question.bounds)
     return [filled(told, low=low, high=high)]
 
 

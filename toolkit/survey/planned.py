@@ -81,8 +81,7 @@ class SurveyPlan:
         pd = extra("pandas")
 
         rows = [
-            (one.question, one.guess, one.people, one.margin, one.small, one.small_margin)
-            for one in self.questions
+            (one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions
         ]
         return pd.DataFrame(rows, columns=list(_HEADS))
 
@@ -109,9 +108,7 @@ class SurveyPlan:
     def _repr_html_(self) -> str:
         head, *lines = self.rows()
         heads = "".join(f"<th>{name}</th>" for name in head)
-        cells = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines
-        )
+        cells = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
         caption = (
             f"<caption style='text-align:left'><b>{html.escape(self.title)}</b>, {100 * self.level:g} "
             "% intervals</caption>"
@@ -166,13 +163,9 @@ def margins(
     shares = {question.name: _share_asked(question, asked) for question in asked}
     found = []
     for question in asked:
-        part = (
-            None if question.name == sorting else smallest
-        )  # in a group by a question all have the same answer to it
+        part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
-            found.append(
-                _planned(question, people, shares[question.name], part, guesses.get(question.name), at, field)
-            )
+            found.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
     return SurveyPlan(title, people, at, tuple(found), (*_notes(found, shares, people, at), *said))
 
 
@@ -190,9 +183,7 @@ def _planned(
     in_all = _margin(question, truth, n, asked, level, field)
     inside = None if smallest is None else _margin(question, truth, n, asked * smallest, level, field)
     small = None if smallest is None else math.floor(n * asked * smallest)
-    return Planned(
-        question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside
-    )
+    return Planned(question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside)
 
 
 def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
@@ -208,9 +199,7 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
         return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **drawn).margin
     low, high = _bounds(question)
     if question.is_share:
-        widest = max(
-            (share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0
-        )
+        widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
     else:
         widest = max((truth - low) * (high - truth), 0.0)
     widest *= field.deff * field.weighting  # nothing hides it: all of it comes from drawing people
@@ -230,11 +219,7 @@ def _guess(question: Question, given: Any) -> tuple[Any, str]:
     """
     if given is not None:
         several = isinstance(given, Sequence) and not isinstance(given, str)
-        truth = (
-            [float(exact(part, "prevalence")) for part in given]
-            if several
-            else float(exact(given, "prevalence"))
-        )
+        truth = [float(exact(part, "prevalence")) for part in given] if several else float(exact(given, "prevalence"))
         return (
             truth,
             "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}",
@@ -293,10 +278,7 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
 
 
 def _notes(found: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
-    how = (
-        f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the "
-        "guess"
-    )
+    how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
     said = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
     for one in found:
         if asked[one.question] < 1:

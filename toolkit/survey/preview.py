@@ -91,8 +91,7 @@ def _program() -> str:
     """The page's own files as addresses that hold their content, by names that they find each other by."""
     scripts = [name for name in client.NAMES if name.endswith(".js")]
     known = {
-        f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}"
-        for name in scripts
+        f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}" for name in scripts
     }
     return (
         f'<script type="importmap">{json.dumps({"imports": known})}</script>\n<script>{_HISTORY}</script>\n'

@@ -205,11 +205,7 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what was given, without what follows from the design; nothing in it is null."""
         derived = {"options", "bounds"} if self.randomized else set()
-        data = {
-            field.name: _plain(getattr(self, field.name))
-            for field in fields(self)
-            if field.name not in derived
-        }
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
         memo = data.pop("memo")
         if not self.whole:
             data.pop("whole")  # as in files and hashes of earlier versions
@@ -267,9 +263,7 @@ def _read_question(given: Any, place: int) -> Question:
     name = given.get("name") if isinstance(given, Mapping) else None
     with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
         if not isinstance(given, Mapping):
-            refuse(
-                "a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError
-            )
+            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
         refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
             if field not in given:

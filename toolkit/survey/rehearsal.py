@@ -70,9 +70,7 @@ def rehearse(
         for place, (person, token) in enumerate(zip(people, tokens, strict=False))
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(
-            phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)])
-        )
+        return sum(phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
 
 
 def _where(collector: Any, given: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
@@ -137,9 +135,7 @@ def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
             received,
             "columns go by the questions' names",
         )
-    return [
-        dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)
-    ]
+    return [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
 
 
 def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
@@ -151,9 +147,7 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
         with line.getresponse() as answer:
             page = answer.read().decode(errors="replace")
     panel = _PANEL.search(page) if survey.waves > 1 else None
-    shown: dict[str, Any] = (
-        {} if panel is None else {"panel": {"identity": panel.group(1), "loss": panel.group(2)}}
-    )
+    shown: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel.group(1), "loss": panel.group(2)}}
     if (served := replace(tried, **shown)).hash in page:
         return served
     found = (
@@ -191,9 +185,7 @@ def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
     return np.random.default_rng(np.frombuffer(kept, dtype=np.uint32))
 
 
-def report(
-    question: Question, answer: Any, rng: np.random.Generator, phone: np.random.Generator | None = None
-) -> Any:
+def report(question: Question, answer: Any, rng: np.random.Generator, phone: np.random.Generator | None = None) -> Any:
     """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is.
 
     `phone` draws the memos: the same in each wave. Without it they are drawn as in a first one.

@@ -83,9 +83,7 @@ def estimate(
 
     >>> import pandas as pd
     >>> from toolkit import warner
-    >>> survey = Survey(
-    ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False
-    ... )
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
     >>> round(estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))["cheated"].value, 3)
     0.3
     """
@@ -107,9 +105,7 @@ def estimate(
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
     least = _least(survey, minimum)
     if least != survey.minimum:
-        asked_for = (
-            f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
-        )
+        asked_for = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
         remarks = (*remarks, asked_for)
     own = groupless_notes(made.source.groupless(), groups) if made.found else ()  # the turnout says it
     told = (*remarks, *(f"{_capital(note)}." for note in made.notes if note not in own))
@@ -132,9 +128,7 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
     """What is no answer to the question that groups are made by is refused."""
     for place, name in enumerate(by):
         if name != UNDERSTOOD:
-            refuse_strange(
-                survey[name], {group[place]: value_of(survey[name], group[place]) for group in people}
-            )
+            refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
 
 
 def _finding(question: Question, one: Found, asked: Mapping[Group, int]) -> Finding:
@@ -163,9 +157,7 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
     if not survey.check:
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
-    return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(
-        counts.values()
-    )
+    return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(counts.values())
 
 
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:

@@ -15,9 +15,7 @@ def qr_path(link: str) -> dict[str, int | str]:
     33
     """
     rows = list(_code(link).matrix)
-    dark = [
-        (x + _EDGE, y + _EDGE) for y, row in enumerate(rows) for x, module in enumerate(row) if module & 1
-    ]
+    dark = [(x + _EDGE, y + _EDGE) for y, row in enumerate(rows) for x, module in enumerate(row) if module & 1]
     return {"size": len(rows) + 2 * _EDGE, "path": "".join(f"M{x},{y}h1v1h-1z" for x, y in dark)}
 
 

@@ -202,8 +202,7 @@ class Survey:
         """The researcher's words for the page, without the promise; in a rehearsal every heading."""
         given: Own = self.words or {}
         own = {
-            code: {key: text for key, text in words.items() if not key.startswith(OWN)}
-            for code, words in given.items()
+            code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()
         }
         return marked_words(self.languages, own) if self.rehearsal else own
 
@@ -338,8 +337,7 @@ class Survey:
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (
-            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in "
-            f"{', '.join(self.languages)}>"
+            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
 
 

@@ -52,9 +52,7 @@ def _refuse_unknown(url: str) -> NoReturn:
     scheme, mark, rest = url.partition("://")
     if not mark and url and not set(url) & set("@:;="):  # a file's name
         refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
-    known = (
-        "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
-    )
+    known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
     refuse(rule, repr(scheme[:20] + "://"), known)
 
 

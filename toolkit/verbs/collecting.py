@@ -14,9 +14,7 @@ def add(verbs: Verbs) -> None:
     _add_open(verbs)
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
-    invite = add_verb(
-        verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind"
-    )
+    invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
     invite.add_argument("count", type=int)
 
 
@@ -173,11 +171,7 @@ def _status(options: Options) -> None:
     status = found.status()
     tried = "rehearsal, " if found.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = (
-        f"served at {status.url}"
-        if status.serving
-        else "no server that you started is running on this machine"
-    )
+    serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
     seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
     said = f"{tried}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
     say(said, *_last_day(found), *(f"log: {line}" for line in status.log))
@@ -191,9 +185,7 @@ def _last_day(found: "Collector") -> list[str]:
     if day is None or found.status().state == "closed":
         return []
     if is_over(day):
-        return [
-            f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."
-        ]
+        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
     return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
 
 

@@ -14,10 +14,7 @@ def add(verbs: Verbs) -> None:
     )
     doctor = add_verb(verbs, "doctor", _doctor, told, database=False)
     doctor.add_argument("url", help="the address that respondents use")
-    told = (
-        "remove a closed collection for good: its reports, tables and files. It asks for the title, "
-        "unless --yes"
-    )
+    told = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
     delete = add_verb(verbs, "delete", _delete, told)
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -29,10 +26,7 @@ def _doctor(options: Options) -> int:
     for finding in examine(options.url):
         say(str(finding))
         failed += finding.failed
-    say(
-        "Not seen from here: what the proxy, a firewall and a load balancer write down. See "
-        "docs/production.md."
-    )
+    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
     return UNWELL if failed else 0
 
 

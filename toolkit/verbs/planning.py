@@ -47,10 +47,8 @@ _PLAN = {
     "level": "how often the interval holds the truth; a test has the size 1 - level (default 0.95)",
     "detect": "another truth, which a test shall tell from the prevalence; written like it",
     "power": "the probability that the test tells it, such as 0.8",
-    "sd": "of a mean: your guess of the standard deviation of the true answers (default: the largest "
-    "possible)",
-    "subgroup": "share of the smallest subgroup that needs this precision, such as 0.25 (default 1: all "
-    "together)",
+    "sd": "of a mean: your guess of the standard deviation of the true answers (default: the largest possible)",
+    "subgroup": "share of the smallest subgroup that needs this precision, such as 0.25 (default 1: all together)",
     "response": "share of the invited who answer, such as 0.4 (default 1); more people are then invited",
 }
 _COUNTS = {
@@ -64,9 +62,7 @@ _COUNTS = {
 def _plan_options(parser: argparse.ArgumentParser) -> None:
     from toolkit.local.catalogue import makers, parameters
 
-    free = [
-        name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)
-    ]
+    free = [name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)]
     told = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
     parser.add_argument("design", help=told)
     example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"

@@ -12,19 +12,13 @@ def add(verbs: Verbs) -> None:
         "--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted"
     )
     results.add_argument("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
-    export = add_verb(
-        verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook"
-    )
+    export = add_verb(verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook")
     export.add_argument("path")
 
 
 def _results(options: Options) -> None:
     results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
-    table = (
-        results.to_table().to_string(index=False)
-        if results.findings
-        else "There is nothing to estimate from yet."
-    )
+    table = results.to_table().to_string(index=False) if results.findings else "There is nothing to estimate from yet."
     say(results.survey.name, table, *results.notes())
 
 

@@ -14,16 +14,12 @@ FOLDERS = ("notebooks", "data")
 
 
 def add(verbs: Verbs) -> None:
-    new = add_verb(
-        verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False
-    )
+    new = add_verb(verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False)
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
     notebooks = add_verb(
         verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
     )
-    notebooks.add_argument(
-        "folder", help="it gets two folders, notebooks and data; it is made if it does not exist"
-    )
+    notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
 
 
 def course() -> Path:
@@ -90,7 +86,5 @@ def _unless_read(_: str, names: list[str]) -> set[str]:
     it ran.
     """
     return {
-        name
-        for name in names
-        if Path(name).suffix not in ("", ".ipynb", ".md", ".png") or name.startswith((".", "__"))
+        name for name in names if Path(name).suffix not in ("", ".ipynb", ".md", ".png") or name.startswith((".", "__"))
     }

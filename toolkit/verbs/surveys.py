@@ -21,15 +21,9 @@ def add(verbs: Verbs) -> None:
     )
     check.add_argument("survey", help="a .toml or .json file")
     check.add_argument("--language", help="of the text; the first if left out")
-    check.add_argument(
-        "--n", type=int, help="people who answer: then also how precise each question would be"
-    )
-    check.add_argument(
-        "--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1"
-    )
-    check.add_argument(
-        "--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH"
-    )
+    check.add_argument("--n", type=int, help="people who answer: then also how precise each question would be")
+    check.add_argument("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
+    check.add_argument("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
     paper = add_verb(
         verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False
     )
@@ -88,9 +82,7 @@ def _write_sheet(survey: "Survey", path: Path) -> None:
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _paper(options: Options) -> None:

@@ -177,9 +177,7 @@ def test_overdispersion_that_is_not_there_is_left_out_and_said() -> None:
 def test_what_cannot_be_is_refused() -> None:
     frame = survey(1500, False)
     with pytest.raises(ValueError, match="1 of 1500 that are not"):
-        list_experiment(
-            "y ~ x", frame | {"y": np.where(np.arange(1500) == 7, 6, frame["y"])}, treatment="t", items=4
-        )
+        list_experiment("y ~ x", frame | {"y": np.where(np.arange(1500) == 7, 6, frame["y"])}, treatment="t", items=4)
     with pytest.raises(ValueError, match="`floor` must go with method='ml'"):
         list_experiment("y ~ x", frame, treatment="t", items=4, floor=True)
     with pytest.raises(ValueError, match="at least two people"):

@@ -39,9 +39,7 @@ def test_the_direction_of_a_crosswise_report_is_never_guessed() -> None:
     reader = Reader("report", crosswise("0.15"))
     assert [reader.read(cell) for cell in ("Same", "different")] == [1, 0]
     assert all(reader.read(cell) is STRANGE for cell in (0, 1, True, "yes"))
-    with pytest.raises(
-        ValueError, match=r"\(different, same\), got 3 of 5 rows with something else: map them"
-    ):
+    with pytest.raises(ValueError, match=r"\(different, same\), got 3 of 5 rows with something else: map them"):
         reader.read_all([("same", 2), (1, 3)])
 
 

@@ -81,10 +81,7 @@ def test_a_contrast_uses_the_covariance() -> None:
     assert abs(women.value - other.value[0]) < 1e-8
     assert abs(women.se - other.se[0]) < 1e-8
     assert women.labels == ("1 × Intercept + 1 × female",)
-    assert (
-        logistic("forced ~ female", DATA, DIE, clusters="c60").contrast({"female": 2}).interval().method
-        == "t"
-    )
+    assert logistic("forced ~ female", DATA, DIE, clusters="c60").contrast({"female": 2}).interval().method == "t"
     with pytest.raises(ValueError, match="must be one of the labels, got 'height'"):
         FIT.contrast({"height": 1})
 

@@ -95,9 +95,7 @@ def test_age_bands_and_ordered_categories_keep_their_order() -> None:
     bands = pd.cut(DATA.age, [17, 39, 59, 99])
     found = logistic("forced ~ band", DATA.assign(band=bands), DIE).margins("band")
     assert found.labels == ("band: (39, 59] − (17, 39]", "band: (59, 99] − (17, 39]")
-    words = pd.Categorical(
-        bands.cat.codes.map({0: "young", 1: "middle", 2: "old"}), ["young", "middle", "old"]
-    )
+    words = pd.Categorical(bands.cat.codes.map({0: "young", 1: "middle", 2: "old"}), ["young", "middle", "old"])
     named = logistic("forced ~ band", DATA.assign(band=words), DIE)
     assert named.labels[1:] == ("band[T.middle]", "band[T.old]")
     assert named.margins("band").labels[0] == "band: middle − young"
@@ -165,6 +163,4 @@ def test_an_effect_knows_its_derivatives() -> None:
     step = 1e-6 * np.eye(4)[1]
     for variable in (None, "age10", "female"):
         up, down = effect(FIT.value + step, variable), effect(FIT.value - step, variable)
-        assert np.allclose(
-            effect(FIT.value, variable).gradient[:, 1], (up.each - down.each) / 2e-6, atol=1e-5
-        )
+        assert np.allclose(effect(FIT.value, variable).gradient[:, 1], (up.each - down.each) / 2e-6, atol=1e-5)

@@ -34,9 +34,7 @@ def test_gradients_and_hessians_are_those_of_differences(report, design, link: s
     one, at, step = model(report, design, link, jeffreys), np.array([-0.8, 0.3, -0.2]), 1e-5
     found = one.point(at)
     sides = [(one.point(at + step * axis), one.point(at - step * axis)) for axis in np.eye(3)]
-    assert np.allclose(
-        [(up.height - down.height) / (2 * step) for up, down in sides], found.gradient, atol=1e-5
-    )
+    assert np.allclose([(up.height - down.height) / (2 * step) for up, down in sides], found.gradient, atol=1e-5)
     if not jeffreys:
         bent = np.array([(down.gradient - up.gradient) / (2 * step) for up, down in sides])
         assert np.allclose(one.observed(at), bent, atol=1e-4)
@@ -52,9 +50,7 @@ def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports()
     for code in range(4):
         chance = BOTH.matrix[0, code] * (1 - share) + BOTH.matrix[1, code] * share
         everybody = through(np.full(40, code), BOTH, None)
-        told = BinaryModel(
-            one.columns, one.link, everybody, people(40, one.people.weights * chance, None, None, None)
-        )
+        told = BinaryModel(one.columns, one.link, everybody, people(40, one.people.weights * chance, None, None, None))
         total += told.observed(at)
     assert np.allclose(total, one.point(at).information)
 
@@ -67,9 +63,7 @@ def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -
     assert np.abs(found.point.gradient).max() < 1e-6
     reports, x = runaway()
     columns, _ = standardised(from_arrays(x))
-    away = BinaryModel(
-        columns, link_named("logit"), through(reports, DIE, None), people(300, None, None, None, None)
-    )
+    away = BinaryModel(columns, link_named("logit"), through(reports, DIE, None), people(300, None, None, None, None))
     assert climb(away.point, np.zeros(2)).flat
 
 
@@ -144,9 +138,7 @@ def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
 
 
 @pytest.mark.parametrize(("left", "flat"), [(0.0009, True), (0.0011, False), (0.5, False)])
-def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_left(
-    left: float, flat: bool
-) -> None:
+def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_left(left: float, flat: bool) -> None:
     """And where that leaves a standard error above 1: not of ten thousand people."""
     start = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
     end = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))

@@ -79,8 +79,6 @@ def test_totals_that_fit_nobody_are_refused(name: str) -> None:
 def test_margins_that_contradict_each_other_are_refused() -> None:
     apart = {"a": ["x", "x", "y", "y"], "b": ["u", "u", "v", "v"]}
     with pytest.raises(ValueError, match="no such weights in 1000 steps"):
-        Sample(weights=[1, 1, 1, 1]).raked({"a": {"x": 2, "y": 2}, "b": {"u": 1, "v": 3}}, apart).mean(
-            [1, 0, 1, 0]
-        )
+        Sample(weights=[1, 1, 1, 1]).raked({"a": {"x": 2, "y": 2}, "b": {"u": 1, "v": 3}}, apart).mean([1, 0, 1, 0])
     with pytest.raises(ValueError, match="must have 3 rows"):
         margin(["x", "y"], {"x": 1, "y": 1}, "a", 3)

@@ -23,9 +23,7 @@ def test_a_jackknife_leaves_out_one_cluster_at_a_time() -> None:
 
 
 def test_every_replicate_is_fitted_to_known_totals_anew() -> None:
-    assert NESTED.poststratified(CELLS, TOTALS).jackknife().mean(SCORES).se == pytest.approx(
-        0.015454148, abs=5e-10
-    )
+    assert NESTED.poststratified(CELLS, TOTALS).jackknife().mean(SCORES).se == pytest.approx(0.015454148, abs=5e-10)
     assert NESTED.raked(MARGINS, COLUMNS).jackknife().mean(SCORES).se == pytest.approx(0.015226117, abs=5e-10)
 
 

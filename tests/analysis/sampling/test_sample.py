@@ -77,9 +77,7 @@ def test_differences_go_through_the_clusters() -> None:
 
 def test_several_options_have_their_covariances() -> None:
     found = NESTED.mean(LIKERT.scores(DATA.likert), labels=LIKERT.options)
-    assert found.value == pytest.approx(
-        [0.34124839, 0.25788753, 0.22286126, 0.10013509, 0.07786773], abs=5e-9
-    )
+    assert found.value == pytest.approx([0.34124839, 0.25788753, 0.22286126, 0.10013509, 0.07786773], abs=5e-9)
     assert found.se == pytest.approx([0.0198529, 0.01705682, 0.01545053, 0.01150706, 0.01381205], abs=5e-8)
     assert found.cov[0, 1] == pytest.approx(-0.000208815866, abs=5e-13)
     assert found.contrast({0: 1, 1: -1}).interval().method == "t"

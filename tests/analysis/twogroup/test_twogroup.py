@@ -24,12 +24,8 @@ DATA = survey()
 
 def test_cheater_detection_has_the_reference_numbers() -> None:
     found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
-    assert np.allclose(
-        found.estimate.value, [0.247132519225214, 0.7261570626879, 0.0267104180868852], atol=1e-13
-    )
-    assert np.allclose(
-        found.estimate.se, [0.01892448549469, 0.0296147364527807, 0.0154352203442411], rtol=1e-12
-    )
+    assert np.allclose(found.estimate.value, [0.247132519225214, 0.7261570626879, 0.0267104180868852], atol=1e-13)
+    assert np.allclose(found.estimate.se, [0.01892448549469, 0.0296147364527807, 0.0154352203442411], rtol=1e-12)
     assert abs(found.estimate.cov[0, 2] - 1.403252e-4) < 1e-10
     assert abs(found.test.statistic - 3.163093) < 1e-6
     assert abs(found.test.p - 0.037660) < 1e-6
@@ -91,9 +87,7 @@ def test_the_profile_interval_of_honesty_is_where_the_likelihood_has_fallen() ->
     carriers = np.linspace(0, 1, 100_001)
     for honest in (low, high):
         yes = [carriers * honest + (1 - carriers) * (1 - p) for p in (0.3, 0.8)]
-        heights = (
-            670 * np.log(yes[0]) + 330 * np.log1p(-yes[0]) + 220 * np.log(yes[1]) + 780 * np.log1p(-yes[1])
-        )
+        heights = 670 * np.log(yes[0]) + 330 * np.log1p(-yes[0]) + 220 * np.log(yes[1]) + 780 * np.log1p(-yes[1])
         assert abs(found.groups.best - heights.max() - 1.920729) < 1e-5
     assert lie_detector([[300, 700], [750, 250]], (0.3, 0.8)).honesty().high == 1
 
@@ -197,9 +191,7 @@ def test_the_reach_of_imbens_and_manski_solves_its_equation() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("carriers", "cheaters", "n"), [(0.1, 0.05, 500), (0.25, 0.03, 1200), (0.1, 0.2, 500)]
-)
+@pytest.mark.parametrize(("carriers", "cheaters", "n"), [(0.1, 0.05, 500), (0.25, 0.03, 1200), (0.1, 0.2, 500)])
 def test_the_interval_covers_both_ends_of_the_range(carriers: float, cheaters: float, n: int) -> None:
     """1000 surveys; a binomial with chance 0.95 is below 924 with probability 1.6e-4. 3000 simulated surveys
     of the reference notes had 0.950 to 0.966.

@@ -23,9 +23,7 @@ from toolkit.core.loss import Pure
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import Questionnaire
 
-SHAPES = {
-    name: pair for name, pair in shapes(4).items() if name in ("one above", "half up, half down", "crossed")
-}
+SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above", "half up, half down", "crossed")}
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
@@ -182,9 +180,7 @@ OURS = {
 def test_every_mechanism_and_design_of_ours_is_cleared(name):
     """A true claim is refuted with probability at most 1e-4; fewer than forty audits: 4e-3."""
     mechanism, neighbours, epsilon = OURS[name]
-    verdict = audit(
-        mechanism, neighbours, epsilon=epsilon, runs=10_000, seconds=1, rng=np.random.default_rng(3)
-    )
+    verdict = audit(mechanism, neighbours, epsilon=epsilon, runs=10_000, seconds=1, rng=np.random.default_rng(3))
     assert verdict, verdict
 
 
@@ -214,8 +210,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
 
     seeds = (np.random.default_rng(seed) for seed in range(60))
     refuted = sum(
-        audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated
-        for rng in seeds
+        audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated for rng in seeds
     )
     assert refuted <= 11
 
@@ -250,9 +245,7 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
     assert _judged(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
     assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
-    assert (
-        _judged(alone, None, None, 0.0044, has_claim=True)[0] is False
-    )  # a tenth of the error is left to the draws
+    assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
 
 
 def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
@@ -273,9 +266,7 @@ def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
     def timed(seconds):
         clock = count(0.0, seconds)
         monkeypatch.setattr(running.time, "perf_counter", lambda: next(clock))
-        return audit(
-            EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1)
-        )
+        return audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
 
     # between two looks at the clock 20 runs are made; 0.2 s would be 40 s for all
     plain, loaded = timed(0.025), timed(0.2)
@@ -364,8 +355,7 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so(monkeypatch)
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
     assert (
-        "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s"
-        in verdict.notes[0]
+        "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
     )
     said = int(verdict.notes[0].split()[0].replace(",", ""))
     confirming = verdict.tried[0].n + verdict.tried[0].m
@@ -379,9 +369,7 @@ def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_
     def has(value, rng=None):
         return value if rng is None else -1
 
-    assert not audit(
-        needs, (0, 1), epsilon=1, runs=2000, last_bits=False
-    ).violated  # wrong once in 10,000 times
+    assert not audit(needs, (0, 1), epsilon=1, runs=2000, last_bits=False).violated  # wrong once in 10,000 times
     assert audit(has, (0, 1), epsilon=1, runs=2000).violated
 
 

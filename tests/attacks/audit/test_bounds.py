@@ -35,9 +35,7 @@ def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
     n, m = 24, 16
     p = math.exp(epsilon) * q + delta
     joint = np.outer(chances(n, p), chances(m, q))
-    found = np.array(
-        [[p_value(a, n, b, m, epsilon=epsilon, delta=delta) for b in range(m + 1)] for a in range(n + 1)]
-    )
+    found = np.array([[p_value(a, n, b, m, epsilon=epsilon, delta=delta) for b in range(m + 1)] for a in range(n + 1)])
     for error in (0.3, 0.1, 0.03, 0.01, 0.001):
         assert joint[found <= error].sum() <= error
 
@@ -67,9 +65,7 @@ def test_the_bounds_approach_epsilon_and_delta_as_runs_grow():
     n = 10**8
     assert epsilon_bound(n // 2, n, n // 10, n, error=1e-3) == pytest.approx(math.log(5), abs=2e-3)
     assert epsilon_bound(n // 2, n, n // 10, n, delta=0.2, error=1e-3) == pytest.approx(math.log(3), abs=2e-3)
-    assert delta_bound(n // 2, n, n // 10, n, epsilon=1, error=1e-3) == pytest.approx(
-        0.5 - math.e / 10, abs=1e-3
-    )
+    assert delta_bound(n // 2, n, n // 10, n, epsilon=1, error=1e-3) == pytest.approx(0.5 - math.e / 10, abs=1e-3)
 
 
 def test_the_p_value_is_the_error_at_which_the_bounds_begin_to_contradict():

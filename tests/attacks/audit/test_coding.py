@@ -79,17 +79,13 @@ def test_outputs_that_differ_have_rows_that_differ(kind):
 def test_labels_that_were_seen_once_share_a_code_with_those_that_are_yet_to_come():
     """Else the search would know each by heart, and fresh runs would show it nothing."""
     coding = Coding.of(["a", "a", "b", "b", "token one", "token two"])
-    kinds = coding.table(["a", "b", "token one", "token three"])[
-        :, coding.names.index("the kind of the output")
-    ]
+    kinds = coding.table(["a", "b", "token one", "token three"])[:, coding.names.index("the kind of the output")]
     assert kinds.tolist() == [0.0, 1.0, -1.0, -1.0]
 
 
 def test_codes_do_not_tell_which_label_came_first():
     labels = ["b", "a", "c"]
-    assert np.array_equal(
-        Coding.of(labels * 2).table(["a", "b"]), Coding.of(labels[::-1] * 2).table(["a", "b"])
-    )
+    assert np.array_equal(Coding.of(labels * 2).table(["a", "b"]), Coding.of(labels[::-1] * 2).table(["a", "b"]))
 
 
 def test_the_order_of_keys_is_part_of_the_shape_and_leaves_keep_their_places():
@@ -121,12 +117,7 @@ def test_numbers_are_floats_that_compare():
 
 def test_kinds_of_numbers_are_told_apart_but_not_whether_numpy_made_them():
     assert (
-        label(1.5)
-        == label(np.float32(1.5))
-        != label(1)
-        == label(np.int8(1))
-        != label(True)
-        == label(np.bool_(False))
+        label(1.5) == label(np.float32(1.5)) != label(1) == label(np.int8(1)) != label(True) == label(np.bool_(False))
     )
     assert label(Fraction(1)) != label(Decimal(1)) != label(1.0)
     assert label("1") != label(1) != label(b"1") != label(None)

@@ -53,10 +53,7 @@ def test_the_likelihood_allows_for_entries_that_say_the_same():
     first, second = drawn(1), drawn(0)
     column = dict(features(first, second, [*"abcd"]))["the likelihood of all entries"]
     a, b = column(drawn(1)), column(drawn(0))
-    best = [
-        0.3 * rng.normal(0.3 * shift, 1, 20_000) + 0.6 * rng.normal(0.6 * shift, 1, 20_000)
-        for shift in (1, 0)
-    ]
+    best = [0.3 * rng.normal(0.3 * shift, 1, 20_000) + 0.6 * rng.normal(0.6 * shift, 1, 20_000) for shift in (1, 0)]
 
     def seen(one, other):
         """How often the first exceeds the second: the area under the curve of all tails."""

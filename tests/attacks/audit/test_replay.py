@@ -28,9 +28,7 @@ def test_an_unclamped_mean_moves_too_far_and_a_clamped_one_does_not():
 
 
 def test_a_histogram_moves_by_two_under_replace():
-    (found,) = replay(
-        partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1
-    )
+    (found,) = replay(partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1)
     assert found.moved == pytest.approx(2)
     assert found.exceeds
 
@@ -39,9 +37,7 @@ def test_a_histogram_moves_by_two_under_replace():
 def test_our_statistics_stay_within_their_sensitivity(name):
     bounds = Bounds.of((0, 100), 14)
     n = len(SALARIES)
-    statistic = (
-        statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
-    )
+    statistic = statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
 
     def release(column, rng):
         value = statistic.of(bounds.sums(np.asarray(column), squares=True))
@@ -103,9 +99,7 @@ def test_one_replaced_record_moves_no_statistic_of_a_curator_further_than_its_se
     statistic, reach = STATISTICS[name]
 
     def release(column, rng):
-        return statistic(
-            Curator(pd.DataFrame({"hours": column}), Ledger(Pure(10), simulated=True), "replace"), rng
-        )
+        return statistic(Curator(pd.DataFrame({"hours": column}), Ledger(Pure(10), simulated=True), "replace"), rng)
 
     found = replay(release, replacements(SALARIES, (0, 100), options=[np.nan]), sensitivity=reach)
     assert all(r.same_flow for r in found)

@@ -28,10 +28,7 @@ def test_a_verdict_is_true_when_the_claim_stands():
 
 
 def test_the_words_say_what_was_claimed_what_was_found_and_how_sure_it_is():
-    assert (
-        repr(verdict())
-        == "<Verdict: REFUTED: claimed ε = 1, ε at least 2.5 at 99.9 %; p-value of the claim 1e-20>"
-    )
+    assert repr(verdict()) == "<Verdict: REFUTED: claimed ε = 1, ε at least 2.5 at 99.9 %; p-value of the claim 1e-20>"
 
 
 def test_the_table_says_what_was_tried_and_nothing_in_it_is_taken_for_markup():

@@ -19,9 +19,7 @@ def table() -> pl.DataFrame:
     special = [None, float("nan"), float("inf"), -float("inf"), -0.0, 1e308]
     return pl.DataFrame(
         {
-            "pay": [
-                special[i % 7] if i % 7 < 6 else float(v) for i, v in enumerate(rng.normal(50, 30, ROWS))
-            ],
+            "pay": [special[i % 7] if i % 7 < 6 else float(v) for i, v in enumerate(rng.normal(50, 30, ROWS))],
             "region": [["n", "s", None, "?", "w"][i] for i in rng.integers(0, 5, ROWS)],
             "age": [None if v < 20 else int(v) for v in rng.integers(15, 80, ROWS)],
             "member": [[True, False, None][i] for i in rng.integers(0, 3, ROWS)],

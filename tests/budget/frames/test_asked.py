@@ -174,9 +174,7 @@ def test_text_that_no_engine_can_hold_and_numbers_beyond_floats_are_refused() ->
         ("pay", [between(1, 3), 2.5], "repetitions"),
     ],
 )
-def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(
-    column: str, keys: object, message: str
-) -> None:
+def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(column: str, keys: object, message: str) -> None:
     for engine in ENGINES.values():
         with pytest.raises((ValueError, TypeError), match=message):
             keys_of(Frame(engine()), column, keys, "options")

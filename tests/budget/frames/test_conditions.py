@@ -23,9 +23,7 @@ TABLE = {
 BERLIN = pd.DatetimeTZDtype("ns", "Europe/Berlin")
 ENGINES = {
     "pandas": lambda: pd.DataFrame(TABLE).assign(pay=pd.Series([1.5, np.nan, 2.5, 1.5])),
-    "pandas objects": lambda: pd.DataFrame(
-        {name: pd.Series(values, dtype=object) for name, values in TABLE.items()}
-    ),
+    "pandas objects": lambda: pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in TABLE.items()}),
     "pandas arrow": lambda: pa.table(TABLE).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas nanoseconds": lambda: pd.DataFrame(TABLE).astype({"came": "datetime64[ns]"}),
     "polars": lambda: pl.DataFrame(TABLE),
@@ -92,9 +90,7 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
     for engine in ENGINES.values():
         frame = Frame(engine())
         asked = condition(frame, {"year": (year for year in (1, 3))})
-        assert (
-            np.flatnonzero(asked.mask(frame)).tolist() == np.flatnonzero(asked.mask(frame)).tolist() == [0, 2]
-        )
+        assert np.flatnonzero(asked.mask(frame)).tolist() == np.flatnonzero(asked.mask(frame)).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +142,7 @@ def test_functions_that_return_no_answer_are_refused() -> None:
 
 def test_days_begin_and_end_by_the_columns_own_clock() -> None:
     """Half past midnight in Berlin is the day before in UTC."""
-    late = pd.DataFrame(
-        {"came": pd.to_datetime(["2020-01-02 00:30", "2020-01-01 12:00"]).tz_localize("Europe/Berlin")}
-    )
+    late = pd.DataFrame({"came": pd.to_datetime(["2020-01-02 00:30", "2020-01-01 12:00"]).tz_localize("Europe/Berlin")})
     for table in (late, pl.from_pandas(late), pa.Table.from_pandas(late), late.astype(object)):
         frame = Frame(table)
         assert condition(frame, {"came": dt.date(2020, 1, 2)}).mask(frame).tolist() == [True, False]

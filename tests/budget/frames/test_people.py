@@ -55,9 +55,7 @@ def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Cap
         changed = data.assign(pay=data["pay"].where(data["id"] != person, 1e9))
         assert (used(changed, caps, by) == every).all()  # a value cannot be chosen so as to be kept
     kept = data.assign(code=every)[every >= 0]
-    assert kept.groupby("id").size().max() == (
-        caps.rows if caps.groups != 1 else kept.groupby("id").size().max()
-    )
+    assert kept.groupby("id").size().max() == (caps.rows if caps.groups != 1 else kept.groupby("id").size().max())
     assert kept.groupby("id").size().max() <= caps.rows
     assert kept.groupby("id")["code"].nunique().max() <= (caps.groups or 6)
     assert kept.groupby(["id", "code"]).size().max() <= (caps.each or caps.rows)
@@ -144,9 +142,7 @@ OF_LONG_NUMBERS: dict[str, Callable[[list[int]], Any]] = {
     "pandas Decimal": lambda ids: pd.DataFrame({"id": [Decimal(one) for one in ids]}),
     "pandas Fraction": lambda ids: pd.DataFrame({"id": [Fraction(one) for one in ids]}),
     "pandas Fraction of thirds": lambda ids: pd.DataFrame({"id": [Fraction(one, 3) for one in ids]}),
-    "pandas Decimal after a point": lambda ids: pd.DataFrame(
-        {"id": [Decimal(one).scaleb(-18) for one in ids]}
-    ),
+    "pandas Decimal after a point": lambda ids: pd.DataFrame({"id": [Decimal(one).scaleb(-18) for one in ids]}),
     "pandas UUID": lambda ids: pd.DataFrame({"id": [UUID(int=one) for one in ids]}),
     "pandas text": lambda ids: pd.DataFrame({"id": [str(one) for one in ids]}),
     "pandas arrow decimal": lambda ids: pd.DataFrame(
@@ -160,13 +156,9 @@ OF_LONG_NUMBERS: dict[str, Callable[[list[int]], Any]] = {
     "polars lazy Decimal": lambda ids: pl.LazyFrame(
         {"id": pl.Series([Decimal(one) for one in ids], dtype=pl.Decimal(38, 0))}
     ),
-    "polars objects": lambda ids: pl.DataFrame(
-        {"id": pl.Series([Fraction(one) for one in ids], dtype=pl.Object)}
-    ),
+    "polars objects": lambda ids: pl.DataFrame({"id": pl.Series([Fraction(one) for one in ids], dtype=pl.Object)}),
     "pyarrow decimal128": lambda ids: pa.table({"id": pa.array([Decimal(one) for one in ids], _STORED)}),
-    "pyarrow decimal256": lambda ids: pa.table(
-        {"id": pa.array([Decimal(one) for one in ids], pa.decimal256(60, 1))}
-    ),
+    "pyarrow decimal256": lambda ids: pa.table({"id": pa.array([Decimal(one) for one in ids], pa.decimal256(60, 1))}),
     "pyarrow dictionary of decimals": lambda ids: pa.table(
         {"id": pa.array([Decimal(one) for one in ids], _STORED).dictionary_encode()}
     ),
@@ -335,11 +327,7 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "engine",
-    [
-        one
-        for one in OF_LONG_NUMBERS
-        if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))
-    ],
+    [one for one in OF_LONG_NUMBERS if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))],
 )
 def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
     first, second = NEAR

@@ -57,9 +57,7 @@ class Copies:
         ledger = Ledger(Approx(8, "1/10"), simulated=True)
         if self._verb == "keys":
             frame["key"] = copy * 2 + (frame["sex"] == "m")
-            found = Curator(frame, ledger, self._neighbors).keys(
-                "key", epsilon=self._epsilon, delta="1/10", rng=rng
-            )
+            found = Curator(frame, ledger, self._neighbors).keys("key", epsilon=self._epsilon, delta="1/10", rng=rng)
             noisy = dict(zip(found.labels, found.value.tolist(), strict=True))
             return [[noisy.get(2 * place), noisy.get(2 * place + 1)] for place in range(copies)]
         by = {"copy": range(copies), "sex": ["f", "m"]}

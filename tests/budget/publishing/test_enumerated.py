@@ -114,9 +114,7 @@ def test_nothing_that_is_chosen_becomes_more_than_e_to_epsilon_times_likelier(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
-def test_the_same_enumeration_convicts_a_choice_with_twice_the_rate(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_enumeration_convicts_a_choice_with_twice_the_rate(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert worst(VERBS[name], "replace", 2, Tape(monkeypatch)) > 1.4
 
 

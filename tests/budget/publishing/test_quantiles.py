@@ -131,7 +131,5 @@ def test_a_generator_of_shares_is_read_once() -> None:
 
 def test_the_note_says_where_a_share_had_to_be_rounded() -> None:
     keeper, near = curator(people(50)), [Fraction(1, 1_000_003), Fraction(1, 999_983), Fraction(1, 2)]
-    notes = [
-        keeper.quantiles("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)
-    ]
+    notes = [keeper.quantiles("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)]
     assert ["2 in 2,097,152" in note for note in notes] == [False, True]

@@ -163,9 +163,7 @@ def test_the_largest_move_of_a_table_is_what_its_noise_is_for(
         ("count", (), {"by": [{"sex": ["f", "m"]}, {}]}),
     ],
 )
-def test_every_verb_has_a_preview_that_reads_and_charges_nothing(
-    verb: str, arguments: Any, more: Any
-) -> None:
+def test_every_verb_has_a_preview_that_reads_and_charges_nothing(verb: str, arguments: Any, more: Any) -> None:
     keeper = curator(people())
     told = getattr(keeper.preview, verb)(*arguments, epsilon="1/2", **more)
     assert told.loss.epsilon == 0.5

@@ -76,9 +76,7 @@ INSERT INTO head VALUES('{"entry": [3, "claims", "RunningTotal", "replace", "pur
 INSERT INTO periods VALUES(1,'3','17');
 INSERT INTO periods VALUES(2,'4','18');
 """  # noqa: E501
-NOTE = (
-    "00000000000000000002 11deffa682955e00550546e7bdef5ac603590a0bc9bcd4cfd29758c7190e21c8 79910ae7a5044c54\n"
-)
+NOTE = "00000000000000000002 11deffa682955e00550546e7bdef5ac603590a0bc9bcd4cfd29758c7190e21c8 79910ae7a5044c54\n"
 
 
 def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
@@ -105,9 +103,7 @@ def test_a_period_is_written_after_the_one_before_it_and_once(tmp_path: Path) ->
     ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path).add(5)
     kept = KeptStream(path)
     for period in (1, 3):
-        with pytest.raises(
-            RecordError, match=f"a file after period 1 for a stream after period {period - 1}"
-        ):
+        with pytest.raises(RecordError, match=f"a file after period 1 for a stream after period {period - 1}"):
             kept.append(period, 4, (4,))
     kept.append(2, 4, (4,))
     assert KeptStream(path).periods()[0] == [5, 4]

@@ -102,9 +102,7 @@ def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     ledger = Ledger(Zcdp(1), tmp_path / "budget.db")
     weekly = ledger.every(made, "members", path=path)
     numbers = [weekly.add(count) for count in (17, 2**70, 5)]
-    told = (
-        pytest.warns(UserWarning, match="another `Visits` counted them") if total == "tree" else nullcontext()
-    )
+    told = pytest.warns(UserWarning, match="another `Visits` counted them") if total == "tree" else nullcontext()
     with told:
         again = Ledger.open(tmp_path / "budget.db").resume(path)
     assert again.last is not None
@@ -127,9 +125,7 @@ def test_of_two_that_go_on_only_one_publishes_a_period(tmp_path: Path) -> None:
     assert ledger.resume(tmp_path / "weekly.db").add(4).labels == ("total after 2 of 5 periods",)
 
 
-def test_a_number_that_is_not_on_the_disk_is_not_handed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_number_that_is_not_on_the_disk_is_not_handed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1))
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db")
     weekly.add(3)
@@ -249,9 +245,7 @@ def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(
 ) -> None:
     weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
     monkeypatch.setattr("toolkit.budget.streams.stream.counted", lambda *_: 1 / 0)
-    with pytest.raises(
-        RuntimeError, match="a failure that is not told: the period is still to come"
-    ) as error:
+    with pytest.raises(RuntimeError, match="a failure that is not told: the period is still to come") as error:
         weekly.count(pd.DataFrame({"age": [20]}))
     assert error.value.__cause__ is None
     assert error.value.__context__ is None
@@ -340,9 +334,7 @@ if death != "nothing":
 
 @pytest.mark.slow
 @pytest.mark.parametrize("death", DEATHS)
-def test_whoever_is_killed_publishes_no_period_twice_and_can_only_overcharge(
-    death: str, tmp_path: Path
-) -> None:
+def test_whoever_is_killed_publishes_no_period_twice_and_can_only_overcharge(death: str, tmp_path: Path) -> None:
     """Between charge, file, draw, period and note; what is published after is what a file of before holds."""
     path = tmp_path / "budget.db"
     run = subprocess.run([sys.executable, "-c", KILLED, str(path), death], capture_output=True, text=True)
@@ -389,10 +381,7 @@ def test_what_a_stream_tells_is_published_like_any_other_release(tmp_path: Path)
     assert weekly.last is not None
     again = Ledger.open(tmp_path / "budget.db").resume("claims").last
     assert again is not None
-    assert (
-        again.publish(tmp_path / "again").with_suffix(".csv").read_text()
-        == path.with_suffix(".csv").read_text()
-    )
+    assert again.publish(tmp_path / "again").with_suffix(".csv").read_text() == path.with_suffix(".csv").read_text()
 
 
 PERIODS = [["ann", "bob", "ann", None], ["ann"], ["ann", "bob", "cid"], ["bob"]]
@@ -426,9 +415,7 @@ def test_people_with_long_numbers_are_counted_apart_and_a_column_that_names_nobo
     assert weekly.total.period == 2
 
 
-def test_a_period_that_could_not_be_written_counts_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_period_that_could_not_be_written_counts_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(10**6), tmp_path / "budget.db")
     weekly = ledger.every(RunningTotal.for_epsilon(10**6, periods=9, per_person=1), "visitors")
     frame = pd.DataFrame({"who": ["ann"]})

@@ -85,9 +85,7 @@ def test_sums_by_group_are_those_of_pandas_within_the_bounds() -> None:
             "pay", bounds=(20, 80), missing="drop", by={"region": KEYS, "sex": ["m", "f"]}, epsilon=10**6
         )
         truth = data["pay"].clip(20, 80).groupby([data["region"], data["sex"]]).sum()
-        assert found.to_frame()["estimate"].to_numpy() == pytest.approx(
-            [truth[key] for key in found.labels], abs=0.01
-        )
+        assert found.to_frame()["estimate"].to_numpy() == pytest.approx([truth[key] for key in found.labels], abs=0.01)
 
 
 def test_rho_buys_gaussian_noise_in_a_concentrated_ledger() -> None:
@@ -192,9 +190,7 @@ def test_a_person_counts_once_however_many_rows_there_are() -> None:
     assert float(found) == 3 + 2
     assert found.n is None
     assert "at most 3 rows, 1 group of a person (id)" in found.method
-    assert keeper.count(by={"g": ["a", "b"]}, epsilon="1/2").se[0] == pytest.approx(
-        6 * np.sqrt(2) * 2, rel=0.01
-    )
+    assert keeper.count(by={"g": ["a", "b"]}, epsilon="1/2").se[0] == pytest.approx(6 * np.sqrt(2) * 2, rel=0.01)
     with pytest.raises(ValueError, match="needs one row a person"):
         keeper.iqr("id", bounds=(0, 9), missing=0, epsilon=1)
     for wrong in ({"person": "id"}, {"rows": 2}, {"groups": 2}):

@@ -32,9 +32,7 @@ VERBS: dict[str, tuple[Call, bool]] = {
     "variance by": (lambda c, pay: c.variance("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),
     "variance, dropped": (lambda c, pay: c.variance("x", bounds=(-1, 3), missing="drop", **pay), True),
     "covariance by": (
-        lambda c, pay: c.covariance(
-            "x", "y", bounds={"x": (-1, 3), "y": (0, 1)}, missing="drop", by=BY, **pay
-        ),
+        lambda c, pay: c.covariance("x", "y", bounds={"x": (-1, 3), "y": (0, 1)}, missing="drop", by=BY, **pay),
         True,
     ),
     "covariance": (
@@ -47,9 +45,7 @@ VERBS: dict[str, tuple[Call, bool]] = {
     ),
     "std by": (lambda c, pay: c.std("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),
     "correlation by": (
-        lambda c, pay: c.correlation(
-            "x", "y", bounds={"x": (-1, 3), "y": (0, 1)}, missing="drop", by=BY, **pay
-        ),
+        lambda c, pay: c.correlation("x", "y", bounds={"x": (-1, 3), "y": (0, 1)}, missing="drop", by=BY, **pay),
         True,
     ),
     "margins": (lambda c, pay: c.count(by=[BY, {**BY, "y": [0, 1]}], where={"y": [0, 1]}, **pay), True),

@@ -13,9 +13,7 @@ def frame(rows: int = 500) -> pd.DataFrame:
     rng = np.random.default_rng(4)
     x = rng.normal(0, 1, rows)
     y = 5 + x + rng.normal(0, 1, rows)
-    return pd.DataFrame(
-        {"x": x, "y": np.where(rng.random(rows) < 0.1, np.nan, y), "g": rng.choice(["a", "b"], rows)}
-    )
+    return pd.DataFrame({"x": x, "y": np.where(rng.random(rows) < 0.1, np.nan, y), "g": rng.choice(["a", "b"], rows)})
 
 
 @pytest.mark.slow
@@ -27,9 +25,7 @@ def test_without_much_noise_they_are_those_of_pandas(neighbors: str) -> None:
     for verb, frames in (("covariance", "cov"), ("correlation", "corr")):
         found = getattr(keeper, verb)("x", "y", bounds=BOUNDS, missing="drop", epsilon=10**15)
         assert float(found) == pytest.approx(getattr(data["x"], frames)(data["y"]), rel=1e-3)
-        table = getattr(keeper, verb)(
-            "x", "y", bounds=BOUNDS, missing="drop", by={"g": ["b", "a"]}, epsilon=10**15
-        )
+        table = getattr(keeper, verb)("x", "y", bounds=BOUNDS, missing="drop", by={"g": ["b", "a"]}, epsilon=10**15)
         truth = [getattr(part["x"], frames)(part["y"]) for _, part in data.groupby("g")]
         assert table.value == pytest.approx(truth[::-1], rel=1e-3)
         filled = getattr(keeper, verb)("x", "y", bounds=BOUNDS, missing={"x": 0, "y": 5}, epsilon=10**15)

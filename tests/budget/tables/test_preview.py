@@ -77,8 +77,7 @@ def test_what_does_not_fit_is_said_and_so_is_the_price_in_another_currency() -> 
     dear = keeper.preview.median("x", bounds=(0, 9), epsilon=1)
     assert (dear.charged, dear.fits, dear.noise) == (Zcdp("1/8"), False, None)
     assert repr(dear) == (
-        "<Preview of 0.5 quantile of x: cost ε = 1; charged ρ = 0.125; fits into the ledger no; "
-        "Exponential mechanism>"
+        "<Preview of 0.5 quantile of x: cost ε = 1; charged ρ = 0.125; fits into the ledger no; Exponential mechanism>"
     )
     with pytest.raises(ValueError, match="depends on the data"):
         dear.se(100)

@@ -38,9 +38,7 @@ def test_without_much_noise_they_are_those_of_pandas(verb: str, neighbors: str, 
     region = data["region"].where(data["region"].isin(["n", "s"]), "other")
     truth = getattr(hours.groupby(region), {"variance": "var"}.get(verb, verb))()
     keeper = curator(neighbors)
-    found = getattr(keeper, verb)(
-        "hours", bounds=(0, 80), missing=missing, by={"region": KEYS}, epsilon=10**12
-    )
+    found = getattr(keeper, verb)("hours", bounds=(0, 80), missing=missing, by={"region": KEYS}, epsilon=10**12)
     assert found.labels == ("n", "s", "nobody", "other")
     kept = [0, 1, 3]
     assert found.value[kept] == pytest.approx([truth[k] for k in ("n", "s", "other")], rel=1e-4)
@@ -49,9 +47,7 @@ def test_without_much_noise_they_are_those_of_pandas(verb: str, neighbors: str, 
     assert np.isfinite(found.value).all()
     low, high = found.interval()
     assert np.all((low[kept] <= found.value[kept] + 1e-9) & (found.value[kept] <= high[kept] + 1e-9))
-    where = getattr(keeper, verb)(
-        "hours", bounds=(0, 80), missing=missing, where={"region": "n"}, epsilon=10**12
-    )
+    where = getattr(keeper, verb)("hours", bounds=(0, 80), missing=missing, where={"region": "n"}, epsilon=10**12)
     assert float(where) == pytest.approx(truth["n"], rel=1e-4)
 
 
@@ -62,9 +58,7 @@ def test_a_mean_has_the_error_of_one_vector_in_the_curator_too() -> None:
     """
     data, rng = pd.DataFrame({"x": np.full(2000, 50.0)}), np.random.default_rng(1)
     keeper = Curator(data, Ledger(Pure(10**9), simulated=True), "add_remove")
-    found = [
-        float(keeper.mean("x", bounds=(0, 100), missing="drop", epsilon="1/5", rng=rng)) for _ in range(600)
-    ]
+    found = [float(keeper.mean("x", bounds=(0, 100), missing="drop", epsilon="1/5", rng=rng)) for _ in range(600)]
     assert np.std(found) * 2000 / 50 == pytest.approx(10.0, abs=1.2)
 
 
@@ -95,9 +89,7 @@ def test_several_columns_are_near_the_truth() -> None:
         ["pay", "hours"], bounds={"hours": (0, 80), "pay": (0, 900)}, missing="drop", epsilon=10**12
     )
     data = frame()
-    assert found.value == pytest.approx(
-        [data["pay"].clip(0, 900).mean(), data["hours"].clip(0, 80).mean()], rel=1e-5
-    )
+    assert found.value == pytest.approx([data["pay"].clip(0, 900).mean(), data["hours"].clip(0, 80).mean()], rel=1e-5)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])

@@ -43,9 +43,9 @@ PI = PRECISE.divide(Decimal(_PI.numerator), Decimal(_PI.denominator))
 @pytest.mark.parametrize("x", ["-12", "-3", "-0.001", "0", "0.5", "2.9999", "3", "3.1", "7", "12"])
 def test_mills_ratio_encloses_the_truth_and_is_tight(x: str) -> None:
     number = Decimal(x)
-    density = Fraction(
-        PRECISE.exp(PRECISE.multiply(PRECISE.multiply(number, number), Decimal("-0.5")))
-    ) / Fraction(PRECISE.sqrt(PRECISE.multiply(Decimal(2), PI)))
+    density = Fraction(PRECISE.exp(PRECISE.multiply(PRECISE.multiply(number, number), Decimal("-0.5")))) / Fraction(
+        PRECISE.sqrt(PRECISE.multiply(Decimal(2), PI))
+    )
     low, high = (Fraction(bound) for bound in mills(number))
     truth = upper_tail(number) / density
     assert low <= truth <= high

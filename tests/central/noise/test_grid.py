@@ -196,9 +196,7 @@ def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
 @example(scores=[2**62, 2**62 + 1])
 @example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
 def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
-    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [
-        float(max(scores) - score) for score in scores
-    ]
+    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [float(max(scores) - score) for score in scores]
 
 
 @pytest.mark.slow

@@ -57,9 +57,7 @@ def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> Non
 
 
 def test_in_many_dimensions_one_coordinate_is_nearly_normal() -> None:
-    assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(
-        NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3
-    )
+    assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3)
 
 
 def test_a_coordinates_variance_is_d_plus_one() -> None:

@@ -27,9 +27,7 @@ AR, RP = "add_remove", "replace"
         (1, 1e-3, 1, 8), (0.1, 1e-4, 1, 87), (2, 1e-9, 1, 12), (1, 1e-3, 2, 16),
     ],
 )  # fmt: skip
-def test_laplace_thresholds_are_those_of_the_formula(
-    epsilon: float, delta: float, keys: int, expected: int
-) -> None:
+def test_laplace_thresholds_are_those_of_the_formula(epsilon: float, delta: float, keys: int, expected: int) -> None:
     """1 + k for the least k with q**k / (1+q) <= 1 - (1-delta)**(1/keys), computed apart with 50 digits."""
     found = KeyThreshold.for_loss(epsilon, delta, neighbors=AR, keys=keys)
     assert found.threshold == expected
@@ -50,9 +48,7 @@ def test_replacing_doubles_the_scale_and_rows_raise_the_threshold() -> None:
         (1, 1e-9, 1, 38), (1, 1e-9, 10, 122), (2, 1e-6, 1, 14), (2, 1e-6, 50, 99), (1, 1e-3, 1, 12),
     ],
 )  # fmt: skip
-def test_gaussian_thresholds_stay_within_the_claim(
-    epsilon: float, delta: float, keys: int, expected: int
-) -> None:
+def test_gaussian_thresholds_stay_within_the_claim(epsilon: float, delta: float, keys: int, expected: int) -> None:
     """rho within (epsilon, delta/2), sigma**2 = keys / (2 rho), the tail of rounded noise for delta/2."""
     rho = Zcdp.within(Approx(epsilon, Fraction(str(delta)) / 2)).rho
     found = KeyThreshold.for_rho(rho, delta, neighbors=AR, keys=keys)

@@ -21,9 +21,7 @@ THREE = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
 FOUR = [Fraction(1, 10), Fraction(3, 10), Fraction(3, 5), Fraction(9, 10)]
 
 
-def law(
-    mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
-) -> dict[tuple[int, ...], float]:
+def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID) -> dict[tuple[int, ...], float]:
     """Of all cuts together: every part's own law, one after the other."""
     ordered = np.sort(np.array(values, dtype=np.int64))
     state: dict[tuple[tuple[int, int], ...], float] = {((-1, 0), (len(mechanism.quantiles), most)): 1.0}
@@ -184,9 +182,7 @@ def test_empty_and_equal_values_have_cuts_too(values: list[int]) -> None:
     assert 0 <= cuts[0] <= cuts[-1] <= GRID
 
 
-@pytest.mark.parametrize(
-    "listed", [[], [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 2)], [Fraction(-1, 2)]]
-)
+@pytest.mark.parametrize("listed", [[], [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 2)], [Fraction(-1, 2)]])
 def test_lists_that_do_not_increase_are_refused(listed: list[Fraction]) -> None:
     with pytest.raises(ValueError, match="increasing shares between 0 and 1"):
         RecursiveQuantiles(Pure(1), tuple(listed), AR)
@@ -201,8 +197,7 @@ def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: 
     wanted = float(share * len(steps))
     sought = [s for s in range(all_steps) if upto[s] <= wanted <= upto[s + 1]]
     between = [
-        min(abs(upto[max(s, t)] - upto[min(s, t) + 1]) if s != t else 0 for t in sought)
-        for s in range(all_steps)
+        min(abs(upto[max(s, t)] - upto[min(s, t) + 1]) if s != t else 0 for t in sought) for s in range(all_steps)
     ]
     found = []
     for _ in range(40):
@@ -219,9 +214,7 @@ def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: 
 
 @pytest.mark.parametrize("epsilon", ["1/4", 1, 4])
 @pytest.mark.parametrize("neighbors", [AR, RP])
-def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(
-    neighbors: str, epsilon: object
-) -> None:
+def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(neighbors: str, epsilon: object) -> None:
     """Many values up to the sought rank, some equal ones above it, then a gap of nearly all steps: those of
     the gap have just the equal ones against them. Three quarters of what is told would be too little there.
     """

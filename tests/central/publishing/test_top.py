@@ -43,9 +43,7 @@ def test_no_choice_becomes_more_than_e_to_epsilon_times_likelier(neighbors: str,
 def test_a_person_with_several_rows_is_hidden_too(rows: int, together: int) -> None:
     """Rows that leave and rows that come: at most `rows` of one option, `together` of two."""
     mechanism = TopK.for_epsilon(1, 2, neighbors="replace", rows=rows, together=together)
-    moves = [
-        move for move in itertools.product(range(rows + 1), repeat=3) if sum(sorted(move)[1:]) <= together
-    ]
+    moves = [move for move in itertools.product(range(rows + 1), repeat=3) if sum(sorted(move)[1:]) <= together]
     worst = 0.0
     for others in ((0, 0, 0), (0, 0, 40), (40, 0, 40)):
         laws = [law(mechanism, tuple(np.add(others, move).tolist())) for move in moves]
@@ -54,9 +52,7 @@ def test_a_person_with_several_rows_is_hidden_too(rows: int, together: int) -> N
 
 
 def test_rates_are_those_of_the_proof() -> None:
-    one, two = (
-        TopK.for_epsilon(1, 4, neighbors=relation, together=1).round for relation in ("add_remove", "replace")
-    )
+    one, two = (TopK.for_epsilon(1, 4, neighbors=relation, together=1).round for relation in ("add_remove", "replace"))
     assert (one.rate, two.rate) == (Fraction(1, 4), Fraction(1, 5))
     assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3, together=5).rate == Fraction(1, 17)
     assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)

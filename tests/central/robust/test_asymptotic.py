@@ -85,9 +85,7 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
         ((0, 1), (0, 1)),
     ],
 )
-def test_the_delta_of_two_normal_laws_is_the_integral(
-    first: tuple[float, float], second: tuple[float, float]
-) -> None:
+def test_the_delta_of_two_normal_laws_is_the_integral(first: tuple[float, float], second: tuple[float, float]) -> None:
     z = np.linspace(-40, 40, 800_001)
     for epsilon in (0.1, 1.0):
         surplus = norm.pdf(z, *first) - math.exp(epsilon) * norm.pdf(z, *second)

@@ -56,9 +56,7 @@ def test_to_replace_a_value_moves_twice_as_far_as_to_add_one(n: int, low: float,
     values, estimator = np.sort(np.random.default_rng(1).normal(size=n)), Huber(1.345)
     at = location(estimator, values)
     local = max(
-        abs(location(estimator, np.append(np.delete(values, i), x)) - at)
-        for i in (0, n - 1)
-        for x in (-1e3, 1e3)
+        abs(location(estimator, np.append(np.delete(values, i), x)) - at) for i in (0, n - 1) for x in (-1e3, 1e3)
     )
     ratio = local * n / fixed_scale_sensitivity(estimator, values, 1 / n, [-1e3, 1e3])
     assert low < ratio < high

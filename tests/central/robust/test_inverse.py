@@ -26,9 +26,7 @@ def test_no_table_is_told_from_its_neighbours_beyond_epsilon(n: int, statistic: 
     domain = range(5)
     mechanism = InverseSensitivity.for_epsilon(1, statistic, bounds=(0, 4), step=1)
     laws = {table: mechanism.probabilities(np.array(table, dtype=float)) for table in tables(domain, n)}
-    worst = max(
-        np.abs(np.log(laws[table] / laws[near])).max() for table in laws for near in neighbours(table, domain)
-    )
+    worst = max(np.abs(np.log(laws[table] / laws[near])).max() for table in laws for near in neighbours(table, domain))
     assert 0.4 < worst <= 1 + 1e-12
 
 

@@ -32,10 +32,7 @@ def steps(table: Table) -> np.ndarray:
 def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, n: int, q: Fraction) -> None:
     every = tables(range(span + 1), n)
     for table in every:
-        expected = [
-            min(distance(table, other) for other in every if is_quantile(other, v, q))
-            for v in range(span + 1)
-        ]
+        expected = [min(distance(table, other) for other in every if is_quantile(other, v, q)) for v in range(span + 1)]
         assert quantile_lengths(steps(table), span, q).tolist() == expected
 
 
@@ -61,8 +58,7 @@ def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(
     every = tables(range(span + 1), n)
     for table in every:
         expected = [
-            min(distance(table, other) for other in every if is_huber(other, v, reach, unit))
-            for v in range(span + 1)
+            min(distance(table, other) for other in every if is_huber(other, v, reach, unit)) for v in range(span + 1)
         ]
         assert huber_lengths(steps(table), span, reach, unit).tolist() == expected
 
@@ -97,11 +93,7 @@ def test_the_mean_as_a_function_has_the_true_distance_and_is_cut_at_the_most() -
     every = tables(range(5), 3)
     for table in every:
         expected = [
-            min(
-                distance(table, other)
-                for other in every
-                if abs(Fraction(sum(other), 3) - v) <= Fraction(1, 2)
-            )
+            min(distance(table, other) for other in every if abs(Fraction(sum(other), 3) - v) <= Fraction(1, 2))
             for v in range(5)
         ]
         found = function_lengths(np.array(table, dtype=float), bounds, lambda x: float(np.mean(x)), 9)

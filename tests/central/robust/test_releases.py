@@ -154,9 +154,7 @@ def test_errors_say_nothing_of_the_data() -> None:
     ("noise", "law_of", "draws"), [("laplace", SmoothLaplace, 500), ("gaussian", SmoothGaussian, 120)]
 )
 @pytest.mark.slow
-def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(
-    noise: str, law_of: type, draws: int
-) -> None:
+def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(noise: str, law_of: type, draws: int) -> None:
     """Draws in units of 2 S / epsilon (Laplace) and of 5 sqrt(2 ln(2 / delta)) S / epsilon (Gauss), against
     scipy's laws by Kolmogorov and Smirnov: a false alarm has probability 1e-4. (That the tails are the laws'
     own to 1e-9 is tested where they are made.)
@@ -166,9 +164,7 @@ def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(
     assert release.loss == Approx(1, "1e-6")
     assert isinstance(release.noise, law_of)
     summary = release.summary(values)
-    factor, law_there = {"laplace": (2, "laplace"), "gaussian": (5 * math.sqrt(2 * math.log(2e6)), "norm")}[
-        noise
-    ]
+    factor, law_there = {"laplace": (2, "laplace"), "gaussian": (5 * math.sqrt(2 * math.log(2e6)), "norm")}[noise]
     scale = factor * float(summary.smooth * release.bounds.step)
     drawn = np.array([float(release.draw(summary, rng)) for _ in range(draws)])
     assert kstest((drawn - 50) / scale, law_there).pvalue > 1e-4

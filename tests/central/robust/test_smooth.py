@@ -71,9 +71,7 @@ def test_seven_cases_computed_by_brute_force_elsewhere(case: int) -> None:
     found = reaches(name, values, bounds=bounds, most=len(expected) - 1, **options)
     assert found == expected
     for beta, smooth in ((0.1, tenth), (0.5, half)):
-        assert smooth_sensitivity(name, values, bounds=bounds, beta=beta, **options) == pytest.approx(
-            smooth, abs=5e-7
-        )
+        assert smooth_sensitivity(name, values, bounds=bounds, beta=beta, **options) == pytest.approx(smooth, abs=5e-7)
 
 
 def test_floats_and_fractions_agree_on_a_sample_and_values_are_clamped() -> None:
@@ -99,9 +97,7 @@ def test_what_the_search_leaves_out_is_never_the_largest() -> None:
 
 
 @pytest.mark.parametrize("beta", [1 / 6, 0.03])
-def test_values_are_sorted_once_and_then_read_at_most_three_times(
-    beta: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_values_are_sorted_once_and_then_read_at_most_three_times(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """To look at a distance of k people is to read about k values at each end of a window: together at most
     3 n, also where all values agree. `benchmarks/central.py` has the times.
     """

@@ -98,8 +98,7 @@ def test_the_loss_is_the_worst_ratio_by_enumeration(name: str, neighbors: str) -
     for changed in others:
         moved = _exact(way, changed)
         each = [
-            [(abs(v - b) - abs(v - a)) / scale for v in range(a - 2, a + 3)]
-            for a, b in zip(base, moved, strict=True)
+            [(abs(v - b) - abs(v - a)) / scale for v in range(a - 2, a + 3)] for a, b in zip(base, moved, strict=True)
         ]
         # The noise is independent, so that the worst of all joint outcomes is the sum of the worst of each.
         worst = max(worst, sum(map(max, each)), -sum(map(min, each)))

@@ -44,8 +44,7 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     assert exact == [sum(counts[max(0, t - width) : t]) for t in range(1, 10)]
     number = sum(map(len, measured))
     moved = [
-        np.array(published(make, counts, [i == place for i in range(number)])[0]) - exact
-        for place in range(number)
+        np.array(published(make, counts, [i == place for i in range(number)])[0]) - exact for place in range(number)
     ]
     assert np.abs(moved).sum(axis=0).tolist() == tree.nodes.tolist()
     assert set(np.unique(moved)) <= {-1, 0, 1}

@@ -33,9 +33,7 @@ def moves(neighbors: str, tables: set[tuple[int, ...]]) -> tuple[int, int]:
     """The largest distance in L1 and the largest in squared length."""
     nothing = (0,) * len(next(iter(tables)))
     others = tables if neighbors == "replace" else {nothing}
-    gaps: Iterator[list[int]] = (
-        [abs(x - y) for x, y in zip(a, b, strict=True)] for a in tables for b in others
-    )
+    gaps: Iterator[list[int]] = ([abs(x - y) for x, y in zip(a, b, strict=True)] for a in tables for b in others)
     pairs = [(sum(gap), sum(d * d for d in gap)) for gap in gaps]
     return max(l1 for l1, _ in pairs), max(l2 for _, l2 in pairs)
 

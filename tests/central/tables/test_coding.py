@@ -30,9 +30,7 @@ def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> 
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("span", [2, 3, 4])
 @pytest.mark.parametrize("laplace", [True, False])
-def test_one_person_moves_the_entries_by_what_is_claimed(
-    span: int, cells: int, neighbors: str, laplace: bool
-) -> None:
+def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, neighbors: str, laplace: bool) -> None:
     steps = range(span + 1)
     one = first_order(span, cells, neighbors, laplace=laplace)
     two = second_order(span, cells, neighbors, laplace=laplace)
@@ -89,9 +87,7 @@ def test_entries_are_whole_and_of_any_size() -> None:
     span = 2**33
     entries = first_order(span, 2, "add_remove").entries([[10**10, 10**10 * span], [0, 0]])
     assert entries == [0, 10**10 * span, 0, 0]
-    assert all(
-        isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row
-    )
+    assert all(isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])

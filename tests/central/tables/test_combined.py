@@ -49,9 +49,7 @@ def test_steps_are_allowed_for_where_noise_is_small() -> None:
     size = np.abs(np.add.outer(k, k))
     for error in range(1, 8):
         truth = joint[size >= error].sum()
-        assert (
-            tail_of_two(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
-        )
+        assert tail_of_two(law, np.array([1.0]), np.array([1.0]), np.array([float(error)]))[0] >= truth - 1e-12
     assert joint[size > reach_of(law, [1.0, 1.0], 0.95)].sum() <= 0.05
 
 

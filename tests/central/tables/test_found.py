@@ -17,9 +17,7 @@ def noisy(coding: Coding, sums: list[int], epsilon: float, runs: int, seed: int)
     scale = float(coding.sensitivity.l1) / epsilon
     noise = np.random.default_rng(seed).laplace(0, scale, (runs, coding.size))
     entries = np.array(coding.entries([sums]), dtype=float) + noise
-    return Moments(
-        (entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, GeometricLaw(scale)
-    )
+    return Moments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, GeometricLaw(scale))
 
 
 @pytest.mark.parametrize(
@@ -85,9 +83,7 @@ def test_bernstein_sums_halve_the_error_of_a_variance() -> None:
     """Beta(2, 2), n = 2000, epsilon 0.2: three sums at a third of epsilon each have twice the error."""
     span, n = 2**14, 2000
     steps = np.random.default_rng(6).beta(2, 2, n) * span // 1
-    moments = noisy(
-        second_order(span, 2, "add_remove"), [n, int(steps.sum()), int((steps**2).sum())], 0.2, 4000, 7
-    )
+    moments = noisy(second_order(span, 2, "add_remove"), [n, int(steps.sum()), int((steps**2).sum())], 0.2, 4000, 7)
     t = 2 * steps / span - 1
     sums = np.array([n, t.sum(), (t**2).sum()]) + np.random.default_rng(8).laplace(0, 3 / 0.2, (4000, 3))
     before = sums[:, 2] / sums[:, 0] - (sums[:, 1] / sums[:, 0]) ** 2
@@ -138,9 +134,7 @@ def test_gaussian_noise_covers_alike() -> None:
     sigma = float(coding.sensitivity.l2) / np.sqrt(2 * 0.02)
     noise = np.random.default_rng(12).normal(0, sigma, (8000, 2))
     entries = np.array(coding.entries([[100, 70 * SPAN]]), dtype=float) + noise
-    moments = Moments(
-        (entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, RoundedNormalLaw(sigma)
-    )
+    moments = Moments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, RoundedNormalLaw(sigma))
     low, high = found.mean(moments).basis.of(0.95)
     assert np.mean((low <= 0.4) & (high >= 0.4)) == pytest.approx(0.95, abs=0.01)
 

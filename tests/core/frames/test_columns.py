@@ -217,9 +217,7 @@ def test_the_time_to_read_a_yes_no_column_does_not_tell_whether_a_value_is_missi
 
 
 @pytest.mark.parametrize("more", [-2, -1, 0, 1])
-def test_texts_of_long_columns_of_polars_are_placed_part_by_part(
-    more: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_of_long_columns_of_polars_are_placed_part_by_part(more: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars, "_ROWS", 2**12)
     texts = np.array(["a", "b", None, "c"], dtype=object)
     codes = np.arange(polars._ROWS + more) % 4

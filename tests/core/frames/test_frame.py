@@ -37,9 +37,7 @@ def test_frames_are_recognised_by_their_type(make) -> None:
 def test_what_is_no_frame_is_refused_with_what_to_write_and_never_quoted(thing: object, remedy: str) -> None:
     with pytest.raises(TypeError, match=remedy) as error:
         Frame(thing)
-    assert "must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation" in str(
-        error.value
-    )
+    assert "must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation" in str(error.value)
     assert "4242" not in str(error.value)
 
 
@@ -50,9 +48,7 @@ def test_columns_may_be_labelled_by_whole_numbers_which_are_never_printed() -> N
     assert frame.column("777").floats().tolist() == [2.0]
     assert frame.names == ["column number 1", "777", "column number 3"]
     for label in (778, 3.5, None, ("a", "b"), True):
-        with pytest.raises(
-            ValueError, match="`column` must be one of column number 1, 777, column number 3"
-        ) as error:
+        with pytest.raises(ValueError, match="`column` must be one of column number 1, 777, column number 3") as error:
             frame.column(label)
         assert "778" not in str(error.value)
         assert "3.5" not in str(error.value)

@@ -54,9 +54,7 @@ def test_the_sums_are_those_of_python(frame: Frame) -> None:
     found = summed(frame, rows, Variable("pay", bounds, None), 2)
     for region, sums in zip(["n", "s"], found, strict=True):
         values = table().filter(pl.col("region") == region)["pay"].to_list()
-        steps = [
-            int(s) for s in bounds.steps(np.array([np.nan if v is None else v for v in values])) if s >= 0
-        ]
+        steps = [int(s) for s in bounds.steps(np.array([np.nan if v is None else v for v in values])) if s >= 0]
         assert sums == [len(steps), sum(steps), sum(s * s for s in steps)]
 
 
@@ -77,10 +75,7 @@ def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: 
         assert len(frame.column(name).cells()) == ROWS
         assert len(frame.column(name).empty().cells()) == 0
         assert frame.column(name).missing().sum() == plain.column(name).missing().sum()
-    assert (
-        frame.column("region").places(["s", "n"]).tolist()
-        == plain.column("region").places(["s", "n"]).tolist()
-    )
+    assert frame.column("region").places(["s", "n"]).tolist() == plain.column("region").places(["s", "n"]).tolist()
 
 
 def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
@@ -136,9 +131,7 @@ def test_a_choice_is_given_the_whole_table() -> None:
     con = duckdb.connect()
     for frame in (table().lazy(), con.from_arrow(table().to_arrow())):
         keeper = Curator(frame, Ledger(Pure(10)), "add_remove")
-        chosen = keeper.choose(
-            ["a", "b"], lambda data, name: len(data) * (name == "b"), sensitivity=1, epsilon=1
-        )
+        chosen = keeper.choose(["a", "b"], lambda data, name: len(data) * (name == "b"), sensitivity=1, epsilon=1)
         assert chosen == "b"
 
 

@@ -52,9 +52,7 @@ def test_values_are_read_once_into_one_of_five_types(given: object, read: object
     assert type(value_of(given, "x")) is type(read)
 
 
-@pytest.mark.parametrize(
-    "nothing", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")], ids=repr
-)
+@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")], ids=repr)
 def test_a_missing_value_is_asked_for_by_its_name(nothing: object) -> None:
     with pytest.raises(ValueError, match="write MISSING"):
         value_of(nothing, "x")
@@ -154,17 +152,14 @@ def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
 def test_places_are_those_of_the_list_however_they_are_found(targets: list[int], dtype: str) -> None:
     limit = 100 if dtype == "int8" else 2 * 10**9
     listed = np.array([target for target in targets if target <= limit], dtype=dtype)
-    values = np.array(
-        [v for v in (0, 3, 4, 7, 40, 41, 100, 150, 199, 10**9, 2 * 10**9) if v <= limit], dtype=dtype
-    )
+    values = np.array([v for v in (0, 3, 4, 7, 40, 41, 100, 150, 199, 10**9, 2 * 10**9) if v <= limit], dtype=dtype)
     expected = [listed.tolist().index(value) if value in listed.tolist() else -1 for value in values.tolist()]
     assert wanted._places(values, listed).tolist() == expected
 
 
 def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
     assert [
-        said(v)
-        for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
+        said(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
     ] == [
         "'a\\nb'",
         "True",

@@ -57,14 +57,11 @@ def test_of_five_options_the_likeliest_shares_fit_as_well_as_any(counts, ratio: 
 
 def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown():
     estimate = DIE.estimate_counts([290, 10])
-    assert repr(estimate).startswith(
-        "<Estimate -0.200 (standard error 0.016; no share fits at 95 %: p = 3e-13)"
-    )
+    assert repr(estimate).startswith("<Estimate -0.200 (standard error 0.016; no share fits at 95 %: p = 3e-13)")
     assert "<td>no share fits at 95 %: p = 3e-13</td>" in estimate._repr_html_()
     (note,) = estimate.notes
     assert note.startswith(
-        "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at "
-        "least 50"
+        "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at least 50"
     )
     assert (
         "(p = 3e-13); the instructions were not followed, or the design was another, or it is chance; do "

@@ -88,9 +88,7 @@ def test_wilson_agrees_with_the_textbook_for_a_direct_question() -> None:
 
 def test_clopper_pearson_agrees_with_the_textbook_for_a_direct_question() -> None:
     """Clopper and Pearson's limits for 8 of 10 at 95 %: 0.4439 and 0.9748."""
-    interval = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0])).interval(
-        0.95, "exact"
-    )
+    interval = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0])).interval(0.95, "exact")
     assert (round(interval.low, 4), round(interval.high, 4)) == (0.4439, 0.9748)
     extremes = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).interval(0.95, "exact")
     assert (extremes.low[0], extremes.high[1]) == (0, 1)
@@ -130,15 +128,14 @@ def test_an_empty_interval_has_no_limits_and_never_a_width_of_zero() -> None:
     assert all(np.isnan(limit) for limit in interval)
     assert np.isnan(interval.width)
     assert (
-        repr(interval)
-        == "Interval(empty, level=0.95, method='wilson': the data contradict every value at this level)"
+        repr(interval) == "Interval(empty, level=0.95, method='wilson': the data contradict every value at this level)"
     )
 
 
 def test_of_several_intervals_the_empty_ones_have_no_limits() -> None:
-    interval = Shares.from_support(
-        np.array([10.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6)
-    ).interval(0.95, "exact")
+    interval = Shares.from_support(np.array([10.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6)).interval(
+        0.95, "exact"
+    )
     assert interval.empty.tolist() == [True, False]
     assert np.isnan(interval.low).tolist() == [True, False]
     assert "nan where empty" in repr(interval)
@@ -233,9 +230,7 @@ def test_the_standard_error_of_a_share_divides_by_one_less_than_the_reports() ->
 def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n: int) -> None:
     """Far narrower than the first grid, whose nearest point may lie anywhere beside it."""
     for share in (0.3, 0.37654, 0.99):
-        shares = Shares.from_support(
-            np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25])
-        )
+        shares = Shares.from_support(np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25]))
         low, high = shares.interval(0.95, "bayes")
         assert (low, high) == pytest.approx(tuple(shares.interval(0.95, "wald")), abs=0.02 * shares.se[0])
 

@@ -25,17 +25,13 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 20, 1000, 10**6])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(
-    n: int, level: float
-) -> None:
+def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
     """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the
     grid ends.
     """
     p, q = 5 / 6, 1 / 6
     given, without = np.array([p, 1 - p]), np.array([q, 1 - q])
-    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (
-        1 / (n + 1)
-    )  # of yes, at the lower limit
+    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (1 / (n + 1))  # of yes, at the lower limit
     width = 1 - (chance - q) / (p - q)
     for counts, expected in (([n, 0], (1 - width, 1)), ([0, n], (0, width))):
         low, high = shortest_on_grid(np.array(counts, dtype=float), given, without, level)
@@ -83,9 +79,7 @@ def test_where_no_exact_draw_is_kept_the_posterior_is_that_of_gibbs_sampling() -
 def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     """Kuk's cards: a grid gives a mean of 0.219472 and 0.154456 to 0.289698 with equal tails."""
     design, counts = kuk("4/5", "1/5", draws=2), [150, 100, 50]
-    draws = simplex_draws(design.matrix, np.array([counts], float), np.array([[[1, -1], [-1, 1]]]) * 1e-3)[0][
-        :, 1
-    ]
+    draws = simplex_draws(design.matrix, np.array([counts], float), np.array([[[1, -1], [-1, 1]]]) * 1e-3)[0][:, 1]
     assert draws.mean() == pytest.approx(0.219472, abs=0.002)
     assert np.quantile(draws, [0.025, 0.975]) == pytest.approx([0.154456, 0.289698], abs=0.003)
     interval = design.estimate_counts(counts).interval(method="bayes")
@@ -145,15 +139,10 @@ def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives
         ("inside", np.array([0.6, 0.15, 0.1, 0.15])),
         ("on an edge", np.array([0.7, 0.25, 0.05, 0])),
     ):
-        counts = (
-            np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
-        )
+        counts = np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
         score = np.linalg.inv(design.matrix)
         cov = np.array([np.cov(score.T, fweights=row.astype(int)) / 3000 for row in counts])
-        limits = [
-            shortest_of(draws, 0.95)
-            for draws in simplex_draws(design.matrix, counts, cov, chains=8, kept=125)
-        ]
+        limits = [shortest_of(draws, 0.95) for draws in simplex_draws(design.matrix, counts, cov, chains=8, kept=125)]
         covered = np.mean([(low <= truth) & (truth <= high) for low, high in limits], axis=0)
         assert [covered.min(), covered.mean()] == pytest.approx(
             [float(part) for part in documented[name].split()], abs=0.035

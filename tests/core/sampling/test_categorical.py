@@ -29,9 +29,7 @@ def test_ties_are_resolved_as_enumerated(monkeypatch: pytest.MonkeyPatch) -> Non
     cells = Categorical(weights)
     tie = int(np.flatnonzero(cells._decided() == -1)[0])
     monkeypatch.setattr(categorical, "words", lambda count, _bits, _rng: np.full(count, tie, dtype=np.uint16))
-    monkeypatch.setattr(
-        categorical, "below", lambda bound, size, _rng: (np.arange(size) % bound).astype(np.uint64)
-    )
+    monkeypatch.setattr(categorical, "below", lambda bound, size, _rng: (np.arange(size) % bound).astype(np.uint64))
     drawn = cells.draw(6000)
     expected = [int(tie * 3 + u >= 2**16) for u in range(3)]
     assert drawn.tolist() == expected * 2000

@@ -55,9 +55,7 @@ def test_the_enclosure_holds_at_five_hundred_random_exponents(bits: int) -> None
 
 def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
     """Let `falls_below` read these words; what is left over stays in the list."""
-    monkeypatch.setattr(
-        enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64)
-    )
+    monkeypatch.setattr(enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64))
     return stream
 
 
@@ -90,9 +88,7 @@ def test_a_tie_is_decided_by_the_next_word_and_the_one_after(monkeypatch: pytest
             assert len(left) < len(words) + 2
 
 
-@pytest.mark.parametrize(
-    "value", [Fraction(1), Fraction(1, 3), Fraction(8), Fraction(10**40, 7), Fraction(7, 2**80)]
-)
+@pytest.mark.parametrize("value", [Fraction(1), Fraction(1, 3), Fraction(8), Fraction(10**40, 7), Fraction(7, 2**80)])
 def test_floor_log2_is_exact(value: Fraction) -> None:
     power = floor_log2(value)
     assert Fraction(2) ** power <= value < Fraction(2) ** (power + 1)

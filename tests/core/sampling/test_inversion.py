@@ -48,9 +48,7 @@ def test_a_64_bit_prefix_is_undecided_only_where_an_edge_cuts_it() -> None:
 
 
 @pytest.mark.parametrize("following", [0, 2**63, 2**64 - 1])
-def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(
-    following: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(following: int, monkeypatch: pytest.MonkeyPatch) -> None:
     sampler = Inversion(edges)
     for t in range(3):
         prefix = edges(64)[0][t]
@@ -76,6 +74,4 @@ def test_all_16_bit_words_then_all_16_bit_continuations_have_the_law(monkeypatch
         left = feed(monkeypatch, everything, [rest << 16] * len(cut))
         drawn = sampler.draw(2**16)
         assert left == []
-        assert drawn.tolist() == [
-            truth((word << 48) + (rest if word in cut else 0), 64) for word in everything
-        ]
+        assert drawn.tolist() == [truth((word << 48) + (rest if word in cut else 0), 64) for word in everything]

@@ -100,9 +100,7 @@ def test_a_prefix_on_an_edge_gets_more_bits_and_then_the_right_cell(
             stream = [(digits + offset) >> 64, (digits + offset) & (2**64 - 1)]
             if stream[0] != digits >> 64:
                 continue
-            monkeypatch.setattr(
-                inversion, "words", lambda _n, _b, _r, s=stream: np.array([s.pop(0)], dtype=np.uint64)
-            )
+            monkeypatch.setattr(inversion, "words", lambda _n, _b, _r, s=stream: np.array([s.pop(0)], dtype=np.uint64))
             assert sampler._steps.draw_one() == expected
             assert stream == []
 
@@ -167,9 +165,7 @@ def statistic(drawn: np.ndarray, edges: np.ndarray, share: np.ndarray) -> float:
     [("laplace", s) for s in (1, 2.5, 50, 63, 64, 1000, 2**31, 2**52)]
     + [("gauss", v) for v in (1, 6.25, 2500, 5000, 10**6, 2**62, 2**104)],
 )
-def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(
-    family: str, parameter: float
-) -> None:
+def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(family: str, parameter: float) -> None:
     """A million draws, false alarms 1e-6; the power against 2 % is computed from the non-central law and
     above 0.999.
     """
@@ -292,14 +288,10 @@ def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(param
     """
     sampler = lattice_sampler("gauss", parameter)
     last, middle = len(sampler._sure) - 1, 1 << sampler.shift >> 1
-    exact, clipped = (
-        float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last)
-    )
+    exact, clipped = (float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last))
     assert exact < 0.9 * clipped
     quick = np.array([0.98 * exact, (exact + clipped) / 2, 1.02 * exact]) * 2**16
-    kept = sampler._keep(
-        np.full(3, 4 * last), np.full(3, middle), quick.astype(np.int64), np.random.default_rng(1)
-    )
+    kept = sampler._keep(np.full(3, 4 * last), np.full(3, middle), quick.astype(np.int64), np.random.default_rng(1))
     assert kept.tolist() == [True, False, False]
 
 

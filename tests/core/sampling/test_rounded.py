@@ -41,10 +41,7 @@ def test_draws_follow_the_continuous_law_rounded_halves_up(name: str) -> None:
 def test_a_scale_far_below_the_grid_gives_the_nearest_whole_number_and_one_far_above_is_no_trouble() -> None:
     for center in (Fraction(5, 2), Fraction(-5, 2), Fraction(7), Fraction(1, 3)):
         nearest = math.floor(center + Fraction(1, 2))
-        drawn = {
-            rounded_sum(center, lambda away: exp_of(away * 10**30), np.random.default_rng(i))
-            for i in range(20)
-        }
+        drawn = {rounded_sum(center, lambda away: exp_of(away * 10**30), np.random.default_rng(i)) for i in range(20)}
         # A half goes up or down with the sign of the noise, however small that is.
         assert drawn == ({nearest} if (center + Fraction(1, 2)).denominator > 1 else {nearest, nearest - 1})
     assert abs(rounded_sum(Fraction(0), lambda away: exp_of(away / 10**60))) > 10**40

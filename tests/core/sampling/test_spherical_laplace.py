@@ -48,9 +48,9 @@ def test_a_discrete_gaussians_sum_is_the_root_to_all_digits_at_the_least_scale()
     """theta / sqrt(2 pi variance) = 1: the constants that cancel between intervals cancel exactly enough."""
     for variance in (2**19, 2**20 * 1.5):
         k = np.arange(-20 * int(variance**0.5), 20 * int(variance**0.5) + 1, dtype=float)
-        assert math.fsum(np.exp(-(k**2) / (2 * variance))) / math.sqrt(
-            2 * math.pi * variance
-        ) == pytest.approx(1, abs=1e-14)
+        assert math.fsum(np.exp(-(k**2) / (2 * variance))) / math.sqrt(2 * math.pi * variance) == pytest.approx(
+            1, abs=1e-14
+        )
 
 
 @pytest.mark.parametrize(("inner", "outer"), [(0, 1), (3, 5), (100, 121)])
@@ -77,10 +77,7 @@ def test_length_is_gamma_and_scales_off_by_some_percent_are_rejected(dimension: 
     """
     rng = np.random.default_rng(77)
     n, wrong = 3000, 1 + 0.3 / math.sqrt(dimension)
-    lengths = [
-        math.sqrt(sum(k * k for k in radial_laplace(2**20, dimension, rng).tolist())) / 2**20
-        for _ in range(n)
-    ]
+    lengths = [math.sqrt(sum(k * k for k in radial_laplace(2**20, dimension, rng).tolist())) / 2**20 for _ in range(n)]
     law, limit = gamma(dimension), chi2.isf(1e-6, 19)
     edges = law.ppf(np.linspace(0, 1, 21))
     observed = np.histogram(lengths, bins=edges)[0]
@@ -114,9 +111,7 @@ def test_a_vector_outside_its_interval_is_rejected(monkeypatch: pytest.MonkeyPat
     for _ in range(20):
         lengths = iter([0, 1023, 2 * 1024, 10**6, 1024])
         monkeypatch.setattr(radial, "_intervals", lambda _dimension: Always())
-        monkeypatch.setattr(
-            radial, "discrete_gaussian", lambda _v, _d, _r, lengths=lengths: np.array([next(lengths)])
-        )
+        monkeypatch.setattr(radial, "discrete_gaussian", lambda _v, _d, _r, lengths=lengths: np.array([next(lengths)]))
         assert radial_laplace(1024, 1).tolist() == [1024]
 
 

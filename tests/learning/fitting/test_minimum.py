@@ -52,9 +52,7 @@ def test_many_rows_start_from_a_sixteenth_and_end_at_the_same_place() -> None:
 
 
 def test_nobody_at_all_leaves_the_push_alone() -> None:
-    np.testing.assert_allclose(
-        minimum(np.zeros((2, 0)), Logistic(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2]
-    )
+    np.testing.assert_allclose(minimum(np.zeros((2, 0)), Logistic(), 2.0, np.array([1.0, -4.0]), 1e-9), [-0.5, 2])
 
 
 def test_the_tolerance_is_a_small_part_of_what_one_person_does() -> None:

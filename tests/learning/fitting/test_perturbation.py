@@ -147,9 +147,7 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
             paid = noise.pushing.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
-            assert (
-                noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100
-            )  # little noise for the solver
+            assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver
 
 
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:

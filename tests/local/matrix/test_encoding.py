@@ -51,9 +51,7 @@ def test_answers_are_read_whatever_holds_them(values: object) -> None:
     assert tally(values, YES_NO, "answers").tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"), [(BOOLEAN[2], "b"), (CODES[2], "u"), (TEXT[1], "U"), (TEXT[2], "U")]
-)
+@pytest.mark.parametrize(("values", "kind"), [(BOOLEAN[2], "b"), (CODES[2], "u"), (TEXT[1], "U"), (TEXT[2], "U")])
 def test_reports_are_of_the_same_kind_as_the_answers(values: object, kind: str) -> None:
     reports = warner("3/4").randomize(values)
     assert isinstance(reports, np.ndarray)

@@ -92,9 +92,7 @@ def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing
 
 
 def test_what_came_is_compared_with_what_the_design_makes():
-    few, many, fine = (
-        seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (10, 290, 100)
-    )
+    few, many, fine = (seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (10, 290, 100))
     assert few == "10 of 300 reports were yes, where the design makes at least 50 on average"
     assert many == "290 of 300 reports were yes, where the design makes at most 250 on average"
     assert fine == ""

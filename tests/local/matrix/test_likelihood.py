@@ -30,9 +30,7 @@ def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np
 
 
 @pytest.mark.slow
-@given(
-    st.integers(2, 20), st.floats(0.02, 0.9), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 50, 10_000])
-)
+@given(st.integers(2, 20), st.floats(0.02, 0.9), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 50, 10_000]))
 def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     forced = rng.dirichlet(np.ones(k)) * (1 - truth)

@@ -20,9 +20,7 @@ DERIVED = {
         {"span": [1, 3], "s": 15, "t": 2},
     ),
     "additive": (
-        numeric.additive(
-            ("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"
-        ),  # in twelfths of a third
+        numeric.additive(("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"),  # in twelfths of a third
         {"span": [10, 3], "cards": [{"start": start, "slope": 4} for start in (-18, 33, 60)]},
     ),
     "multiplicative": (

@@ -81,9 +81,7 @@ def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
         unit, u = (scores - float(mean.low)) / mean.grid.span, index / mean.steps
         assert math.isclose(chances @ unit**2, c0 + c1 * u + c2 * u * u, rel_tol=1e-12, abs_tol=1e-12)
         noise = chances @ scores**2 - answer**2
-        assert math.isclose(
-            mean.variance(answer, 3, sd=0, respondents="fixed"), noise / 3, rel_tol=1e-9, abs_tol=1e-12
-        )
+        assert math.isclose(mean.variance(answer, 3, sd=0, respondents="fixed"), noise / 3, rel_tol=1e-9, abs_tol=1e-12)
 
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
@@ -101,9 +99,7 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
     middle, sd = sum(ends) / 2, mean.grid.span / 2
     assert math.isclose(mean.variance(middle, 1, sd=sd, respondents="fixed"), np.mean(within), rel_tol=1e-9)
     assert math.isclose(mean.variance(middle, 1, sd=sd), second - middle**2, rel_tol=1e-9)
-    assert mean.variance(middle, 1) >= max(mean.variance(middle, 1, sd=s) for s in (0, sd / 2, sd)) * (
-        1 - 1e-12
-    )
+    assert mean.variance(middle, 1) >= max(mean.variance(middle, 1, sd=s) for s in (0, sd / 2, sd)) * (1 - 1e-12)
 
 
 @pytest.mark.slow
@@ -157,17 +153,14 @@ def test_variances_follow_the_papers_formulas(epsilon: float) -> None:
         bit = ((factor + 1) / (factor - 1)) ** 2 - x * x
         window = x * x / (half - 1) + (half + 3) / (3 * (half - 1) ** 2)
         turn = 1 - math.exp(-epsilon / 2) if epsilon > 0.61 else 0
-        for value, formula in zip(
-            found, (bit, window, turn * window + (1 - turn) * bit, 8 / epsilon**2), strict=True
-        ):
+        for value, formula in zip(found, (bit, window, turn * window + (1 - turn) * bit, 8 / epsilon**2), strict=True):
             assert math.isclose(value, formula, rel_tol=1e-4)
 
 
 def test_hybrid_is_never_worse_than_its_parts() -> None:
     for epsilon in (0.3, 0.6, 0.7, 1, 2, 4, 7):
         worst = [
-            max(m((-1, 1), epsilon).variance(x, 1, sd=0, respondents="fixed") for x in (0, 0.5, 1))
-            for m in MAKERS[:3]
+            max(m((-1, 1), epsilon).variance(x, 1, sd=0, respondents="fixed") for x in (0, 0.5, 1)) for m in MAKERS[:3]
         ]
         assert worst[2] <= min(worst[:2]) * (1 + 1e-6)
 
@@ -356,8 +349,7 @@ def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> No
     deck = numeric.multiplicative((1, 4), {0: "1/2", 2: "1/2"})
     assert [report for report in range(-3, 11) if deck.accepts(report)] == [0, 2, 4, 6, 8]
     assert all(
-        deck.accepts(int(report))
-        for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1))
+        deck.accepts(int(report)) for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1))
     )
 
 

@@ -175,9 +175,7 @@ def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon:
     for seed in range(16):
         rng = np.random.default_rng(seed)
         answers = rng.beta(5, 2, 20_000)
-        distances.append(
-            _distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers)
-        )
+        distances.append(_distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers))
     assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 

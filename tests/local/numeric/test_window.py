@@ -53,7 +53,5 @@ def test_both_randomizers_with_a_window_draw_as_it_does() -> None:
         assert isinstance(randomizer, Windowed)
         assert randomizer.odds == randomizer.window.odds
         for drawn in (0, 5, randomizer.window.total - 1):
-            draws = [
-                one.report(3, lambda _bound, drawn=drawn: drawn) for one in (randomizer, randomizer.window)
-            ]
+            draws = [one.report(3, lambda _bound, drawn=drawn: drawn) for one in (randomizer, randomizer.window)]
             assert draws[0] == draws[1]

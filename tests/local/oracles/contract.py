@@ -29,8 +29,7 @@ def supported(oracle: Oracle, report: tuple[int, ...]) -> np.ndarray:
     if isinstance(oracle, LocalHash):
         value, *factors = report
         hashes = [
-            sum(a for i, a in enumerate(factors) if v >> i & 1) % oracle.values
-            for v in range(len(oracle.options))
+            sum(a for i, a in enumerate(factors) if v >> i & 1) % oracle.values for v in range(len(oracle.options))
         ]
         return np.array([h == value for h in hashes])
     return np.isin(np.arange(len(oracle.options)), report)
@@ -109,9 +108,7 @@ def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
 
 def check_unbiased_by_enumeration(oracle: Oracle) -> None:
     for truth in shares(oracle):
-        mean = sum(
-            chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth)
-        )
+        mean = sum(chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth))
         assert np.allclose(mean, focus(oracle, truth), atol=1e-12)
 
 
@@ -184,9 +181,7 @@ def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> No
         exact = np.asarray(oracle.covariance(truth, n, respondents=respondents))
         answers = np.round(truth * n) / n if respondents == "fixed" else truth
         spread = np.sqrt(np.diag(exact) / surveys)
-        assert np.all(
-            np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed")
-        )
+        assert np.all(np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed"))
         assert np.abs(np.cov(estimates, rowvar=False) - exact).max() < 0.15 * np.diag(exact).max()
 
 
@@ -218,6 +213,4 @@ def check_reports_and_counts_say_the_same(oracle: Oracle) -> None:
     assert len(near) == 1 or math.isclose(near.sum(), 1, abs_tol=1e-12)
 
 
-CHECKS: tuple[Check, ...] = tuple(
-    value for name, value in sorted(globals().items()) if name.startswith("check_")
-)
+CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))

@@ -10,9 +10,7 @@ from toolkit.local.oracles import bits
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)]
-)
+@pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)])
 def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int, of: int) -> None:
     """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong
     byte.
@@ -23,9 +21,7 @@ def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int,
         share = chance ** byte.bit_count() * (1 - chance) ** (8 - byte.bit_count())
         mine = np.flatnonzero(law._table == byte)
         inside = [
-            word
-            for word in mine.tolist()
-            if Fraction(word, 2**16) < start or Fraction(word + 1, 2**16) > start + share
+            word for word in mine.tolist() if Fraction(word, 2**16) < start or Fraction(word + 1, 2**16) > start + share
         ]
         assert inside == []
         assert len(mine) > share * 2**16 - 2  # only a word at either edge is left open
@@ -35,9 +31,7 @@ def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)]
-)
+@pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)])
 def test_finer_words_and_the_exact_draw_agree_with_the_edges(ones: int, of: int) -> None:
     """Around every edge: the 64-bit stage decides only what is beyond doubt, and the exact stage the rest."""
     law, total = bits.ByteLaw(ones, of), of**8

@@ -28,9 +28,7 @@ def test_the_limit_is_that_of_the_table(epsilon: float, k: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 10.0])
 def test_no_other_size_is_better(k: int, epsilon: float) -> None:
     odds = math.exp(epsilon)
-    risks = [
-        (k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)
-    ]
+    risks = [(k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)]
     assert limit(k, epsilon).risk == pytest.approx(min(risks), rel=1e-9)
 
 
@@ -71,10 +69,7 @@ def test_a_biased_estimate_can_have_less_than_the_limit_as_the_words_say() -> No
     the limit.
     """
     best, rng, equal = oracles.best(128, 1.0), np.random.default_rng(1), np.full(128, 1 / 128)
-    surveys = [
-        best.estimate_counts(*best.simulate_counts(equal, 1000, rng), method="simplex").value
-        for _ in range(20)
-    ]
+    surveys = [best.estimate_counts(*best.simulate_counts(equal, 1000, rng), method="simplex").value for _ in range(20)]
     off = np.mean([((found - equal) ** 2).sum() for found in surveys])
     assert off / (limit(128, 1.0).risk / 1000) == pytest.approx(0.112, abs=0.02)
     assert "times the unbiased limit" in repr(best)

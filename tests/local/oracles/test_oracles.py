@@ -43,9 +43,7 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize(
-    "check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_")
-)
+@pytest.mark.parametrize("check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", SMALL)
 def test_every_oracle_keeps_the_contract(name: str, check: Check) -> None:
     check(SMALL[name])
@@ -108,10 +106,7 @@ def test_subset_attains_the_limit_and_no_size_is_better(k: int, epsilon: float) 
     best = oracles.best(k, epsilon)
     assert best.ratio_to_limit < 1.0001
     factor = math.exp(epsilon)
-    risks = {
-        d: (k - 1) ** 2 * (d * factor + k - d) ** 2 / (k * d * (k - d) * (factor - 1) ** 2)
-        for d in range(1, k)
-    }
+    risks = {d: (k - 1) ** 2 * (d * factor + k - d) ** 2 / (k * d * (k - d) * (factor - 1) ** 2) for d in range(1, k)}
     assert best.size == min(risks, key=risks.__getitem__)
     assert math.isclose(oracles.limit(k, epsilon).risk, min(risks.values()), rel_tol=1e-12)
     assert all(best.ratio_to_limit <= make(k, epsilon).ratio_to_limit + 1e-6 for make in MAKERS)
@@ -150,10 +145,7 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
     subset, design = oracles.best(["bus", "car", "bike"], 1.0), k_ary(["bus", "car", "bike"], epsilon=1.0)
     assert subset.k_ary() == design
     assert subset.epsilon == design.epsilon
-    drawn = [
-        randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist()
-        for randomizer in (subset, design)
-    ]
+    drawn = [randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist() for randomizer in (subset, design)]
     assert drawn[0] == drawn[1]
     counts = [30, 50, 20]
     assert np.allclose(subset.estimate_counts(counts, 100).value, design.estimate_counts(counts).value)
@@ -274,9 +266,7 @@ class _NoDraw(np.random.Generator):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("answers", [["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []])
-def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(
-    make: type, answers: list[object]
-) -> None:
+def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
         make(["a", "b", "c"], 1.0).randomize(answers, _NoDraw())
     assert "zebra" not in str(error.value)

@@ -19,16 +19,12 @@ def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_wer
         boxes.estimate_counts([3, 2, 5], [10, 8, 10]),
         boxes.estimate_counts([3, 0, 5], [10, 0, 10]),
     )
-    assert np.allclose(
-        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope
-    )
+    assert np.allclose(whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope)
     for name in ("value", "se"):
         assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]
         assert np.array_equal(getattr(holed, name)[[0, 2]], getattr(whole, name)[[0, 2]])
     for method in ("wilson", "exact", "wald"):
-        assert np.array_equal(
-            holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]]
-        )
+        assert np.array_equal(holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]])
         assert np.isnan(holed.interval(0.9, method).high[1])
     assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
     assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"

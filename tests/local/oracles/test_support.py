@@ -12,9 +12,7 @@ def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
     support = Support.independent(Fraction(3, 4), Fraction(1, 4))
     seen = 0.25 + 0.5 * 0.2
     assert support.variance(np.array([0.2]))[0] == pytest.approx(seen * (1 - seen) / 0.25)
-    assert support.variance(np.array([0.2]), "fixed")[0] == pytest.approx(
-        seen * (1 - seen) / 0.25 - 0.2 * 0.8
-    )
+    assert support.variance(np.array([0.2]), "fixed")[0] == pytest.approx(seen * (1 - seen) / 0.25 - 0.2 * 0.8)
 
 
 def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported_together() -> None:
@@ -25,9 +23,7 @@ def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported
     both = shares[0] * p * q + shares[1] * p * q + shares[2] * q * q
     means = q + (p - q) * shares
     expected = (both - means[0] * means[1]) / (p - q) ** 2
-    assert Support.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(
-        expected
-    )
+    assert Support.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(expected)
 
 
 def test_people_are_a_sample_or_always_the_same() -> None:

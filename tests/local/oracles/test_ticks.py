@@ -32,11 +32,7 @@ SMALL = {
 def ways(boxes: Boxes) -> list[list[int]]:
     """All ways to tick the boxes that are allowed, as codes."""
     most = boxes.most if isinstance(boxes, CappedBoxes) else len(boxes.options)
-    return [
-        list(way)
-        for size in range(most + 1)
-        for way in itertools.combinations(range(len(boxes.options)), size)
-    ]
+    return [list(way) for size in range(most + 1) for way in itertools.combinations(range(len(boxes.options)), size)]
 
 
 def table(boxes: Boxes, way: list[int], people: int) -> np.ndarray:
@@ -89,9 +85,7 @@ def test_unbiased_with_the_claimed_variances(name: str) -> None:
         reports = boxes.randomize(ticks[drawn], rng)
         estimates = np.array([_moment(boxes, reports[s * people : (s + 1) * people]) for s in range(surveys)])
         claimed = boxes.variance(truth, people, respondents=respondents)
-        inflated = (
-            1.05 if isinstance(boxes, RandomBox) else 1.0
-        )  # how many are asked about a box is left to chance
+        inflated = 1.05 if isinstance(boxes, RandomBox) else 1.0  # how many are asked about a box is left to chance
         assert np.all(np.abs(estimates.mean(axis=0) - truth) < 4.5 * np.sqrt(claimed * inflated / surveys))
         assert np.all(np.abs(estimates.var(axis=0) / claimed / (1 + (inflated - 1) / 2) - 1) < 0.08)
 
@@ -182,9 +176,7 @@ def test_answers_are_read_in_every_form(how: str) -> None:
         [["tea", "juice"], ["coffee"], []],
         np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]]),
         [[True, False, True], [False, True, False], [False, False, False]],
-        pd.DataFrame(
-            {"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}
-        ),
+        pd.DataFrame({"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}),
     ]
     drawn = [boxes.randomize(form, np.random.default_rng(6)).tolist() for form in forms]
     assert drawn.count(drawn[0]) == 4
@@ -202,9 +194,7 @@ def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
         np.random.default_rng(5),
         np.array([0.1, 0.2, 0.3, 0.05, 0]),
     )
-    values = np.array(
-        [boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(1000)]
-    )
+    values = np.array([boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(1000)])
     assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 1000))
     assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.2)
 
@@ -304,6 +294,4 @@ def test_one_report_has_no_covariances_and_no_advice_that_boxes_cannot_follow() 
     found = CappedBoxes(LABELS, 2, 1, 4).estimate([[0, 1]])
     assert found.value.tolist() == [1.5, 1.5, -0.5]
     assert np.isnan(found.cov).all()
-    assert found.notes == (
-        "3 of 3 estimates lie outside 0 to 1, as an unbiased estimate may; use it in averages",
-    )
+    assert found.notes == ("3 of 3 estimates lie outside 0 to 1, as an unbiased estimate may; use it in averages",)

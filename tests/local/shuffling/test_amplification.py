@@ -74,9 +74,7 @@ YES_NO = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", YES_NO)
-@pytest.mark.parametrize(
-    ("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)]
-)
+@pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)])
 def test_yes_no_designs_are_within_a_thousandth_of_the_worst_of_all_compositions(name, n, delta):
     """Every composition of the others' answers is gone through; before, 700 Warner reports had 0.2177 where
     0.1806 is exact.
@@ -112,9 +110,7 @@ def test_the_reported_epsilon_is_never_below_the_truth_by_exact_convolution(desi
     found = shuffled(design, n, delta)
     assert true_delta(exact_matrix(design), n, found.epsilon) <= Fraction(str(delta))
     if found.least > 1e-3:
-        assert true_delta(exact_matrix(design), n, found.least * 0.99) > Fraction(str(delta)) * Fraction(
-            99, 100
-        )
+        assert true_delta(exact_matrix(design), n, found.least * 0.99) > Fraction(str(delta)) * Fraction(99, 100)
 
 
 def test_the_exact_value_is_met_from_above_closely():
@@ -132,9 +128,7 @@ def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published
     class Other:
         epsilon = 1.0
 
-    assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(
-        0.0530, abs=1e-4
-    )  # Apple's code: 0.0530 to 0.0550
+    assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(0.0530, abs=1e-4)  # Apple's code: 0.0530 to 0.0550
     assert shuffled(Other(), 10**3, DELTA).epsilon == pytest.approx(0.1824, abs=1e-4)
     assert shuffled(kuk("3/5", "2/5", draws=2), 10**4, DELTA).basis == "clones"
 
@@ -195,9 +189,7 @@ def test_a_delta_of_nothing_leaves_the_local_epsilon():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("delta", [3e-10, 1e-12, 1e-100])
-@pytest.mark.parametrize(
-    "design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"]
-)
+@pytest.mark.parametrize("design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"])
 def test_a_small_delta_is_taken_as_it_was_written(design, delta):
     """Floats below 2**-32 were rounded to a multiple of it: 1e-12 to nothing, 3e-10 down, others up."""
     found = shuffled(design, 10**6, delta)

@@ -22,11 +22,7 @@ def test_a_hinge_is_never_below_the_exact_sum_and_at_most_a_hair_above(trials, s
     offset = slope * (trials * share + Fraction(deviations * math.sqrt(trials * share * (1 - share))))
     exact = sum(max(slope * i - offset, 0) * chance for i, chance in enumerate(exact_binomial(trials, share)))
     found = Fraction(
-        float(
-            binomial_hinge(np.array([float(trials)]), float(share), float(slope), np.array([float(offset)]))[
-                0
-            ]
-        )
+        float(binomial_hinge(np.array([float(trials)]), float(share), float(slope), np.array([float(offset)]))[0])
     )
     assert found >= exact * (1 - Fraction(1, 10**12))
     assert float(found) <= float(exact) * (1 + 2000 * UNSURE) + 1e-300

@@ -59,9 +59,7 @@ def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
         [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)],
     ]
     for n, epsilon in itertools.product((2, 4, 7), (0.1, 0.4, 0.8)):
-        assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(
-            true_delta(matrix, n, epsilon)
-        )
+        assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(true_delta(matrix, n, epsilon))
 
 
 @pytest.mark.parametrize("guess", [1e-3, 0.2, 0.6, 2.0])

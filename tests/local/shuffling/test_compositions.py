@@ -57,9 +57,7 @@ def test_no_composition_of_many_people_is_above(name, n):
     delta = 1e-7
     least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
     assert least <= epsilon <= least * (1 + 1.01 * HEADROOM)
-    holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(
-        float
-    )
+    holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(float)
     for side in (Side(yes, no), Side(1 - no, 1 - yes)):
         assert deltas(side, holders, n - 1 - holders, epsilon, delta).max() <= delta
 

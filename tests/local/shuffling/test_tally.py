@@ -23,9 +23,7 @@ CROWDS = [(0, 0), (0, 1), (3, 0), (2, 5), (20, 11), (0, 40)]
 
 
 def of(own, other, alike, unlike, epsilon, delta):
-    return float(
-        deltas(Side(own, other), np.array([float(alike)]), np.array([float(unlike)]), epsilon, delta)[0]
-    )
+    return float(deltas(Side(own, other), np.array([float(alike)]), np.array([float(unlike)]), epsilon, delta)[0])
 
 
 @pytest.mark.parametrize(("own", "other"), SIDES)
@@ -55,9 +53,7 @@ def test_delta_of_large_crowds_is_that_of_the_whole_law(own, other, alike, unlik
         expected = tally_delta(own, other, law, epsilon)
         found = [
             float(deltas(side, np.array([a]), np.array([b]), epsilon, 1e-6)[0])
-            for side, a, b in zip(
-                both, (float(alike), float(unlike)), (float(unlike), float(alike)), strict=True
-            )
+            for side, a, b in zip(both, (float(alike), float(unlike)), (float(unlike), float(alike)), strict=True)
         ]
         if expected > 1e-12:
             assert max(found) == pytest.approx(expected, rel=1e-8)
@@ -83,22 +79,16 @@ def exact_among(n, own, other, deviations):
         total += height
         at_first = height if x == first - 1 else at_first
         tail += height if x >= first else 0
-        height = digits.multiply(
-            digits.divide(digits.multiply(height, Decimal(n - x)), Decimal(x + 1)), ratio
-        )
+        height = digits.multiply(digits.divide(digits.multiply(height, Decimal(n - x)), Decimal(x + 1)), ratio)
     height = Decimal(1)
     for x in range(mode, mode - width, -1):
         height = digits.divide(digits.divide(digits.multiply(height, Decimal(x)), Decimal(n - x + 1)), ratio)
         total += height
-    return epsilon, gain * Fraction(at_first) / Fraction(total) - (loss - gain) * Fraction(tail) / Fraction(
-        total
-    )
+    return epsilon, gain * Fraction(at_first) / Fraction(total) - (loss - gain) * Fraction(tail) / Fraction(total)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))]
-)
+@pytest.mark.parametrize(("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))])
 @pytest.mark.parametrize("deviations", [0.3, 4, 7])
 def test_a_million_people_are_counted_to_eight_digits_down_to_a_delta_of_1e_minus_15(own, other, deviations):
     epsilon, exact = exact_among(10**6 - 1, own, other, deviations)
@@ -183,9 +173,7 @@ def test_the_digits_suffice_for_as_many_people_as_are_counted():
     """Mirrored crowds are the same sum by other roundings."""
     one = of(Fraction(3, 4), Fraction(1, 4), 0, MOST_PEOPLE, 1e-4, 1e-7)
     two = float(
-        deltas(
-            Side(Fraction(3, 4), Fraction(1, 4)), np.array([1.0]), np.array([MOST_PEOPLE - 1.0]), 1e-4, 1e-7
-        )[0]
+        deltas(Side(Fraction(3, 4), Fraction(1, 4)), np.array([1.0]), np.array([MOST_PEOPLE - 1.0]), 1e-4, 1e-7)[0]
     )
     assert one == pytest.approx(two, rel=1e-6)
     assert 0 < one < 1e-4

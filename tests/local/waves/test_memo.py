@@ -149,12 +149,8 @@ def test_change_and_flows_have_the_reference_numbers() -> None:
     assert abs(flows.value[1] - flows.value[2] - change.value) < 1e-12
 
 
-@pytest.mark.parametrize(
-    ("flows", "variance"), [((0.65, 0.05, 0.05, 0.25), 6.25), ((0.6, 0.1, 0.04, 0.26), 6.3464)]
-)
-def test_a_memo_makes_a_change_more_precise_than_fresh_answers(
-    flows: tuple[float, ...], variance: float
-) -> None:
+@pytest.mark.parametrize(("flows", "variance"), [((0.65, 0.05, 0.05, 0.25), 6.25), ((0.6, 0.1, 0.04, 0.26), 6.3464)])
+def test_a_memo_makes_a_change_more_precise_than_fresh_answers(flows: tuple[float, ...], variance: float) -> None:
     """Per person, by enumeration of pairs of reports; fresh draws of the same one-report design have 7.60
     for the first flows, two separate samples 7.92.
     """

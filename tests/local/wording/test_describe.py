@@ -71,9 +71,7 @@ def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
 
 def test_what_hangs_on_somebodys_ignorance_is_said() -> None:
     said = "nobody who sees the report can find out their answer to it"
-    assert all(
-        said in design.describe() for design in (crosswise("1/4"), triangular("1/4"), unrelated("1/2", "1/4"))
-    )
+    assert all(said in design.describe() for design in (crosswise("1/4"), triangular("1/4"), unrelated("1/2", "1/4")))
     assert said not in warner("3/4").describe()
 
 

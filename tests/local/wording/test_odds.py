@@ -35,9 +35,7 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
     if isinstance(design, Design):
         shares = {Fraction(int(weight), design.denominator) for weight in np.unique(design.weights)}
     elif hasattr(design, "window"):
-        window = Fraction(
-            design.width * design.inside, design.width * design.inside + design.steps * design.outside
-        )
+        window = Fraction(design.width * design.inside, design.width * design.inside + design.steps * design.outside)
         shares = {window} | (
             {Fraction(design.turn, 2**16), Fraction(design.keep, design.keep + design.lie)}
             if hasattr(design, "turn")
@@ -80,10 +78,7 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
 
 def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> None:
     assert sentences(mangat("2/3"), ENGLISH, str) == [
-        (
-            "If your answer is “yes”, we always receive “yes”; if it is “no”, we still receive “yes” 1 time "
-            "in 3."
-        ),
+        ("If your answer is “yes”, we always receive “yes”; if it is “no”, we still receive “yes” 1 time in 3."),
         "If we receive “no”, your answer can only be “no”.",
         (
             "If we receive “yes”, that is at most 3 times as likely if the truth is one answer as if it is "
@@ -119,9 +114,8 @@ def test_reports_are_told_in_rows_or_at_once() -> None:
     assert told(k_ary(4, epsilon=1.0)).startswith(
         "We receive your real answer about 48 times in 100. Otherwise we receive one of the 3 other answers"
     )
-    assert (
-        "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time"
-        in told(DESIGNS["forced_options"])
+    assert "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time" in told(
+        DESIGNS["forced_options"]
     )
     assert told(DESIGNS["forced_many"]).count("If your answer is") == 12
 

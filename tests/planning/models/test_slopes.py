@@ -39,15 +39,11 @@ def test_of_two_groups_asked_directly_it_is_the_variance_of_a_log_odds_ratio() -
     shares = expit(np.array([-1.0, -0.2]))
     found = slope_variance(DIRECT, -1.0, 0.8, np.array([0.0, 1.0]), np.array([0.7, 0.3]))
     assert found == pytest.approx((1 / (np.array([0.7, 0.3]) * shares * (1 - shares))).sum())
-    assert plan_slope(DIRECT, intercept=-1, slope=0.8, n=400, covariate=0.3).se == pytest.approx(
-        np.sqrt(found / 400)
-    )
+    assert plan_slope(DIRECT, intercept=-1, slope=0.8, n=400, covariate=0.3).se == pytest.approx(np.sqrt(found / 400))
 
 
 def test_a_plan_says_that_it_is_approximate() -> None:
-    assert repr(plan_slope(DIE, intercept=-1, slope=0.5, power=0.8)).startswith(
-        "<SlopePlan: about 497 people"
-    )
+    assert repr(plan_slope(DIE, intercept=-1, slope=0.5, power=0.8)).startswith("<SlopePlan: about 497 people")
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,7 @@ def test_an_unknown_prevalence_costs_power_and_people() -> None:
     case = _Case("unknown_question", (0.7, 0.3), 0.25, 0.95, 1.6449, 1.0)
     null, there = case._se(0.05, 200), case._se(0.15, 200)
     assert ndtr((0.1 - ndtri(0.95) * null) / there) == pytest.approx(0.7016, abs=5e-5)
-    planned = plan_two_groups(
-        "unknown_question", (0.7, 0.3), prevalence=0.05, detect=0.15, other=0.25, n=200, sides=1
-    )
+    planned = plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.05, detect=0.15, other=0.25, n=200, sides=1)
     assert planned.power == pytest.approx(0.61, abs=0.02)
 
 

@@ -207,11 +207,7 @@ def test_the_mime_bundle_holds_the_live_card_a_picture_and_the_words(card):
 def test_the_picture_is_the_same_each_time_and_knows_nothing_of_reports(card):
     before = card._repr_mimebundle_()[0]["image/png"]
     card.simulate([True] * 20)
-    assert (
-        card._repr_mimebundle_()[0]["image/png"]
-        == before
-        == AnswerCard(CHEATED)._repr_mimebundle_()[0]["image/png"]
-    )
+    assert card._repr_mimebundle_()[0]["image/png"] == before == AnswerCard(CHEATED)._repr_mimebundle_()[0]["image/png"]
 
 
 def test_nothing_of_answers_or_reports_is_in_what_the_browser_or_a_saved_notebook_gets(card):

@@ -69,9 +69,7 @@ def test_the_table_and_the_row_of_a_setting_agree():
         for questions in QUESTIONS[::4]:
             row, place = budget_row(epsilon, questions), EPSILONS.index(epsilon)
             for name in ("total", "factor"):
-                assert row[name] == [
-                    table[name][place][table["answers"].index(questions * year)] for year in YEARS
-                ]
+                assert row[name] == [table[name][place][table["answers"].index(questions * year)] for year in YEARS]
 
 
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
@@ -126,7 +124,5 @@ def test_settings_out_of_bounds_are_refused(setting, message):
 
 
 def test_the_still_picture_says_the_sentences(explorer):
-    shown = " ".join(
-        " ".join(text.get_text().split(" ")) for ax in explorer.picture().axes for text in ax.texts
-    )
+    shown = " ".join(" ".join(text.get_text().split(" ")) for ax in explorer.picture().axes for text in ax.texts)
     assert [said for said in explorer.describe().values() if said not in shown.replace("\n", " ")] == []

@@ -58,9 +58,7 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert row[5] == "20"
     interval = estimate.interval()
     assert view.table["spans"][1] == pytest.approx([interval.low, estimate.value, interval.high])
-    assert view.describe()["so_far"].startswith(
-        "So far: While the collection is open, it is shown in steps of 10"
-    )
+    assert view.describe()["so_far"].startswith("So far: While the collection is open, it is shown in steps of 10")
     assert view.describe()["so_far"].endswith("20 of 20 (100 %) passed the comprehension check.")
 
 
@@ -105,16 +103,12 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
     said = watch(collector).describe()
     assert said["state"] == "The collection is open. At most 500 are taken."
     assert said["access"].startswith("Anybody with the link may answer.")
-    assert (
-        said["private"] == "Answers to cheated arrive here randomized; answers to faculty arrive as they are."
-    )
+    assert said["private"] == "Answers to cheated arrive here randomized; answers to faculty arrive as they are."
     collector.pause()
     assert watch(collector).describe()["state"].startswith("The collection is paused")
 
 
-@pytest.mark.parametrize(
-    ("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)]
-)
+@pytest.mark.parametrize(("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)])
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
     collector._store.remember("public url", url)
     view = watch(Collector(collector.database))

@@ -37,9 +37,7 @@ EXPLORERS = {
     "few people, no penalty": partial(show.explore_learning, 250, epsilon=0.1, strength=10.0),
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
-SCRIPTS = sorted(
-    {path.name for path in STATIC.glob("*.js")} - {"answer_card.js"}
-)  # whose own tests ask for more
+SCRIPTS = sorted({path.name for path in STATIC.glob("*.js")} - {"answer_card.js"})  # whose own tests ask for more
 
 
 class Small(Explorer):
@@ -89,16 +87,9 @@ def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
     *_, figure = shown(make)
     figure.draw_without_rendering()
     page = figure.bbox
-    boxes = [
-        (text.get_text(), text.get_window_extent())
-        for ax in figure.axes
-        for text in ax.texts
-        if text.get_text()
-    ]
+    boxes = [(text.get_text(), text.get_window_extent()) for ax in figure.axes for text in ax.texts if text.get_text()]
     assert [said for said, box in boxes if box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1] == []
-    assert [
-        (a, b) for i, (a, one) in enumerate(boxes) for b, two in boxes[i + 1 :] if one.overlaps(two)
-    ] == []
+    assert [(a, b) for i, (a, one) in enumerate(boxes) for b, two in boxes[i + 1 :] if one.overlaps(two)] == []
 
 
 @pytest.mark.slow
@@ -178,9 +169,7 @@ def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
     widget.prediction = 3
     assert widget.verdict() == GUESSED[maker]
     truth = widget.truth()[1]
-    assert any(
-        re.search(rf"(?<![\d.,]){re.escape(truth)}(?![\d,])", said) for said in widget.describe().values()
-    )
+    assert any(re.search(rf"(?<![\d.,]){re.escape(truth)}(?![\d,])", said) for said in widget.describe().values())
 
 
 @pytest.mark.slow

@@ -30,9 +30,7 @@ def explorer():
 
 
 def rows_of(table, law, delta=None):
-    (rows,) = [
-        entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])
-    ]
+    (rows,) = [entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])]
     return rows
 
 
@@ -96,8 +94,7 @@ def test_the_sentences_follow_the_mechanism(explorer):
     mechanism = Gaussian.for_loss(0.5, 1e-6, sensitivity=2)
     said = {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()}
     assert said["ratio"] == (
-        "No release is more than 1.65 times likelier with one record than with another, but for a chance of "
-        "1e-06."
+        "No release is more than 1.65 times likelier with one record than with another, but for a chance of 1e-06."
     )
     assert f"stays within ± {mechanism.error():.1f}: {mechanism.error() / 2:.1f} times" in said["error"]
     assert f"scale {mechanism.scale:.1f}, its standard deviation" in said["scale"]
@@ -125,10 +122,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own(explorer):
     explorer.epsilon, explorer.sensitivity, explorer.level, explorer.delta = 0.77, 3.3, 0.8, 1e-5
     mechanism = Gaussian.for_loss(0.77, 1e-5, sensitivity=3.3)
     assert explorer.row["error"] == pytest.approx(mechanism.error(0.8), rel=1e-5)
-    assert (
-        repr(explorer)
-        == "<MechanismExplorer: analytic, epsilon 0.77, delta 1e-05, sensitivity 3.3, level 0.8>"
-    )
+    assert repr(explorer) == "<MechanismExplorer: analytic, epsilon 0.77, delta 1e-05, sensitivity 3.3, level 0.8>"
 
 
 def test_the_row_of_a_setting_is_that_of_the_table(table):
@@ -160,6 +154,4 @@ def test_epsilon_walks_from_private_to_precise(table):
     for entry in table["laws"]:
         ratios = [row["ratio"] for row in entry["rows"]]
         assert ratios == sorted(ratios, reverse=True)
-        assert [row["epsilon"] for row in entry["rows"]] == [
-            e for e in EPSILONS if entry["law"] != "classic" or e <= 1
-        ]
+        assert [row["epsilon"] for row in entry["rows"]] == [e for e in EPSILONS if entry["law"] != "classic" or e <= 1]

@@ -54,11 +54,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
 def test_every_number_that_is_said_can_be_written_in_the_browser_alike():
     """`figure` there knows no negative numbers: no statistic falls when the salary rises."""
     lowest = outlier_table()["lowest"]
-    assert all(
-        np.all(np.array(row["values"]) >= np.array(lowest))
-        for rows in outlier_table()["rows"]
-        for row in rows
-    )
+    assert all(np.all(np.array(row["values"]) >= np.array(lowest)) for rows in outlier_table()["rows"] for row in rows)
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,7 @@ def test_the_share_found_is_what_theory_says_where_sums_are_many():
 
 def test_noise_that_keeps_a_promise_stops_the_attack():
     """At epsilon 1 at most 73.2 of 100 on average; all 14 * 5 such games have a standard error of 0.6."""
-    kept = [
-        count
-        for sums in SUMS
-        for noise in NOISES
-        if noise >= sums
-        for count in game_row(sums, noise)["found"]
-    ]
+    kept = [count for sums in SUMS for noise in NOISES if noise >= sums for count in game_row(sums, noise)["found"]]
     assert len(kept) > 100
     assert sum(kept) / len(kept) < 73.2
 
@@ -73,34 +67,22 @@ def test_the_loss_is_that_of_all_sums_together(game):
 
 def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):
     said = game.describe()
-    assert said["found"].startswith(
-        f"The attacker has {game.row['right'][0].count('1')} of 100 secrets right"
-    )
+    assert said["found"].startswith(f"The attacker has {game.row['right'][0].count('1')} of 100 secrets right")
     assert f"{round(sum(game.row['found']) / 5)} of 100" in said["games"]
     assert "ε\u00a0=\u00a0134" in said["promise"]  # 400 / 3, rounded up
     assert "bare" not in said
 
 
 def test_a_loss_at_which_all_may_be_found_out_is_no_promise():
-    assert (
-        show.reconstruction_game(400, noise=3)
-        .describe()["promise"]
-        .endswith("An attack may have all 100 right.")
-    )
+    assert show.reconstruction_game(400, noise=3).describe()["promise"].endswith("An attack may have all 100 right.")
 
 
 def test_without_noise_there_is_no_promise():
-    assert (
-        show.reconstruction_game(noise=0).describe()["promise"]
-        == "Exact sums promise nothing: ε is infinite."
-    )
+    assert show.reconstruction_game(noise=0).describe()["promise"] == "Exact sums promise nothing: ε is infinite."
 
 
 def test_a_promise_of_epsilon_one_is_said_as_the_share_of_right_guesses():
-    assert (
-        "no attack has more than 74 of 100 right"
-        in show.reconstruction_game(100, noise=100).describe()["promise"]
-    )
+    assert "no attack has more than 74 of 100 right" in show.reconstruction_game(100, noise=100).describe()["promise"]
 
 
 def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
@@ -135,7 +117,5 @@ def test_the_browser_code_is_plain_and_knows_no_formula():
     code = (STATIC / "reconstruction_game.js").read_text(encoding="utf-8")
     code = re.sub(r'^import .* from "./[a-z]+.js";$', "", code, flags=re.MULTILINE)
     assert [
-        word
-        for word in ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML")
-        if word in code
+        word for word in ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML") if word in code
     ] == []

@@ -17,9 +17,7 @@ from toolkit.survey.writing.problem import SurveyError
 
 LAW = {"faculty": ["law"]}
 COMMENT = Question("comment", "Anything else?", free_text=True, required=False)
-WARNED = Question(
-    "comment", "Anything else?", free_text=True, required=False, warning="Do not say what you answered."
-)
+WARNED = Question("comment", "Anything else?", free_text=True, required=False, warning="Do not say what you answered.")
 
 
 def agree(name: str, epsilon: float = 1.0) -> Question:
@@ -53,9 +51,7 @@ def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
         cheated(),
         follow_up,
     )
-    also = Question(
-        "again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]}
-    )
+    also = Question("again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]})
     refused("must not depend on a randomized question", faculty(), cheated(), also)
     assert survey(faculty(), cheated(show_if=LAW))
 
@@ -63,18 +59,14 @@ def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
 def test_conditions_name_options_of_earlier_plain_choices() -> None:
     refused(r"question before this one, got 'faculty', which comes later", cheated(show_if=LAW), faculty())
     refused(r"question before this one, got 'faculty', which is not in the survey", cheated(show_if=LAW))
-    refused(
-        r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]})
-    )
+    refused(r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]}))
     refused(
         r"must name options of 'faculty' \(arts, law\), got 'Law'",
         faculty(),
         cheated(show_if={"faculty": ["Law"]}),
     )
     age = Question("age", "Age?", bounds=(0, 99))
-    refused(
-        "one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]})
-    )
+    refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
     ticks = faculty(multiple=True)
     refused("one answer out of several, got 'faculty', a question for ticks", ticks, cheated(show_if=LAW))
 
@@ -118,9 +110,7 @@ def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> 
         faculty(required=False),
         cheated(show_if=LAW),
     )
-    assert survey(
-        faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated()
-    )
+    assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
 
 
 def test_declining_is_fine_as_an_option_of_the_design() -> None:
@@ -163,9 +153,7 @@ def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
     )
     refused(message, cheated(), agree("a", 2.0), agree("b", 1.0))
     assert survey(cheated(), agree("a", 2.0), agree("b", 1.0), ceiling=4)
-    assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(
-        3, abs=1e-6
-    )
+    assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(3, abs=1e-6)
     refused("at most epsilon 0.5", cheated(), ceiling=0.5)
 
 
@@ -224,9 +212,7 @@ def test_every_text_is_there_in_every_language() -> None:
 
 def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
     refused(f"a language must be one of {', '.join(languages())}", languages=["it"])
-    refused(
-        "must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}}
-    )
+    refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
     assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
@@ -315,9 +301,7 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
     assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
     lacking = {"it": {name: text for name, text in said.items() if name != "promise_new_draws"}}
     survey(cheated(), languages=["it"], words=lacking)  # which is asked once
-    with pytest.raises(
-        ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"
-    ):
+    with pytest.raises(ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"):
         panel(cheated(design=MEMO), languages=["it"], words=lacking)
 
 
@@ -344,9 +328,7 @@ def test_no_label_can_make_the_promise_read_otherwise(label: str, name: str) -> 
     refused(f"question 'ways': .*got {name}", Question("ways", "How?", options=[label, "no"]))
 
 
-@pytest.mark.parametrize(
-    "label", ["Yes, I’ve", "l’État", "‘so’", "می\u200cخواهم", "👩\u200d🔬", "18–24 (a/b)", "نعم"]
-)
+@pytest.mark.parametrize("label", ["Yes, I’ve", "l’État", "‘so’", "می\u200cخواهم", "👩\u200d🔬", "18–24 (a/b)", "نعم"])
 def test_apostrophes_joined_letters_and_other_scripts_are_fine_in_labels(label: str) -> None:
     survey(cheated(labels={"yes": label}))
 
@@ -413,8 +395,4 @@ def test_what_asks_may_be_put_otherwise() -> None:
     survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
     for language in languages():  # the page's own words that ask claim nothing
-        survey(
-            words={
-                "en": {name: text for name, text in interface([language])[language].items() if name in ASKING}
-            }
-        )
+        survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})

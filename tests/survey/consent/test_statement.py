@@ -20,9 +20,7 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 
 def told(*questions: Question, language: str = "en", check: bool = True, access: str = "open") -> list[str]:
-    return promise(
-        [question.in_language(language) for question in questions], language, check=check, access=access
-    )
+    return promise([question.in_language(language) for question in questions], language, check=check, access=access)
 
 
 def agree(name: str, epsilon: float) -> Question:
@@ -73,9 +71,7 @@ def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
     truths = list(itertools.product(range(2), range(5), range(2)))
     for one, other in itertools.product(truths, repeat=2):
         for reports in itertools.product(range(2), range(5), range(2)):
-            ratio = math.prod(
-                m[a, y] / m[b, y] for m, a, b, y in zip(matrices, one, other, reports, strict=True)
-            )
+            ratio = math.prod(m[a, y] / m[b, y] for m, a, b, y in zip(matrices, one, other, reports, strict=True))
             worst = max(worst, math.log(ratio))
     assert loss([cheated(), agree("a", 1.0), cheated(anchor="no")]).epsilon == pytest.approx(worst, abs=1e-9)
 
@@ -102,9 +98,7 @@ def test_the_limit_without_what_can_prove_an_answer_is_told() -> None:
 
 def test_unprotected_questions_are_named() -> None:
     long = Question("long", "Well, " + "so " * 100 + "?", options=["a", "b"])
-    paragraph = next(
-        paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph
-    )
+    paragraph = next(paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph)
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
@@ -181,9 +175,7 @@ def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: 
     assert hidden not in survey(*both, ceiling=9).consent_text(paper=paper), "together they may tell"
     without = survey(cheated()).consent_text(paper=paper)
     assert offered not in without
-    assert (
-        "do not hand in the sheet" if paper else "stop before you send: then no answer is sent"
-    ) in without
+    assert ("do not hand in the sheet" if paper else "stop before you send: then no answer is sent") in without
 
 
 def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
@@ -191,10 +183,7 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     parts = text.split("\n\n")
     assert parts[0].startswith("Nobody, not even we, can be sure of your real answer from what")
     assert parts[1] == "We study exams."
-    assert (
-        "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)"
-        in text
-    )
+    assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
 @pytest.mark.parametrize("language", languages())
@@ -220,9 +209,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
     from toolkit.survey.language.words import interface
 
     promised = {
-        f"promise_{name}": sentence.replace("e", "ë")
-        for name, sentence in phrases("en").items()
-        if "{" not in sentence
+        f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence
     }
     gaps = {f"promise_{name}": sentence for name, sentence in phrases("en").items() if "{" in sentence}
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
@@ -241,8 +228,7 @@ def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> N
     text = panel(wave=2).consent_text()
     guess = Voice(phrases("en")).guess
     assert (
-        f"all 4 times together, for the protected questions, they can guess it right at most {guess(2.0434)}."
-        in text
+        f"all 4 times together, for the protected questions, they can guess it right at most {guess(2.0434)}." in text
     )
     assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
     assert "We ask the same people up to 4 times. This is time 2." in text

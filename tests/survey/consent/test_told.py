@@ -25,9 +25,7 @@ def test_each_way_to_answer_has_its_own_sentence():
     assert "sent as you gave them" not in review(cheated())
 
 
-@pytest.mark.parametrize(
-    ("access", "words"), [("token", "code of your personal link"), ("blind", "anonymous ticket")]
-)
+@pytest.mark.parametrize(("access", "words"), [("token", "code of your personal link"), ("blind", "anonymous ticket")])
 def test_all_that_goes_with_the_answers_is_listed(access, words):
     assert words in review(cheated(), access=access)
     assert words not in review(cheated())

@@ -62,9 +62,7 @@ def test_k_options_need_k_plus_1_orders_of_a_few_words(k):
 
 
 def test_a_design_that_is_no_mixture_keeps_an_order_for_every_answer():
-    design = Design(
-        [[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]], 10, options=["a", "b", "c", "d"]
-    )
+    design = Design([[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]], 10, options=["a", "b", "c", "d"])
     assert not is_mixture(design)
     counted = np.zeros((4, 4), dtype=int)
     for start, end, says in sectors(design):

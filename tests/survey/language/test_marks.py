@@ -23,9 +23,7 @@ def test_all_words_that_the_page_makes_headings_of_are_known_here():
     screens are headed by words that `page.py` makes of these.
     """
     script = asset("screens.js").decode()
-    named = {
-        word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)
-    }
+    named = {word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)}
     assert named <= {*HEADINGS, HEAD}
     assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
 

@@ -43,20 +43,13 @@ def test_another_language_needs_all_sentences_with_their_gaps() -> None:
     own = {"it": {f"{OWN}{name}": sentence for name, sentence in phrases("en").items()}}
     assert phrases("it", own) == phrases("en")
     known = ", ".join(languages())
-    with pytest.raises(
-        ValueError, match=f"must be one of {known}, or `words`.*got 'it' without promise_decimal"
-    ):
+    with pytest.raises(ValueError, match=f"must be one of {known}, or `words`.*got 'it' without promise_decimal"):
         phrases("it")
     with pytest.raises(ValueError, match="without promise_bound:"):
-        phrases(
-            "it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{OWN}bound"}}
-        )
+        phrases("it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{OWN}bound"}})
     with pytest.raises(ValueError, match=r"other \{…\} in promise_bound:"):
         phrases("it", {"it": {**own["it"], f"{OWN}bound": "{factor.__class__}"}})
 
 
 def test_a_promise_that_we_make_cannot_be_reworded() -> None:
-    assert (
-        phrases("de", {"de": {f"{OWN}head_plain": "Alles ist geheim."}})["head_plain"]
-        == phrases("de")["head_plain"]
-    )
+    assert phrases("de", {"de": {f"{OWN}head_plain": "Alles ist geheim."}})["head_plain"] == phrases("de")["head_plain"]

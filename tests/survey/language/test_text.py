@@ -33,9 +33,7 @@ def test_empty_words_are_refused(value: object) -> None:
         checked_words(value, "text", 20)
 
 
-@pytest.mark.parametrize(
-    "character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x85", "\ud800", "\u2028", "\ufffe"]
-)
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x85", "\ud800", "\u2028", "\ufffe"])
 def test_control_characters_and_halves_of_characters_are_refused(character: str) -> None:
     with pytest.raises(ValueError, match=rf"plain text, got the character U\+{ord(character):04X}"):
         checked_string(f"Have{character}you?", "text", 20)

@@ -28,9 +28,7 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
     words = interface([language])[language]
     assert set(words) == set(ENGLISH)
     assert all(text.strip() for text in words.values())
-    assert {name: slots(text) for name, text in words.items()} == {
-        name: slots(text) for name, text in ENGLISH.items()
-    }
+    assert {name: slots(text) for name, text in words.items()} == {name: slots(text) for name, text in ENGLISH.items()}
     if language != "en":
         same = {name for name in words if words[name] == ENGLISH[name]} - {"direction", "no", "name"}
         assert same <= {"practice", "question"} or len(same) <= 2, f"not translated: {same}"

@@ -78,9 +78,7 @@ def found(url):
 def test_it_says_that_a_collection_has_an_origin_of_its_own_and_notes_what_else_answers_there():
     with standing() as url:
         alone, beside = found(url)["origin"], found(f"{url}survey/")["origin"]
-    told = (
-        f"{url[:-1]}; a collection must have it to itself: every page of it can read what any of them keeps"
-    )
+    told = f"{url[:-1]}; a collection must have it to itself: every page of it can read what any of them keeps"
     assert str(alone).startswith(f"ok   origin: {told}")
     assert str(beside).startswith(f"note origin: {told}")
     assert "/ answers with 200. Give the collection a name or a port at which nothing else is" in str(beside)

@@ -125,9 +125,7 @@ def test_it_keeps_the_port_that_it_chose_and_not_the_one_that_it_was_given(datab
 
 
 @pytest.mark.slow
-def test_the_password_of_a_database_may_come_from_the_environment_and_is_not_among_the_arguments(
-    database, tmp_path
-):
+def test_the_password_of_a_database_may_come_from_the_environment_and_is_not_among_the_arguments(database, tmp_path):
     with foreground(tmp_path, database) as (process, _):
         shown = psutil.Process(process.pid).cmdline()
         assert "--foreground" in shown
@@ -139,9 +137,7 @@ def test_it_takes_no_second_connection_to_the_database(tmp_path, postgres, monke
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     opened(tmp_path, (url := postgres.url()))
     with foreground(tmp_path, url) as (process, _):
-        sockets = [
-            one for one in psutil.Process(process.pid).net_connections("unix") if one.raddr or one.laddr
-        ]
+        sockets = [one for one in psutil.Process(process.pid).net_connections("unix") if one.raddr or one.laddr]
         assert len(sockets) <= 1, sockets
 
 

@@ -26,10 +26,7 @@ def test_below_a_minimum_findings_are_left_out_and_counted():
 def test_what_errors_cover_and_cost_stands_once_below_each_table():
     page = estimate(survey(check=False), REPORTS, by="faculty")._repr_html_()
     assert (
-        page.count(
-            "The errors cover sampling and randomization; privacy loss ε = 0.693; warner design, unbiased."
-        )
-        == 1
+        page.count("The errors cover sampling and randomization; privacy loss ε = 0.693; warner design, unbiased.") == 1
     )
 
 
@@ -42,19 +39,13 @@ def test_liars_are_said_in_percentage_points_and_the_worst_group_counts():
 def test_notes_of_a_group_name_it_by_its_label():
     asked = survey(faculty(labels={"law": "Law School"}), cheated(), check=False)
     frame = pd.DataFrame({"faculty": ["arts", "law"] * 60, "cheated": ["yes", "no"] * 60})
-    assert (
-        estimate(asked, frame, by="faculty")
-        .notes()[-1]
-        .startswith("cheated (faculty Law School): no share agrees")
-    )
+    assert estimate(asked, frame, by="faculty").notes()[-1].startswith("cheated (faculty Law School): no share agrees")
 
 
 def test_almost_all_is_not_called_all():
     """604 of 606 were once said to be 100 %."""
     frame = pd.DataFrame({"cheated": ["no"] * 606, "understood": [True] * 604 + [False] * 2})
-    assert (
-        estimate(survey(cheated()), frame).notes()[0] == "604 of 606 (99.7 %) passed the comprehension check."
-    )
+    assert estimate(survey(cheated()), frame).notes()[0] == "604 of 606 (99.7 %) passed the comprehension check."
 
 
 def test_a_method_is_passed_on_to_each_question():
@@ -67,10 +58,6 @@ def test_a_method_is_passed_on_to_each_question():
 
 
 def test_rows_of_a_rehearsal_say_so_whatever_survey_they_are_estimated_with():
-    assert (
-        estimate(survey(check=False), REPORTS.assign(REHEARSAL=True))
-        .notes()[0]
-        .startswith("This is a rehearsal")
-    )
+    assert estimate(survey(check=False), REPORTS.assign(REHEARSAL=True)).notes()[0].startswith("This is a rehearsal")
     assert estimate(survey(check=False).as_rehearsal(), REPORTS).notes()[0].startswith("This is a rehearsal")
     assert estimate(survey(check=False), REPORTS).notes() == []

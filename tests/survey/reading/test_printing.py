@@ -60,9 +60,7 @@ def test_in_one_table_every_number_has_the_same_decimals(by):
     for name in ("cheated", "drinks"):
         rows = found.rows(name)
         numbers = [
-            text
-            for row in rows
-            for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")
+            text for row in rows for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")
         ]
         assert len({len(text.partition(".")[2]) for text in numbers}) == 1
 

@@ -207,9 +207,7 @@ def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
     found = collector.results(by="faculty")
     assert set(found["cheated"]) == set(found.to_frame()["faculty"]) == {"arts"}
     assert set(found.to_table()["faculty"]) == set(found.missing["faculty"]) == {"arts"}
-    assert any(
-        "1 of 2 estimates are not shown, as fewer than 20 people answered" in note for note in found.notes()
-    )
+    assert any("1 of 2 estimates are not shown, as fewer than 20 people answered" in note for note in found.notes())
     drawn = {text.get_text() for text in found.plot().figure.findobj(Text)}
     assert any("arts" in words for words in drawn)
     assert not any("law" in words for words in drawn)
@@ -324,9 +322,7 @@ def test_how_much_is_shown_is_said_in_so_many_words(field):
     asked = field.store.survey()
     field.arrive(12)
     begun = "While the collection is open, it is shown in steps of 10, and the last 10 wait"
-    assert steps_note(asked, look(field.store, asked)) == (
-        f"{begun}: from 30 reports on. So far 12 are stored."
-    )
+    assert steps_note(asked, look(field.store, asked)) == (f"{begun}: from 30 reports on. So far 12 are stored.")
     field.arrive(21)
     assert steps_note(asked, look(field.store, asked)) == (
         f"{begun}, so that until it is closed no two looks differ by one person's report. "
@@ -352,8 +348,6 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():
     asked = survey(step=1)
     assert type(asked).from_dict(asked.to_dict()).step == 1
-    assert (
-        "step" not in survey().to_dict()
-    )  # hashes of surveys that leave it as it is are those of earlier versions
+    assert "step" not in survey().to_dict()  # hashes of surveys that leave it as it is are those of earlier versions
     with pytest.raises(ValueError, match="`step` must be at least 1"):
         survey(step=0)

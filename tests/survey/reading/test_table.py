@@ -34,9 +34,7 @@ def test_without_a_check_there_is_no_column_for_it_and_an_empty_store_is_an_empt
 
 def test_what_was_not_asked_is_missing():
     note = Question("note", "Why?", free_text=True, required=False, warning="Name nobody.")
-    frame = table(
-        survey(cheated(), note), [body({"cheated": 1, "note": None}), body({"cheated": 1, "note": "so"})]
-    )
+    frame = table(survey(cheated(), note), [body({"cheated": 1, "note": None}), body({"cheated": 1, "note": "so"})])
     assert frame["note"].isna().tolist() == [True, False]
 
 
@@ -55,9 +53,7 @@ def test_every_report_comes_back_from_its_cell_as_it_was(name):
         assert value_of(question, cell(question, sent)) == sent
 
 
-@pytest.mark.parametrize(
-    ("found", "code"), [(3, 2), (3.0, 2), ("3", 2), (np.int64(3), 2), (9, -1), ("no such", -1)]
-)
+@pytest.mark.parametrize(("found", "code"), [(3, 2), (3.0, 2), ("3", 2), (np.int64(3), 2), (9, -1), ("no such", -1)])
 def test_engines_and_files_may_change_the_type_of_a_label_but_not_its_meaning(found, code):
     assert value_of(Question("year", "Year?", options=[1, 2, 3, 4]), found) == code
 
@@ -79,6 +75,4 @@ def test_labels_that_are_numbers_and_texts_make_a_column_of_texts_that_every_eng
     assert list(found) == ["1", "2", "later"]
     write(frame, tmp_path / "out.parquet", asked)
     for again in (pd.read_parquet(tmp_path / "out.parquet"), pl.from_pandas(frame), frame.astype(object)):
-        assert np.array_equal(
-            estimate(asked, again)["pressure"].value, estimate(asked, frame)["pressure"].value
-        )
+        assert np.array_equal(estimate(asked, again)["pressure"].value, estimate(asked, frame)["pressure"].value)

@@ -27,18 +27,14 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
 
 
 def test_what_is_empty_is_refused_where_it_may_be_left_out_and_missing_where_not():
-    assert turnout(PAID, (), answered=2, asked=3, people=6) == Turnout(
-        "paid", (), 2, refused=1, missing=0, not_asked=3
-    )
+    assert turnout(PAID, (), answered=2, asked=3, people=6) == Turnout("paid", (), 2, refused=1, missing=0, not_asked=3)
     assert turnout(cheated(), (), answered=5, asked=6, people=6) == Turnout(
         "cheated", (), 5, refused=0, missing=1, not_asked=0
     )
 
 
 def test_people_who_answered_without_being_asked_do_not_make_negative_counts():
-    assert turnout(PAID, (), answered=4, asked=3, people=6) == Turnout(
-        "paid", (), 4, refused=0, missing=0, not_asked=2
-    )
+    assert turnout(PAID, (), answered=4, asked=3, people=6) == Turnout("paid", (), 4, refused=0, missing=0, not_asked=2)
 
 
 def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_comes():
@@ -57,7 +53,4 @@ def test_notes_count_over_all_groups_and_say_nothing_where_nothing_is_empty():
     ]
     assert turnout_notes(found, ("faculty", "year"), 0) == ["a: 1,005 answered, 1 refused, 2 missing."]
     (_, last) = turnout_notes(found, ("faculty", "year"), 1)
-    assert (
-        last
-        == "1 person has no group, as the answer to faculty or year is missing: no estimate here counts them."
-    )
+    assert last == "1 person has no group, as the answer to faculty or year is missing: no estimate here counts them."

@@ -14,9 +14,7 @@ COUNTS = [820, 430, 390, 360]
 
 
 def frame(reports: list[str | None], people: list[str]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {"cheated": reports, "faculty": ["arts"] * len(people), "understood": True, "person": people}
-    )
+    return pd.DataFrame({"cheated": reports, "faculty": ["arts"] * len(people), "understood": True, "person": people})
 
 
 def waves() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -69,12 +67,8 @@ def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
     copied = pd.concat([second, frame(["yes", "no"], [f"{0:032x}", f"{1999:032x}"])])
     found = estimate(panel(wave=2), copied).change(estimate(panel(), first), "cheated")
     assert found.n == 1998
-    assert any(
-        note.startswith("2 of the numbers that join waves came more than once") for note in found.notes
-    )
-    pairs = [
-        (a, b) for a, b, count in ((0, 0, 819), (0, 1, 430), (1, 0, 390), (1, 1, 359)) for _ in range(count)
-    ]
+    assert any(note.startswith("2 of the numbers that join waves came more than once") for note in found.notes)
+    pairs = [(a, b) for a, b, count in ((0, 0, 819), (0, 1, 430), (1, 0, 390), (1, 1, 359)) for _ in range(count)]
     assert found.value == pytest.approx(MEMO.change(*zip(*pairs, strict=True)).value, abs=1e-12)
 
 
@@ -108,9 +102,7 @@ def test_what_cannot_be_compared_is_refused():
     with pytest.raises(ValueError, match="a change between waves is of all people, got by faculty"):
         estimate(panel(wave=2), waves()[1], by="faculty").change(first, "cheated")
     weighted = estimate(panel(wave=2), waves()[1], sample=Sample(weights=[1.0] * 2001))
-    with pytest.raises(
-        ValueError, match="a change between waves is of all people, got a sample with weights"
-    ):
+    with pytest.raises(ValueError, match="a change between waves is of all people, got a sample with weights"):
         weighted.change(first, "cheated")
     lacking = waves()[1].drop(columns="person")
     with pytest.raises(ValueError, match="reports of waves must have the column person, got none"):

@@ -59,9 +59,7 @@ class Desk:
         nonce = secrets.token_bytes(32)
         message = prepare(nonce, bytes.fromhex(self.page))
         blinded, inverse = blind(self.key.issuer, message)
-        signature = unblind(
-            self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse
-        )
+        signature = unblind(self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse)
         return {"nonce": nonce.hex(), "signature": signature.hex()}
 
 
@@ -195,11 +193,7 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
     """
     with desk(tmp_path, access, key=key if access == "blind" else None) as it:
         own, other = ([it.token(one) for one in it.tokens] if access == "blind" else it.tokens)[:2]
-        mine = (
-            payload(it.survey, survey=it.page)
-            if access == "open"
-            else payload(it.survey, survey=it.page, token=own)
-        )
+        mine = payload(it.survey, survey=it.page) if access == "open" else payload(it.survey, survey=it.page, token=own)
         assert it.send(mine) == 201
         before = list(it.store.reports())
         it.store.set_state(state)
@@ -209,9 +203,7 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
             assert rest == [first] * len(rest)
         assert it.send(mine) == 201  # the person's own phone, which did not hear the answer
         assert list(it.store.reports()) == before
-        if (
-            access != "open" and state is not State.CLOSED
-        ):  # who has no token does not even learn that the key is there
+        if access != "open" and state is not State.CLOSED:  # who has no token does not even learn that the key is there
             unknown = {**mine, "key": secrets.token_hex(16)}
             assert guesses(it, mine, invented) == guesses(it, unknown, invented)
             assert guesses(it, mine, invented)[0].status == 403
@@ -320,9 +312,7 @@ def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_n
             it.send(payload(it.survey, survey=now, token=it.token(it.tokens[1]))) == 201
         )  # signed before, reported after
         it.page = page_hash("cd" * 32, key.issuer)
-        assert (
-            it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
-        )
+        assert it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
         assert it.send(payload(it.survey, survey=now, token=Desk.token(_Elsewhere(key, it.page), ""))) == 403
         assert it.store.count() == 2
 

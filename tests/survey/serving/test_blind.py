@@ -39,9 +39,7 @@ def token(key):
 def test_the_key_of_the_rfc_is_consistent():
     assert RFC_KEY.issuer.n == P * Q
     assert [
-        f"RSABSSA-SHA384-{pss}-{kind}"
-        for kind in ("Randomized", "Deterministic")
-        for pss in ("PSS", "PSSZERO")
+        f"RSABSSA-SHA384-{pss}-{kind}" for kind in ("Randomized", "Deterministic") for pss in ("PSS", "PSSZERO")
     ] == NAMES
 
 
@@ -104,9 +102,7 @@ def test_one_changed_bit_of_a_signature_is_noticed(key, token, position):
     assert not key.issuer.verifies(prepare(nonce, SURVEY), bytes(forged))
 
 
-@pytest.mark.parametrize(
-    "forged", [b"", b"\0" * 256, b"\xff" * 256, b"\0" * 255, b"\0" * 257, b"\0" * 255 + b"\1"]
-)
+@pytest.mark.parametrize("forged", [b"", b"\0" * 256, b"\xff" * 256, b"\0" * 255, b"\0" * 257, b"\0" * 255 + b"\1"])
 def test_simple_forgeries_are_refused(key, token, forged):
     assert not key.issuer.verifies(prepare(token[0], SURVEY), forged)
 
@@ -143,9 +139,7 @@ def test_what_is_no_blinded_message_is_not_signed(key):
     for blinded in (b"", bytes(size), n.to_bytes(size), b"\xff" * size, bytes(size - 1), b"\1" * (size + 1)):
         with pytest.raises(BlindError):
             key.sign(blinded)
-    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(
-        size
-    )  # (-1) ** d = -1: the largest that is one
+    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(size)  # (-1) ** d = -1: the largest that is one
 
 
 def test_a_fault_in_one_half_of_the_root_never_leaves(key):

@@ -69,9 +69,7 @@ def test_screens_words_and_choices_follow_from_the_mode():
 
 
 def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says_so():
-    asked = Question(
-        "paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think."
-    )
+    asked = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think.")
     comment = Question("comment", "Else?", free_text=True, required=False, warning="Name nobody.")
     found = items(asked, comment)
     kinds = [(kind, text["en"].split(".")[0]) for kind, text in found["paid"]["before"]]
@@ -164,9 +162,7 @@ def test_ticks_have_a_box_for_none_of_these_and_what_may_be_left_out_one_for_no_
 
 def test_neighbours_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_first():
     for count in range(2, 15):
-        found = items(Question("q", "Which?", design=k_ary(count, epsilon=1), mode="guided"), practice=False)[
-            "q"
-        ]
+        found = items(Question("q", "Which?", design=k_ary(count, epsilon=1), mode="guided"), practice=False)["q"]
         for parts in (found["reports"], found["wheel"]):
             colours = [part["colour"] for part in parts]
             assert all(one != other for one, other in zip(colours, colours[1:] + colours[:1], strict=True))
@@ -246,17 +242,13 @@ def test_odds_are_told_once_for_all_questions_that_share_them_below_their_texts(
     ]
     shown = content(survey(*asked, ceiling=9))
     same, other = (text["en"] for text in shown["odds"])
-    assert same.startswith(
-        "Have you ever cheated on an exam?\nHave you ever stolen?\nIf your answer is “Yes”, we"
-    )
+    assert same.startswith("Have you ever cheated on an exam?\nHave you ever stolen?\nIf your answer is “Yes”, we")
     assert other.startswith("Have you ever paid?\nIf your answer is “Yes”, we receive “Yes” 3 times in 4")
     assert content(survey(faculty()))["odds"] == []
 
 
 def test_a_wheel_is_shown_of_one_draw_and_not_of_a_memo():
-    shown = content(
-        panel(cheated(design=MEMO), Question("paid", "Paid?", design=warner("3/4")), waves=2, ceiling=9)
-    )
+    shown = content(panel(cheated(design=MEMO), Question("paid", "Paid?", design=warner("3/4")), waves=2, ceiling=9))
     assert [item["turns"] for item in shown["questions"]] == [False, True]
     assert shown["intro"][0]["turns"]
     assert all(item["reports"] for item in shown["questions"])

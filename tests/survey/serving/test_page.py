@@ -110,13 +110,7 @@ def test_the_language_of_the_page_is_the_survey_first_one():
 
 def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
     policy = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
-    assert (
-        policy["default-src"]
-        == policy["form-action"]
-        == policy["base-uri"]
-        == policy["frame-ancestors"]
-        == "'none'"
-    )
+    assert policy["default-src"] == policy["form-action"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert policy["script-src"] == policy["connect-src"] == "'self'"
     assert "unsafe" not in HEADERS["content-security-policy"]
     assert (HEADERS["referrer-policy"], HEADERS["x-content-type-options"], HEADERS["cache-control"]) == (

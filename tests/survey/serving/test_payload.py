@@ -214,9 +214,7 @@ def test_a_wrong_answer_before_a_condition_is_refused_and_breaks_nothing() -> No
 
 def test_without_a_check_the_result_is_null() -> None:
     made = survey(cheated(), check=False)
-    assert (
-        checked(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
-    )
+    assert checked(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
     assert "must be null" in refused(made, submission(made, {"cheated": 0}, understood=True))
     proof = survey(cheated(design=mangat("1/2")), check=False, ceiling=math.inf)
     assert checked(proof, submission(proof, {"cheated": 0}))
@@ -264,18 +262,14 @@ def test_the_body_says_nothing_of_key_or_token() -> None:
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(MARK),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.just(MARK), inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.just(MARK), inner, max_size=3),
     max_leaves=6,
 )
 
 
 @pytest.mark.slow
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
-def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(
-    name: str, value: Any
-) -> None:
+def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(name: str, value: Any) -> None:
     raw = submission(CAMPUS, answers(**{name: value}))
     if CAMPUS[name].accepts(value) or (name == "comment" and value is None):
         kept = json.loads(checked(CAMPUS, raw).body)["answers"]
@@ -310,8 +304,7 @@ def test_one_changed_byte_is_refused_or_leads_to_another_honest_submission(place
         return
     assert list(kept["answers"]) == list(HONEST)
     assert all(
-        CAMPUS[name].accepts(value) or (name == "comment" and value is None)
-        for name, value in kept["answers"].items()
+        CAMPUS[name].accepts(value) or (name == "comment" and value is None) for name, value in kept["answers"].items()
     )
 
 
@@ -330,9 +323,7 @@ def test_a_panel_s_submission_has_the_number_that_joins_waves_and_it_is_stored()
     assert json.loads(body) == {"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": PERSON}
 
 
-@pytest.mark.parametrize(
-    "person", [None, 7, "", PERSON[:-1], PERSON + "0", PERSON.upper(), [PERSON], "x" * 32]
-)
+@pytest.mark.parametrize("person", [None, 7, "", PERSON[:-1], PERSON + "0", PERSON.upper(), [PERSON], "x" * 32])
 def test_another_number_is_refused_in_words_that_do_not_quote_it(person: Any) -> None:
     made = panel()
     told = refused(made, submission(made, {"cheated": 1, "faculty": 0}, person=person))

@@ -190,9 +190,7 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
 
 
 @pytest.mark.slow
-def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(
-    folder, failing
-):
+def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(folder, failing):
     state = folder / "state.json"
     inner = folder / "file"
     inner.mkdir()
@@ -221,9 +219,7 @@ def own(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"]
-)
+@pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
 def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(own, pieces):
     url, survey = own
     with serving(url) as (_, said):
@@ -261,8 +257,7 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
 
         def statuses(*methods):
             asked = [
-                f"{method} /survey/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-                for method, path in methods
+                f"{method} /survey/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" for method, path in methods
             ]
             with ExitStack() as stack:
                 lines = [stack.enter_context(line(said["port"])) for _ in asked]
@@ -281,9 +276,7 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
         assert got.startswith(b"HTTP/1.1 503 ")
         assert head == got.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         assert page.startswith(b"HTTP/1.1 200 ")
-        assert json.loads(got.partition(b"\r\n\r\n")[2]) == {
-            "error": "Reports cannot be stored at the moment."
-        }
+        assert json.loads(got.partition(b"\r\n\r\n")[2]) == {"error": "Reports cannot be stored at the moment."}
         away.rename(there)
         assert report() == 201
         assert statuses(("GET", "health"))[0].startswith(b"HTTP/1.1 200 ")
@@ -338,9 +331,10 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
     IssuerKey.generate().save(tmp_path / "issuer.pem")
     context = ssl.create_default_context(cafile=public)
     context.maximum_version, wrapped = version, context.wrap_socket
-    with serving(
-        url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private
-    ) as (_, said):
+    with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (
+        _,
+        said,
+    ):
 
         def connected(session=None):
             """The session after an answer, by which a client would go on, and whether it did."""
@@ -384,9 +378,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
 
 
 @pytest.mark.slow
-def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(
-    folder, failing, monkeypatch
-):
+def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(folder, failing, monkeypatch):
     """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs
     nothing for it.
     """
@@ -404,9 +396,7 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
     assert "must be served with the issuer's key that it began with, got another in issuer-key.pem" in said
 
 
-def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(
-    folder, failing
-):
+def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(folder, failing):
     inner = folder / "changed"
     inner.mkdir()
     url, _, _ = collection(inner)
@@ -457,9 +447,7 @@ def with_files(url, files, *options):
         resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, *map(str, options)]
-    with ended(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files
-    ) as process:
+    with ended(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files) as process:
         yield process, json.loads(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=20) == ("", "")
@@ -501,9 +489,7 @@ def page_in(port, context, seconds):
     ],
     ids=["few", "few, tls", "usual", "more, tls"],
 )
-def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(
-    running, folder, tls, files, silent
-):
+def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(running, folder, tls, files, silent):
     """All at once, then more of them, beside five clients that want the page: each gets it before
     anybody's time ends.
 

@@ -62,15 +62,11 @@ def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
     "change",
     [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}],
 )
-def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(
-    app, memory, survey, change
-):
+def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(app, memory, survey, change):
     data = payload(survey)
     asked(app, "POST", "/report", sent(data))
     before = dict(memory.reports)
-    assert asked(app, "POST", "/report", sent({**data, **change})) == asked(
-        app, "POST", "/report", sent(data)
-    )
+    assert asked(app, "POST", "/report", sent({**data, **change})) == asked(app, "POST", "/report", sent(data))
     assert memory.reports == before
 
 
@@ -261,9 +257,7 @@ def test_methods_that_an_address_does_not_have_are_refused(app):
     assert asked(app, "POST", "/")["allow"] == "GET, HEAD"
     assert asked(app, "GET", "/report")["allow"] == "POST"
     assert asked(app, "HEAD", "/report").status == 405
-    assert (
-        asked(app, "OPTIONS", "/report").status == 405
-    )  # no other site's page gets past the browser's question
+    assert asked(app, "OPTIONS", "/report").status == 405  # no other site's page gets past the browser's question
 
 
 def test_head_says_what_get_would_say_without_its_body(app):
@@ -398,9 +392,7 @@ def test_only_json_is_read(app, memory, survey, headers):
     "kind", [b"application/json", b"Application/JSON; charset=UTF-8", b"application/json;charset=utf-8"]
 )
 def test_json_may_be_called_by_its_usual_names(app, survey, kind):
-    assert (
-        asked(app, "POST", "/report", sent(payload(survey)), headers=[(b"content-type", kind)]).status == 201
-    )
+    assert asked(app, "POST", "/report", sent(payload(survey)), headers=[(b"content-type", kind)]).status == 201
 
 
 def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
@@ -454,9 +446,7 @@ def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey,
 
 
 def test_the_rule_that_was_broken_is_said_without_the_value(app, survey):
-    with mock.patch.object(
-        server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")
-    ):
+    with mock.patch.object(server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")):
         answer = asked(app, "POST", "/report", sent(payload(survey)))
     assert (answer.status, answer.json) == (400, {"error": "The key must be 32 hexadecimal digits."})
 
@@ -496,9 +486,7 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):
     body = sent(payload(survey))
 
     async def story():
-        parts = iter(
-            [{"type": "http.request", "body": body[:50], "more_body": True}, {"type": "http.disconnect"}]
-        )
+        parts = iter([{"type": "http.request", "body": body[:50], "more_body": True}, {"type": "http.disconnect"}])
 
         async def receive():
             return next(parts)
@@ -525,9 +513,7 @@ def test_below_a_prefix_everything_is_there_and_nothing_elsewhere(survey, memory
     assert asked(app, "GET", "/survey/").status == 200
     assert asked(app, "GET", "/survey/randomizer.js").status == 200
     assert asked(app, "POST", "/survey/report", sent(payload(survey))).status == 201
-    assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [
-        404
-    ] * 4
+    assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [404] * 4
     for wrong in ("survey", "/survey/", "/a{b}", "/a%20b", "/a?b"):
         with pytest.raises(ValueError, match="`prefix` must be a path"):
             application(survey, memory, prefix=wrong)

@@ -157,9 +157,7 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     url, survey, _ = collection(tmp_path)
     survey.save(tmp_path / "survey.toml")
     for options in (("--foreground",), ()):
-        assert (
-            main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
-        )
+        assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
         assert "several workers need PostgreSQL, got SQLite" in capsys.readouterr().err
     assert find(url) is None
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2

@@ -190,6 +190,4 @@ def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fra
     """
     right = [key.hex() in guess for key, guess in zip(keys, guesses, strict=True)]
     sure = sum(hit and len(guess) == 1 for hit, guess in zip(right, guesses, strict=True))
-    return sure, sum(
-        (Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0)
-    )
+    return sure, sum((Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0))

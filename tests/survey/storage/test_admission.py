@@ -8,9 +8,7 @@ from toolkit.survey.store import Entry, Outcome, State
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 TOKENS = [bytes([i]) * 32 for i in range(3)]
-ENTRIES = st.builds(
-    Entry, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS])
-)
+ENTRIES = st.builds(Entry, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS]))
 HEADS = st.builds(
     Head,
     st.just("hash"),
@@ -77,13 +75,9 @@ STRANGE = Entry(KEYS[0], "a", TOKENS[2])
         (NEW, State.OPEN, 2, {TOKENS[0]}, STORED),
     ],
 )
-def test_the_order_of_the_checks(
-    entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome
-) -> None:
+def test_the_order_of_the_checks(entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome) -> None:
     head = Head("hash", "token", cap, state)
-    assert decide(
-        [entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])
-    ).outcomes == [expected]
+    assert decide([entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [expected]
 
 
 @pytest.mark.parametrize(("access", "known"), [("token", {TOKENS[0]}), ("blind", set())])

@@ -52,9 +52,7 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, 
     assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
 
 
-def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(
-    store: Store, monkeypatch
-) -> None:
+def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(store: Store, monkeypatch) -> None:
     opened(store)
     before = small_survey().hash
     with_other_code(monkeypatch)
@@ -79,9 +77,7 @@ def toolkit_version_then() -> str:
 def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) -> None:
     opened(store)
     corrected = small_survey("Examinations")
-    with pytest.raises(
-        ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"
-    ):
+    with pytest.raises(ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"):
         store.create(corrected)
     store.amend(corrected)
     assert store.survey() == corrected
@@ -121,9 +117,7 @@ def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, 
         match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database",
     ):
         store.amend(changed)
-    with pytest.raises(
-        ValueError, match="one of another survey: reports cannot be mixed; take another database"
-    ):
+    with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):
         store.create(changed)
     assert len(store.editions()) == 1
 
@@ -133,9 +127,7 @@ def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_plac
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
     swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}
-    with pytest.raises(
-        ValueError, match="must show every option by the same label, got others, by its `words`"
-    ):
+    with pytest.raises(ValueError, match="must show every option by the same label, got others, by its `words`"):
         store.amend(small_survey(languages=["it"], words={"it": swapped}))
     store.amend(small_survey(languages=["it"], words={"it": said | {"next": "Avanti"}}))
     assert len(store.editions()) == 2

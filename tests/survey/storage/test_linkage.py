@@ -66,8 +66,7 @@ def watched(postgres: Postgres) -> Iterator[tuple[Store, Reader]]:
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {schema} LOGIN")
         owner.execute(
-            f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO "
-            f"{schema}"
+            f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}"
         )
         reader = Reader(f"postgresql://{schema}@/postgres?host={postgres.folder}", schema)
         yield store, reader
@@ -81,9 +80,7 @@ def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes], *, hold: boo
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(
-    watched: tuple[Store, Reader], size: int
-) -> None:
+def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Store, Reader], size: int) -> None:
     """Each token shares its mark with ten reports or more; half of the time its own is among them."""
     store, reader = watched
     arrive(store, size)
@@ -185,9 +182,7 @@ def phone(i: int) -> str:
     return sha(f"phone {i}").hex()[:32]
 
 
-def collected_waves(
-    kind: str, request: pytest.FixtureRequest, tmp_path: Path, answered: list[list[int]]
-) -> list[Wave]:
+def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, answered: list[list[int]]) -> list[Wave]:
     """A panel of which each wave is read once, when all have answered and before it is closed."""
     waves: list[Wave] = []
     earlier: Store | None = None

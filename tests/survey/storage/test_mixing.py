@@ -12,9 +12,7 @@ from toolkit.survey.storage.mixing import LEAST, Pool, mixed
 def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
     """So many reports and passes; the n-th person's have the number n in them."""
     numbers = range(start, start + count)
-    return {number.to_bytes(16): f"{number}" for number in numbers}, {
-        number.to_bytes(32) for number in numbers
-    }
+    return {number.to_bytes(16): f"{number}" for number in numbers}, {number.to_bytes(32) for number in numbers}
 
 
 @pytest.mark.slow
@@ -75,9 +73,7 @@ def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(
             when += bool(gone.reports)
             left |= {("report", int.from_bytes(key)): when for key in gone.reports}
             left |= {("pass", int.from_bytes(one)): when for one in gone.passes}
-        places.update(
-            (left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50)
-        )
+        places.update((left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50))
     assert set(left.values()) == {1, 2, 3, 4}
     for passing, reported in places:
         pairs = collections * LEAST * LEAST  # ten passes and ten reports each time, and ten stay

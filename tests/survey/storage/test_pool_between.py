@@ -78,9 +78,7 @@ def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_an
     def serve(number: int) -> None:
         place, half = divmod(number, 2)
         for start in range(0, 100, 4):
-            batch = [
-                entry(f"{schemas[place]} {half} {i}", by=f"{half * 200 + i}") for i in range(start, start + 4)
-            ]
+            batch = [entry(f"{schemas[place]} {half} {i}", by=f"{half * 200 + i}") for i in range(start, start + 4)]
             assert stores[number].add(batch) == [STORED] * 4
             sent[place] += [one.body for one in batch]
 

@@ -45,9 +45,7 @@ def store(postgres: Postgres, schema: str) -> Iterator[Store]:
 @pytest.fixture
 def ask(postgres: Postgres, schema: str):
     """The rows that a query gives whoever looks at the tables."""
-    with psycopg.connect(
-        f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True
-    ) as connection:
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
         connection.execute(f"SET search_path = {schema}")
 
         def rows(query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -97,12 +95,9 @@ def defined(ask, schema: str) -> dict[str, list[tuple[Any, ...]]]:
         concat(pg_get_expr(adbin, adrelid), attidentity, attgenerated)
         FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
         WHERE relnamespace = %s::regnamespace AND relkind <> 'i' AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2"""  # noqa: E501
-    relations = (
-        "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = %s::regnamespace ORDER BY 1, 2"
-    )
+    relations = "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = %s::regnamespace ORDER BY 1, 2"
     triggers = (
-        "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = "
-        "%s::regnamespace"
+        "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = %s::regnamespace"
     )
     functions = "SELECT proname FROM pg_proc WHERE pronamespace = %s::regnamespace"
     queries = {"columns": columns, "relations": relations, "triggers": triggers, "functions": functions}
@@ -112,9 +107,7 @@ def defined(ask, schema: str) -> dict[str, list[tuple[Any, ...]]]:
 EXPECTED = {"columns": COLUMNS, "relations": RELATIONS, "triggers": [], "functions": []}
 
 
-def test_there_is_no_column_that_could_tell_order_time_device_or_token(
-    store: Store, ask, schema: str
-) -> None:
+def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Store, ask, schema: str) -> None:
     opened(store)
     assert defined(ask, schema) == EXPECTED
     store.set_state(State.CLOSED)
@@ -160,12 +153,9 @@ def test_a_dump_holds_the_reports_in_the_order_of_their_keys_and_nothing_else(
 
 def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, ask) -> None:
     opened(store, access="token").invite([sha(f"{i}") for i in range(300)])
-    bodies = [
-        secrets.token_hex(5000 if i < 9 else 50) for i in range(300)
-    ]  # large ones go to a table beside the table
+    bodies = [secrets.token_hex(5000 if i < 9 else 50) for i in range(300)]  # large ones go to a table beside the table
     entries = [
-        entry(body, by=f"{i}", key=key)
-        for i, (body, key) in enumerate(zip(bodies, keys_in_order(300), strict=True))
+        entry(body, by=f"{i}", key=key) for i, (body, key) in enumerate(zip(bodies, keys_in_order(300), strict=True))
     ]
     for start in reversed(range(0, 300, 7)):
         store.add(entries[start : start + 7])
@@ -197,16 +187,14 @@ def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, a
     assert ask(f"SELECT count(DISTINCT xmin::text), count(DISTINCT chunk_id) FROM {toast}") == [(1, 9)]
 
 
-def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(
-    store: Store, ask
-) -> None:
+def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(store: Store, ask) -> None:
     opened(store, access="blind").invite([sha(f"{i}") for i in range(50)])
     store.add([entry(by=f"{i}") for i in range(50)])
     assert ask("SELECT count(*) FROM report UNION ALL SELECT count(*) FROM spent") == [(40,), (40,)]
     for table, column in (("report", "key"), ("spent", "hash"), ("invited", "hash")):
-        assert ask(f"SELECT {column} FROM {table} ORDER BY ctid") == ask(
-            f"SELECT {column} FROM {table} ORDER BY 1"
-        ), table
+        assert ask(f"SELECT {column} FROM {table} ORDER BY ctid") == ask(f"SELECT {column} FROM {table} ORDER BY 1"), (
+            table
+        )
 
 
 def test_invitations_that_were_used_do_not_show_in_which_order(store: Store, ask) -> None:
@@ -214,14 +202,10 @@ def test_invitations_that_were_used_do_not_show_in_which_order(store: Store, ask
     for i in range(40):
         assert store.issue(sha(f"{i}"), sha("blinded"))
     assert ask("SELECT count(DISTINCT xmin::text), count(*) FROM issued") == [(1, 40)]
-    assert ask("SELECT invitation FROM issued ORDER BY ctid") == ask(
-        "SELECT invitation FROM issued ORDER BY 1"
-    )
+    assert ask("SELECT invitation FROM issued ORDER BY ctid") == ask("SELECT invitation FROM issued ORDER BY 1")
 
 
-def test_nothing_of_a_report_is_in_the_log_of_the_server(
-    store: Store, postgres: Postgres, ask, schema: str
-) -> None:
+def test_nothing_of_a_report_is_in_the_log_of_the_server(store: Store, postgres: Postgres, ask, schema: str) -> None:
     opened(store, cap=3)
     entries = [entry(f'{{"answers":"{schema}"}}') for _ in range(5)]
     store.add(entries)
@@ -255,9 +239,7 @@ def test_messages_quote_no_row(store: Store) -> None:
 @pytest.mark.parametrize(
     "setting", ["log_statement = 'all'", "log_min_duration_statement = 0", "log_transaction_sample_rate = 1"]
 )
-def test_settings_that_would_log_every_report_are_warned_of(
-    postgres: Postgres, ask, schema: str, setting: str
-) -> None:
+def test_settings_that_would_log_every_report_are_warned_of(postgres: Postgres, ask, schema: str, setting: str) -> None:
     name = setting.split()[0]
     ask(f"ALTER ROLE owner SET {setting}")
     try:
@@ -302,9 +284,7 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: P
     one = entry()
     with locked(postgres, schema):
         start = time.monotonic()
-        with pytest.raises(
-            StoreError, match="the collection must be free, got a lock of somebody else"
-        ) as caught:
+        with pytest.raises(StoreError, match="the collection must be free, got a lock of somebody else") as caught:
             store.add([one])
         assert time.monotonic() - start < 60  # rather than for ever
         assert caught.value.retry_after == 1
@@ -312,9 +292,7 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: P
     assert store.add([one]) == [STORED]
 
 
-@pytest.mark.parametrize(
-    ("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)]
-)
+@pytest.mark.parametrize(("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)])
 def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     store: Store, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
 ) -> None:
@@ -353,9 +331,7 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
     assert same.key.hex() not in postgres.log.read_text()
 
 
-def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
-    store: Store, postgres: Postgres, schema: str
-) -> None:
+def test_closing_is_not_put_off_by_servers_that_add_all_the_time(store: Store, postgres: Postgres, schema: str) -> None:
     """And waits for what they have begun: nothing is stored afterwards, and nothing that was acknowledged is
     missing.
     """
@@ -384,9 +360,7 @@ def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
 def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Store, ask) -> None:
     opened(store)
     for _ in range(3):
-        assert ask(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'"
-        )
+        assert ask("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'")
         assert store.add([entry()]) == [STORED]
     assert store.count() == 3
 
@@ -454,9 +428,7 @@ def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_n
 
 def test_several_collections_live_in_one_database(postgres: Postgres) -> None:
     urls = [postgres.url(), postgres.url()]
-    stores = [
-        opened(open_store(url), title=title) for url, title in zip(urls, ("Exams", "Theft"), strict=True)
-    ]
+    stores = [opened(open_store(url), title=title) for url, title in zip(urls, ("Exams", "Theft"), strict=True)]
     stores[0].add([entry("one")])
     stores[0].set_state(State.CLOSED)
     assert [store.count() for store in stores] == [1, 0]
@@ -465,9 +437,7 @@ def test_several_collections_live_in_one_database(postgres: Postgres) -> None:
         store.close()
 
 
-def test_a_collection_that_is_exchanged_is_not_written_to(
-    store: Store, postgres: Postgres, ask, schema: str
-) -> None:
+def test_a_collection_that_is_exchanged_is_not_written_to(store: Store, postgres: Postgres, ask, schema: str) -> None:
     opened(store)
     ask(f"DROP SCHEMA {schema} CASCADE")
     with pytest.raises(StoreError, match=f"must hold a collection, got none in schema {schema}"):
@@ -518,9 +488,7 @@ def test_the_schema_of_something_else_is_left_alone(store: Store, ask, schema: s
     ask(f"CREATE TABLE {schema}.collection (name text)")
     with pytest.raises(ValueError, match=f"a schema of its own, got {schema}"):
         store.create(small_survey())
-    assert ask(f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace") == [
-        ("collection",)
-    ]
+    assert ask(f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace") == [("collection",)]
 
 
 def test_who_may_only_read_reads_and_still_may_after_closing(
@@ -529,10 +497,7 @@ def test_who_may_only_read_reads_and_still_may_after_closing(
     opened(store)
     store.add([entry("one")])
     ask(f"CREATE ROLE {schema} LOGIN")
-    ask(
-        f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO "
-        f"{schema}"
-    )
+    ask(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
     looking = open_store(postgres.url(schema, user=schema), readonly=True)
     assert list(looking.reports()) == ["one"]
     store.set_state(State.CLOSED)

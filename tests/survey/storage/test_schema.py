@@ -42,9 +42,7 @@ def fill_sqlite(path: Path, access: str) -> str:
 def fill_postgres(postgres: Postgres, access: str) -> str:
     name = new_name()
     made = VERSION_1.replace(" STRICT, WITHOUT ROWID", "").replace("BLOB", "bytea")
-    with psycopg.connect(
-        f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True
-    ) as connection:
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}; SET search_path = {name}; {made}")
         _fill(connection.execute, "%s", access)
     return postgres.url(name)
@@ -78,9 +76,7 @@ def test_an_older_collection_is_refused_with_what_to_do_and_left_as_it_is(filled
     for readonly in (True, False):
         with closing(open_store(url, readonly=readonly)) as store:
             for use in (store.count, store.survey, lambda store=store: list(store.reports())):
-                with pytest.raises(
-                    ValueError, match=r"version 2 for this toolkit, got the older version 1: .*migrate"
-                ):
+                with pytest.raises(ValueError, match=r"version 2 for this toolkit, got the older version 1: .*migrate"):
                     use()
     with closing(open_store(url)) as store:
         for use in (lambda: store.add([entry()]), lambda: store.create(small_survey(access="token"))):

@@ -144,9 +144,7 @@ def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_
     files = set()
     for name, batches in orders.items():
         (tmp_path / name).mkdir()
-        files.add(
-            closed_file(tmp_path / name / "survey.db", batches, tokens if name == "sorted" else tokens[::-1])
-        )
+        files.add(closed_file(tmp_path / name / "survey.db", batches, tokens if name == "sorted" else tokens[::-1]))
     assert len(files) == 1
     (content,) = files
     assert all(sha(token) not in content for token in tokens)
@@ -198,9 +196,7 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: P
         assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
 
 
-def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(
-    store: Store, path: Path
-) -> None:
+def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Store, path: Path) -> None:
     """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
     hash is in the bytes.
     """
@@ -216,9 +212,7 @@ def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(
     assert (before, after) == ([2, 1, 0], [0, 0, 0])  # the pass was in the pool
     content = path.read_bytes()
     assert not [
-        word
-        for word in ("a", "b", "blinded", "pass")
-        if sha(word) in content or sha(word).hex().encode() in content
+        word for word in ("a", "b", "blinded", "pass") if sha(word) in content or sha(word).hex().encode() in content
     ]
     assert b"one" in content
 
@@ -455,9 +449,7 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) ->
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
 
 
-def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(
-    store: Store, path: Path
-) -> None:
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
     store.create(small_survey())
     other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
     other.close()

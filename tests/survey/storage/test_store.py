@@ -78,9 +78,7 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Store, conne
     assert list(other.reports()) == []
 
 
-def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
-    store: Store, connect: Connect
-) -> None:
+def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(store: Store, connect: Connect) -> None:
     opened(store)
     store.add([entry()])
     again = connect()
@@ -169,9 +167,7 @@ WAYS = {
 
 @pytest.mark.parametrize(("old", "new"), list(product(State, State)), ids=lambda state: state.value)
 def test_states_move_only_along_their_ways(tmp_path, old: State, new: State) -> None:
-    with closing(
-        open_store(f"sqlite:///{tmp_path / 'survey.db'}")
-    ) as store:  # the rule is one for all databases
+    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is one for all databases
         store.create(small_survey())
         for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
             store.set_state(step)
@@ -253,9 +249,7 @@ def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: St
     assert list(store.reports()) == BODIES
 
 
-def test_reports_that_come_while_one_reads_disturb_nothing(
-    store: Store, connect: Connect, monkeypatch
-) -> None:
+def test_reports_that_come_while_one_reads_disturb_nothing(store: Store, connect: Connect, monkeypatch) -> None:
     monkeypatch.setattr(collection, "PAGE", 2)
     opened(store)
     before = [entry(f"before {i}") for i in range(9)]
@@ -516,11 +510,7 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect:
     assert list(store.reports()) == before
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
-        assert (
-            session.unspent([sha("a"), sha("b"), sha("c")])
-            == session.spent([sha("a"), sha("b"), sha("c")])
-            == set()
-        )
+        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
         assert not session.pool().passes
 
 

@@ -82,9 +82,7 @@ async def held_up(writer: Writer, shelf: Shelf) -> "asyncio.Task[Outcome]":
     return first
 
 
-def test_what_waits_is_stored_together_and_everybody_gets_the_own_outcome(
-    writer: Writer, shelf: Shelf
-) -> None:
+def test_what_waits_is_stored_together_and_everybody_gets_the_own_outcome(writer: Writer, shelf: Shelf) -> None:
     async def run() -> None:
         first = await held_up(writer, shelf)
         entries = [entry(f"{i}") for i in range(50)]
@@ -116,9 +114,7 @@ def test_a_batch_is_bounded(start: Callable[..., Writer], shelf: Shelf) -> None:
     assert [len(batch) for batch in shelf.batches] == [1, 20, 20, 10]
 
 
-def test_too_many_who_wait_are_sent_away_and_may_come_again(
-    start: Callable[..., Writer], shelf: Shelf
-) -> None:
+def test_too_many_who_wait_are_sent_away_and_may_come_again(start: Callable[..., Writer], shelf: Shelf) -> None:
     writer = start(waiting=5)
 
     async def run() -> None:
@@ -138,9 +134,7 @@ def test_too_many_who_wait_are_sent_away_and_may_come_again(
     finished(run())
 
 
-def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(
-    writer: Writer, shelf: Shelf
-) -> None:
+def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(writer: Writer, shelf: Shelf) -> None:
     async def run() -> None:
         shelf.failures = [StoreError("the disk must have room", 30)]
         first = await held_up(writer, shelf)
@@ -154,9 +148,7 @@ def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(
         assert caught.value.retry_after == 30
         answers = await later
         assert [str(error) for error in answers] == ["still"] * 10
-        assert (
-            len({id(error) for error in answers}) == 10
-        )  # one that is raised twice collects the traces of both
+        assert len({id(error) for error in answers}) == 10  # one that is raised twice collects the traces of both
         assert await together(writer, entries) == [STORED] * 10
 
     finished(run())
@@ -170,9 +162,7 @@ def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(
 @pytest.mark.parametrize(
     "failure", [RuntimeError("secret"), MemoryError(), KeyboardInterrupt(), SystemExit(), GeneratorExit()]
 )
-def test_the_thread_survives_whatever_the_store_raises(
-    writer: Writer, shelf: Shelf, failure: BaseException
-) -> None:
+def test_the_thread_survives_whatever_the_store_raises(writer: Writer, shelf: Shelf, failure: BaseException) -> None:
     async def run() -> None:
         shelf.failures = [failure]
         with pytest.raises(StoreError, match=f"got {type(failure).__name__}") as caught:
@@ -183,9 +173,7 @@ def test_the_thread_survives_whatever_the_store_raises(
     finished(run())
 
 
-def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbours_out(
-    writer: Writer, shelf: Shelf
-) -> None:
+def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbours_out(writer: Writer, shelf: Shelf) -> None:
     async def run() -> None:
         first = await held_up(writer, shelf)
         entries = [entry("poison" if i in (7, 40) else f"{i}") for i in range(64)]
@@ -270,9 +258,7 @@ def test_invitations_take_their_turn_and_fail_alone(writer: Writer) -> None:
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_many_phones_at_once_are_each_stored_once(
-    kind: str, request: pytest.FixtureRequest, tmp_path
-) -> None:
+def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.FixtureRequest, tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/survey.db" if kind == "sqlite" else request.getfixturevalue("postgres").url()
     store: Store = opened(open_store(url), access="token", cap=900)
     tokens = [f"{i}" for i in range(1000)]

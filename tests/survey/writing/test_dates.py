@@ -6,9 +6,7 @@ from toolkit.survey.writing.dates import is_over, read_day
 
 
 def test_a_day_may_be_a_day_or_its_text():
-    assert (
-        read_day("2026-12-01", "closes") == read_day(dt.date(2026, 12, 1), "closes") == dt.date(2026, 12, 1)
-    )
+    assert read_day("2026-12-01", "closes") == read_day(dt.date(2026, 12, 1), "closes") == dt.date(2026, 12, 1)
     assert read_day(None, "closes") is None
 
 

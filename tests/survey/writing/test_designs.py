@@ -118,9 +118,7 @@ THREE = {"warner": {"p": "3/4"}}
 
 def test_a_memo_is_written_as_two_designs_and_read_back() -> None:
     memo = Memo(warner("3/4"), forced("1/6", "1/6"))
-    assert (
-        read_design({"memo": {"permanent": THREE, "fresh": {"forced": {"yes": "1/6", "no": "1/6"}}}}) == memo
-    )
+    assert read_design({"memo": {"permanent": THREE, "fresh": {"forced": {"yes": "1/6", "no": "1/6"}}}}) == memo
     assert read_design(memo.to_dict()) == memo
 
 

@@ -69,8 +69,7 @@ def hostile() -> list[dict[str, Any]]:
     for value in HUGE:
         noise = {str(value): "1/2", "1": "1/2"}
         cases += [
-            with_question(design={kind: {"bounds": [0, 9], "noise": noise}})
-            for kind in ("additive", "multiplicative")
+            with_question(design={kind: {"bounds": [0, 9], "noise": noise}}) for kind in ("additive", "multiplicative")
         ]
         cases += [with_question(bounds=given) for given in ([0, value], [value, value], value)]
         cases += [with_question(options=given) for given in (value, [value, 1])]

@@ -307,9 +307,7 @@ class ListLaw:
     @property
     def described(self) -> str:
         parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
-        return ", ".join(
-            [f"list experiment, {self.form} control count", *(name for name, there in parts if there)]
-        )
+        return ", ".join([f"list experiment, {self.form} control count", *(name for name, there in parts if there)])
 
     def without(self, name: str) -> "ListLaw":
         """The same without a share that went to 0."""
@@ -323,9 +321,7 @@ class ListLaw:
         slots = {name: place for place, name in enumerate(self.names)}
         trait = expit(eta[0])[:, None]
         others, d_others = self._control(by, slots, "")
-        carriers, d_carriers = (
-            (others, d_others) if self.constrained else self._control(by, slots, " of carriers")
-        )
+        carriers, d_carriers = (others, d_others) if self.constrained else self._control(by, slots, " of carriers")
         long, d_long = self._long(carriers, d_carriers, by, slots)
         short = np.pad(carriers, ((0, 0), (0, 1)))
         d_short = np.pad(d_carriers, ((0, 0), (0, 0), (0, 1)))
@@ -333,9 +329,7 @@ class ListLaw:
         have, d_have = np.where(on, long, short), np.where(on, d_long, d_short)
         lack, d_lack = np.pad(others, ((0, 0), (0, 1))), np.pad(d_others, ((0, 0), (0, 0), (0, 1)))
         if self.direct:
-            return self._with_direct(
-                trait, (have, d_have), (lack, d_lack), expit(by["confession"])[:, None], slots
-            )
+            return self._with_direct(trait, (have, d_have), (lack, d_lack), expit(by["confession"])[:, None], slots)
         slopes = trait * d_have + (1 - trait) * d_lack
         slopes[0] += trait * (1 - trait) * (have - lack)
         return trait * have + (1 - trait) * lack, slopes
@@ -358,9 +352,7 @@ class ListLaw:
             slopes[slots[spread]] = law * lean * theta
         return law, slopes
 
-    def _long(
-        self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]
-    ) -> tuple[Array, Array]:
+    def _long(self, law: Array, slopes: Array, by: dict[str, Array], slots: dict[str, int]) -> tuple[Array, Array]:
         """What carriers say of the long list: one more, unless floor or ceiling holds them back."""
         long, d_long = np.pad(law, ((0, 0), (1, 0))), np.pad(slopes, ((0, 0), (0, 0), (1, 0)))
         for name, place, to in (("floor", 0, 0), ("ceiling", self.items, self.items)):
@@ -404,9 +396,7 @@ def _likelihood(
     notes: tuple[str, ...] = ()
     while True:
         predictors = _predictors(answers, law, counts, plain)
-        model = Model(
-            law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people
-        )
+        model = Model(law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people)
         gone = vanished(model, predictors, np.concatenate([one.start for one in predictors]))
         if gone is None:
             break

@@ -87,8 +87,7 @@ class Model:
         gradient = np.concatenate([x.T @ one for x, one in zip(self.columns, leans, strict=True)])
         weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.mass
         blocks = [
-            [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)]
-            for a, x in enumerate(self.columns)
+            [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)] for a, x in enumerate(self.columns)
         ]
         return Point(at, height, gradient, np.block(blocks))
 
@@ -204,20 +203,14 @@ class LatentFit(Fitted):
         Estimate
             One prevalence per row. The interval is that of its log odds, and lies inside 0 to 1.
         """
-        matrices = [
-            one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors
-        ]
+        matrices = [one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors]
         value, gradient = self._shares_of(matrices)
         cov = gradient @ self.cov @ gradient.T
         spread = np.sqrt(np.diag(cov))
         odds = np.maximum(value * (1 - value), _TINY)
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
         basis = self.coefficients.basis
-        inner = (
-            Student(eta, spread / odds, basis.df)
-            if isinstance(basis, Student)
-            else Normal(eta, spread / odds)
-        )
+        inner = Student(eta, spread / odds, basis.df) if isinstance(basis, Student) else Normal(eta, spread / odds)
         return Estimate(
             value=value,
             se=spread,
@@ -281,9 +274,7 @@ class Fit:
     notes: tuple[str, ...] = ()
 
 
-def fit_latent(
-    answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit
-) -> LatentFit:
+def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
     kind = kind_of_error(how.error, answers.people, False)
     scaled = [standardised(one.covariates) for one in predictors]
@@ -309,14 +300,10 @@ def fit_latent(
         basis=Student(value, se, people.df) if people.complex else Normal(value, se),
     )
     columns = np.column_stack([one.covariates.matrix for one in predictors])
-    footing = Footing(
-        (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
-    )
+    footing = Footing((*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None)
     used = {"used": people.n, **answers.dropped}
     original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
-    return LatentFit(
-        estimate, point.height, used, how.title, footing, answers, tuple(predictors), how.share, original
-    )
+    return LatentFit(estimate, point.height, used, how.title, footing, answers, tuple(predictors), how.share, original)
 
 
 def _maximum(model: Model, start: Array) -> Point:

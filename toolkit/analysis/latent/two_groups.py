@@ -83,9 +83,7 @@ def cheater_detection(
     >>> fit.labels
     ('Intercept', 'x', 'cheater: Intercept', 'cheater: x')
     """
-    answers, codes, odds = _read(
-        formula, data, p, group, _sampling(sample, weights, strata, clusters), missing
-    )
+    answers, codes, odds = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
     covariates = answers.covariates
     start = np.zeros(len(covariates.labels))
     first = Predictor("", covariates, _lean(start, covariates.labels, -1.0))

@@ -44,9 +44,7 @@ class Asked(Protocol):
 def checked_designs(designs: Any) -> dict[str, Asked]:
     """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
     if not isinstance(designs, dict) or not designs:
-        refuse(
-            "`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError
-        )
+        refuse("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
     found = {}
     for name, design in designs.items():
         if not isinstance(name, str):

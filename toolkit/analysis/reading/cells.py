@@ -127,9 +127,7 @@ def _plain(cell: Any) -> Any:
         return value.date()
     if isinstance(value, bool) or not isinstance(value, float | Decimal):
         return value
-    return (
-        int(value) if value == value and abs(value) != float("inf") and value == int(value) else float(value)
-    )
+    return int(value) if value == value and abs(value) != float("inf") and value == int(value) else float(value)
 
 
 def cell_key(cell: Any) -> str:

@@ -34,9 +34,7 @@ class BinaryModel:
 
     def log_likelihood(self, at: Array) -> float:
         eta = self.columns @ at
-        return float(
-            self.people.mass @ np.log(self.channel.likelihood(self.link.share(eta), self.link.rest(eta)))
-        )
+        return float(self.people.mass @ np.log(self.channel.likelihood(self.link.share(eta), self.link.rest(eta))))
 
     def point(self, at: Array) -> Point:
         """Height, gradient and expected information at these coefficients."""

@@ -38,6 +38,4 @@ def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
     """What another fit must share with this one to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
     shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
-    return Footing(
-        shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None
-    )
+    return Footing(shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None)

@@ -161,9 +161,7 @@ class Fitted:
                     "their exponentials have no meaning",
                 )
             grown = np.exp(frame[["estimate", "low", "high"]])
-            frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(
-                columns={"estimate": self.ratios}
-            )
+            frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(columns={"estimate": self.ratios})
         return frame
 
     def compare(self, smaller: "Fitted") -> Comparison:
@@ -211,9 +209,9 @@ class Fitted:
             )
         added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
         left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
-        if len(self.labels) <= len(smaller.labels) or np.abs(left).max(initial=0) > 1e-8 * np.abs(
-            other.columns
-        ).max(initial=1):
+        if len(self.labels) <= len(smaller.labels) or np.abs(left).max(initial=0) > 1e-8 * np.abs(other.columns).max(
+            initial=1
+        ):
             refuse(
                 "the other model must be a smaller one inside this one",
                 "another",
@@ -232,9 +230,7 @@ class Fitted:
         return "\n".join([self.title, *lines, self._footing(), *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p")
-        )
+        head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p"))
         cells = "".join(
             f"<tr><th>{html.escape(row[0])}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
             for row in self._text_rows()

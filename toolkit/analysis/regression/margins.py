@@ -31,9 +31,7 @@ Shares = Callable[[Array], list[Effect]]
 """The prevalences that a matrix of covariates leads to: one effect for each option that has one."""
 
 
-def effects(
-    covariates: Covariates, shares: Shares, variable: str | None, levels: Sequence[Any] | None
-) -> list[Effect]:
+def effects(covariates: Covariates, shares: Shares, variable: str | None, levels: Sequence[Any] | None) -> list[Effect]:
     """What is to be averaged: prevalences, their differences, or their derivatives by a variable."""
     if variable is None:
         return shares(covariates.matrix)
@@ -62,9 +60,7 @@ def _steps(values: Column, in_steps: bool) -> list[Any] | None:
 
 
 def _everywhere(covariates: Covariates, level: Any) -> Column:
-    found = np.empty(
-        len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object
-    )
+    found = np.empty(len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object)
     found[:] = level
     return found
 
@@ -79,9 +75,7 @@ def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: 
     numbers = values.astype(np.float64)
     step = _STEP * float(numbers.std())
     above, below = (shares(covariates.where(variable, numbers + side * step)) for side in (1, -1))
-    return [
-        _less(_named(variable, up.label), up, down, 2 * step) for up, down in zip(above, below, strict=True)
-    ]
+    return [_less(_named(variable, up.label), up, down, 2 * step) for up, down in zip(above, below, strict=True)]
 
 
 def _less(label: str, one: Effect, other: Effect, width: float = 1.0) -> Effect:
@@ -108,9 +102,7 @@ def margin_estimate(
         covers = f"{coefficients.covers}, at the covariates of these people"
     else:
         weights = 1.0 if people.weights is None else people.weights
-        own = np.column_stack(
-            [weights * (effect.each - mean) for effect, mean in zip(found, means, strict=True)]
-        )
+        own = np.column_stack([weights * (effect.each - mean) for effect, mean in zip(found, means, strict=True)])
         cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
         covers = f"{coefficients.covers}, of the covariates, too"
     se, one = np.sqrt(np.diag(cov)), len(found) == 1

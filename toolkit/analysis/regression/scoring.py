@@ -102,9 +102,7 @@ def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bo
     """Newton's method with differences of the gradient for the Hessian: where Fisher scoring is too slow."""
     for _ in range(steps):
         values, vectors = np.linalg.eigh(curvature(evaluate, point))
-        upward = vectors @ (
-            vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max())
-        )
+        upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max()))
         if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
             return point, True
         higher = rise(evaluate, point, upward)

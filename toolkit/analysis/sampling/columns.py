@@ -20,9 +20,7 @@ def column(values: Any, name: str) -> npt.NDArray[Any]:
         values = np.asarray(values) if hasattr(values, "to_pylist") else values.to_numpy()
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1 or len(array) == 0:
-        refuse(
-            f"`{name}` must be a column with a value for each row", f"shape {array.shape}", "rows go by place"
-        )
+        refuse(f"`{name}` must be a column with a value for each row", f"shape {array.shape}", "rows go by place")
     return array
 
 
@@ -105,15 +103,11 @@ def mask(values: Any, rows: int) -> Mask:
     """A truth value for each row."""
     array = column(values, "where")
     cells = array.tolist() if array.dtype.kind == "O" else None
-    if len(array) != rows or (
-        cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)
-    ):
+    if len(array) != rows or (cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)):
         rule = f"`where` must hold a truth value for each of {rows} rows"
         refuse(rule, f"{len(array)} of {array.dtype}", "all rows are kept, those outside count as zeros")
     if array.dtype.kind not in "bO":
-        refuse(
-            "`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError
-        )
+        refuse("`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError)
     return array.astype(bool)
 
 

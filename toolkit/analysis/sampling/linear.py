@@ -79,9 +79,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
-def as_estimate(
-    found: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: str
-) -> Estimate:
+def as_estimate(found: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: str) -> Estimate:
     """With a t interval of the design's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     value: Any = float(found.value[0]) if single else found.value

@@ -89,9 +89,7 @@ class Sample:
         """Clusters in strata, of the sample's rows; a sample without columns has as many as are asked for."""
         size = self.rows if self.rows is not None else rows
         if size is None:
-            refuse(
-                "the sample must have a column, or the number of rows be given", "neither", "nothing is drawn"
-            )
+            refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
         return self._units(size)
 
     def final_weights(self, rows: int | None = None) -> Array:
@@ -140,9 +138,7 @@ class Sample:
             "weighted total",
         )
 
-    def difference(
-        self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None
-    ) -> Estimate:
+    def difference(self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None) -> Estimate:
         """The mean of one domain less that of another; clusters may hold members of both."""
         numbers, single = self._table(scores)
         weights = self._weights(numbers)

@@ -77,9 +77,7 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
         rule = "`population` must be at least the number of clusters that were drawn"
         refuse(rule, "fewer", "persons are counted where there are no clusters")
     if len(stratum) < 2:
-        refuse(
-            "a sample must have at least two clusters", len(stratum), "one says nothing about their spread"
-        )
+        refuse("a sample must have at least two clusters", len(stratum), "one says nothing about their spread")
     if np.any(drawn == 1) and lonely == "refuse":
         alone = [str(name) for name, number in zip(names, drawn, strict=True) if number == 1]
         rule = "every stratum must have at least two clusters"
@@ -100,9 +98,7 @@ def _population(given: Any, names: tuple[Any, ...], stratified: bool) -> Array:
     if isinstance(given, Mapping):
         unknown = [name for name in names if name not in given]
         if unknown or not stratified:
-            refuse(
-                "`population` must name every stratum", f"{len(unknown)} not named", "each has its own number"
-            )
+            refuse("`population` must name every stratum", f"{len(unknown)} not named", "each has its own number")
         return np.array([float(exact(given[name], "population")) for name in names])
     if stratified and len(names) > 1:
         rule = "`population` must be a number of clusters for each stratum, by name"

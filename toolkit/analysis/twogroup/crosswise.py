@@ -52,9 +52,7 @@ def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCross
     if abs(first + second - 1) > 1e-9:
         received = f"{first:g} and {second:g}"
         refuse("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
-    one, other = (
-        crosswise(chance).estimate_counts(row) for chance, row in zip(groups.p, groups.counts, strict=True)
-    )
+    one, other = (crosswise(chance).estimate_counts(row) for chance, row in zip(groups.p, groups.counts, strict=True))
     pooled = groups.counts[0] + groups.counts[1][::-1]
     same = pooled[1] / pooled.sum()
     ratio = max(2 * (groups.best - groups.log_likelihood((same, 1 - same))), 0.0)
@@ -67,8 +65,5 @@ def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCross
 def _noted(estimate: Estimate, test: ModelTest) -> Estimate:
     if test.p >= 0.05:
         return estimate
-    note = (
-        f"the groups disagree (p = {test.p:.1g}): one answer was preferred, and the pooled prevalence is "
-        "biased"
-    )
+    note = f"the groups disagree (p = {test.p:.1g}): one answer was preferred, and the pooled prevalence is biased"
     return replace(estimate, notes=(*estimate.notes, note))

@@ -179,7 +179,5 @@ def outside_notes(groups: Groups, highest: float, names: str) -> tuple[str, ...]
         return (note,)
     size = 10.0 ** np.floor(np.log10(max(p, 1e-300)))
     above = f"{np.ceil(p / size) * size:.0e}"
-    doubt = (
-        f"the counts contradict the model: likelihood ratio {ratio:.2f}, p at most {above} for large groups"
-    )
+    doubt = f"the counts contradict the model: likelihood ratio {ratio:.2f}, p at most {above} for large groups"
     return (note, doubt)

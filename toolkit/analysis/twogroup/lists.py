@@ -239,9 +239,7 @@ def _numbers(values: Any, name: str) -> Array:
     if found is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if found.ndim != 1 or len(found) < 2:
-        refuse(
-            f"`{name}` must hold at least two answers", f"shape {found.shape}", "there would be no variance"
-        )
+        refuse(f"`{name}` must hold at least two answers", f"shape {found.shape}", "there would be no variance")
     if bad := int(np.count_nonzero(~np.isfinite(found))):
         refuse(
             f"`{name}` must be finite",

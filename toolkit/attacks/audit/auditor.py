@@ -25,9 +25,7 @@ from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
 
 _PACED = 4  # on so many inputs it is seen how long a run takes
-_FOR_SECOND = (
-    0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
-)
+_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
 
@@ -85,9 +83,7 @@ def audit(
     affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
     held = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
-    tried = _confirmed(
-        run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held
-    )
+    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
     exact = enumeration.enumerated(mechanism, pairs, target)
     misfit = enumeration.misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
@@ -114,9 +110,7 @@ def _claim(mechanism: Any, epsilon: Number | None, delta: Number) -> Loss | None
     return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
 
 
-def _affordable(
-    run: Runner, pairs: dict[str, Pair], runs: int, seconds: float
-) -> tuple[int, tuple[str, ...]]:
+def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
     """How many runs there is time for at the pace of a few; settled before the others, so that none is left
     out for its time.
     """
@@ -197,6 +191,4 @@ def _judged(
     best = min(trial.p_value / trial.share for trial in tried)
     if best >= 1:
         return False, "nothing seen speaks against the claim"
-    return best <= (
-        1 - _FOR_DRAWS
-    ) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"
+    return best <= (1 - _FOR_DRAWS) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

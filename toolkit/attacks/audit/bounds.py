@@ -40,9 +40,7 @@ def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
     return low, high
 
 
-def p_value(
-    seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0
-) -> float:
+def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
     """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times
     in m on the neighbour.
 
@@ -95,9 +93,7 @@ def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error:
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
     """
-    return _last(
-        lambda delta: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, seen / n
-    )
+    return _last(lambda delta: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, seen / n)
 
 
 def _log_product(seen: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
@@ -119,9 +115,7 @@ def _divergence(share: float, p: Array) -> Array:
     return np.asarray(kl_div(share, p) + kl_div(1 - share, 1 - p))
 
 
-def _largest(
-    function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]
-) -> float:
+def _largest(function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]) -> float:
     """The maximum of a function with one peak, or a value that is enough. The factors are distribution
     functions of beta laws: log-concave.
     """

@@ -83,10 +83,7 @@ class Coding:
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns are called."""
-        kinds = (
-            "the shape of the output" if path is None else f"the kind of {_place(path)}"
-            for path in self.labels
-        )
+        kinds = ("the shape of the output" if path is None else f"the kind of {_place(path)}" for path in self.labels)
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
@@ -96,10 +93,7 @@ class Coding:
             keys = [_key(output) for output in outputs]
             some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
             known = {key: self._row(output) for key, output in some.items()}
-            rows = [
-                self._row(output) if key is None else known[key]
-                for key, output in zip(keys, outputs, strict=True)
-            ]
+            rows = [self._row(output) if key is None else known[key] for key, output in zip(keys, outputs, strict=True)]
             body = np.array(rows, dtype=np.float64)
         extra = [[_finite(float(look(output))) for output in outputs] for _, look in self.looks]
         return np.column_stack([*np.array(extra), body]) if extra else body
@@ -192,11 +186,7 @@ def number(leaf: Any) -> float | None:
 def label(leaf: Any) -> Hashable:
     """What a leaf is: of a number its kind, of a text the text, of anything else how it is written."""
     kind = _kind(type(leaf))
-    return (
-        kind
-        if kind is not None
-        else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
-    )
+    return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
 
 
 def _kind(leaf: type) -> str | None:
@@ -258,13 +248,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
     array = _array(outputs)
     if array is None:
         return None
-    columns = (
-        [outputs]
-        if array.ndim == 1
-        else []
-        if isinstance(outputs[0], np.ndarray)
-        else zip(*outputs, strict=True)
-    )
+    columns = [outputs] if array.ndim == 1 else [] if isinstance(outputs[0], np.ndarray) else zip(*outputs, strict=True)
     kinds = [set(map(_kind, set(map(type, column)))) for column in columns] if array.ndim < 3 else []
     return array.shape[1:] if all(len(kind) == 1 for kind in kinds) else None
 

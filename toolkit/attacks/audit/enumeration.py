@@ -38,9 +38,7 @@ def exact_epsilon(first: Law, second: Law) -> float:
     """The largest |ln(p / q)| over all outputs, from exact fractions, rounded up; infinite where only one is
     zero.
 
-    >>> exact_epsilon(
-    ...     {"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)}
-    ... )
+    >>> exact_epsilon({"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)})
     0.6931471805599454
     """
     largest = Fraction(1)

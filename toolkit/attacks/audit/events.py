@@ -21,9 +21,7 @@ _CELLS = 64
 _ATOMS = 1024
 _RAREST = 4  # the outermost cell of a tail has about so many of the runs that cut it
 _KEPT = 3
-_CAUTION = (
-    4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
-)
+_CAUTION = 4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
 # and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little
 _HOPE = 1.5
 
@@ -71,21 +69,13 @@ def search(
     names : what the columns are called.
     target : the claimed epsilon and delta.
     """
-    called = (
-        names or ["the output"]
-        if first.shape[1] == 1
-        else names or [f"entry {i}" for i in range(first.shape[1])]
-    )
+    called = names or ["the output"] if first.shape[1] == 1 else names or [f"entry {i}" for i in range(first.shape[1])]
     there: list[Event] = []
     back: list[Event] = []
     for name, column in features(first[::2], second[::2], called, last_bits=last_bits):
         a, b = column(first), column(second)
         edges = cut(a[::2], b[::2])
-        counts = [
-            np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1)
-            for x in (a, b)
-            for start in (0, 1)
-        ]
+        counts = [np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)]
         there += _best(name, column, edges, (counts[0], counts[2]), (counts[1], counts[3]), target)
         back += _best(name, column, edges, (counts[2], counts[0]), (counts[3], counts[1]), target)
     return _foremost(there), _foremost(back)
@@ -119,9 +109,7 @@ def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) ->
     heavy = values[counts >= max(2, len(column) / 500)]
     smallest = max(math.floor(math.log2(len(column) / _RAREST)), 7)
     tail = 0.5 ** np.arange(7, smallest + 1)
-    inner = np.quantile(
-        column, np.concatenate([tail, np.linspace(0, 1, most + 1)[1:-1], 1 - tail]), method="lower"
-    )
+    inner = np.quantile(column, np.concatenate([tail, np.linspace(0, 1, most + 1)[1:-1], 1 - tail]), method="lower")
     ends = np.array([first.min(), second.min(), *np.nextafter([first.max(), second.max()], math.inf)])
     return np.unique(np.concatenate([inner, heavy, np.nextafter(heavy, math.inf), ends]))
 
@@ -145,9 +133,7 @@ def _best(
         chosen = np.zeros(len(seen), dtype=bool)
         chosen[ways[way][: last + 1]] = True
         words = f"{name} {_worded(way, edges, ways[way], last)}"
-        events.append(
-            Event(name, column, edges, chosen, words, float(promises[way][last]), float(excesses[way][last]))
-        )
+        events.append(Event(name, column, edges, chosen, words, float(promises[way][last]), float(excesses[way][last])))
     return events
 
 

@@ -29,15 +29,11 @@ def features(
     from these runs.
     """
     pooled = np.concatenate([first, second])
-    varied = [
-        i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])
-    ] or [0]
+    varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
     for i in varied:
         yield names[i], _entry(i)
     for i in varied[: _MOST_BITS * last_bits]:
-        if np.any(
-            (pooled[:, i] != np.floor(pooled[:, i])) | (np.signbit(pooled[:, i]) & (pooled[:, i] == 0))
-        ):
+        if np.any((pooled[:, i] != np.floor(pooled[:, i])) | (np.signbit(pooled[:, i]) & (pooled[:, i] == 0))):
             yield f"the last bits of {names[i]}", _bits(i)
     if len(varied) == 1:
         return

@@ -47,11 +47,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
     """
     options = list(getattr(mechanism, "options", ()))
     if options:
-        kept = (
-            options
-            if len(options) <= _MOST_OPTIONS
-            else [*options[:2], options[len(options) // 2], options[-1]]
-        )
+        kept = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
         return {f"{a}, {b}": (a, b) for a, b in combinations(kept, 2)}
     if getattr(mechanism, "bounds", None) is not None:
         low, high = (float(limit) for limit in mechanism.bounds)
@@ -60,9 +56,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         reach = float(mechanism.sensitivity)
         pairs: dict[str, Pair] = {"at 0": (0.0, reach), "at 1000": (1000 * reach, 1001 * reach)}
         return pairs | ({"whole": (0, int(reach))} if reach == int(reach) else {})
-    refuse(
-        "`neighbours` must be given", "none", "nothing says what this mechanism can be asked about", TypeError
-    )
+    refuse("`neighbours` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:

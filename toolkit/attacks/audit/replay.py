@@ -90,9 +90,7 @@ def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool
     second = copy.deepcopy(first)
     outputs = [_numbers(run(a, first)), _numbers(run(b, second))]
     same = bool(first.bit_generator.state == second.bit_generator.state)
-    if outputs[0].shape != outputs[1].shape or not np.all(
-        np.isfinite(np.concatenate([x.ravel() for x in outputs]))
-    ):
+    if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
         return np.inf, True
     gap = np.abs(outputs[0] - outputs[1]).ravel()
     return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same

@@ -73,9 +73,7 @@ def _cut(output: Any) -> Any:
     once.
     """
     output = output.value if isinstance(output, Estimate) else output
-    return (
-        output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
-    )
+    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
 def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
@@ -96,9 +94,7 @@ def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, 
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
-    own = (
-        np.random.default_rng() if needed else None
-    )  # a function that cannot do without a Generator gets one
+    own = np.random.default_rng() if needed else None  # a function that cannot do without a Generator gets one
     return (lambda value, rng: mechanism(value, rng=own if rng is None else rng)), None
 
 
@@ -128,6 +124,5 @@ def law_of(mechanism: Any, value: Any) -> Law | None:
         return None
     row = table[list(options).index(value)]
     return {
-        report: Fraction(int(w), mechanism.denominator)
-        for report, w in zip(mechanism.report_options, row, strict=True)
+        report: Fraction(int(w), mechanism.denominator) for report, w in zip(mechanism.report_options, row, strict=True)
     }

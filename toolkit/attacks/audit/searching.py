@@ -100,7 +100,5 @@ def identity(value: Any) -> object:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
     return (
-        (type(value), repr(value))
-        if value is None or isinstance(value, str | int | float | np.generic)
-        else id(value)
+        (type(value), repr(value)) if value is None or isinstance(value, str | int | float | np.generic) else id(value)
     )

@@ -96,14 +96,9 @@ class Verdict:
         ]
         best = max(self.tried, key=lambda trial: trial.epsilon, default=None)
         if best is not None:
-            text = (
-                f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} "
-                f"({best.pair})"
-            )
+            text = f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} ({best.pair})"
             rows.insert(2, ("best event", text))
-        body = "".join(
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows
-        )
+        body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
         return f"<table><tbody>{body}</tbody></table>"
 
 

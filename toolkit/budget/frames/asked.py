@@ -96,9 +96,7 @@ def bands(*edges: Any) -> list[Range]:
                 f"{wanted.said(low)} before {wanted.said(high)}",
                 "a band begins where the one before it ends",
             )
-    return [
-        Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))
-    ]
+    return [Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +120,7 @@ class Asked:
         if (many := wanted.plain(items, kind)) is not None:
             return cls(label, name, *many, days=False, plain=True)
         read = [
-            item if isinstance(item, Range | Mark) else wanted.value_of(item, f"a value for {told}")
-            for item in items
+            item if isinstance(item, Range | Mark) else wanted.value_of(item, f"a value for {told}") for item in items
         ]
         compared = [end for item in read for end in _values_in(item)]
         wanted.check_kinds(compared, kind, told)
@@ -140,9 +137,7 @@ class Asked:
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         ranges = [item for item in self.items if isinstance(item, Range)]
         parts += [
-            f"from {item.words}"
-            if item.below
-            else f"between {wanted.said(item.low)} and {wanted.said(item.high)}"
+            f"from {item.words}" if item.below else f"between {wanted.said(item.low)} and {wanted.said(item.high)}"
             for item in ranges
         ]
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
@@ -180,9 +175,7 @@ class Asked:
             return wanted.matches(column, list(self.held), days=False)
         if column.kind.name != "text" or any(isinstance(i, Range) or i is OTHER for i in self.items):
             return self.codes(frame) >= 0
-        values = [
-            held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)
-        ]
+        values = [held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)]
         if not values:
             return column.missing()
         met = wanted.matches(column, values, days=self.days)
@@ -200,9 +193,7 @@ class Asked:
             received = "none" if not self.items else "repetitions, as the column holds them"
             refuse(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
         if OTHER in marks and self.items[-1] is not OTHER:
-            refuse(
-                f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave"
-            )
+            refuse(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
         return self
 
 
@@ -213,9 +204,7 @@ def listed_once(values: Any, name: str) -> list[Any]:
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):
-        refuse(
-            f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError
-        )
+        refuse(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
     if unordered(values):
         refuse(
             f"`{name}` must be in the order in which it is told",

@@ -141,9 +141,7 @@ def _items(value: Any, name: str) -> list[Any]:
             "it is a key of tables: what the keys beside it leave",
         )
     if not listed:
-        refuse(
-            f"a condition on column {name} must ask for something", "an empty list", "no row could meet it"
-        )
+        refuse(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
     return listed
 
 

@@ -94,9 +94,7 @@ class People:
             person, names = identities(frame.column(self.label))
             tags = np.array([self._tag(name) for name in names] + [0], dtype=np.uint64)[person]
             place = _ranks(np.arange(len(person), dtype=np.uint64), person)
-            self._known[frame] = Owned(
-                person, tags, _mixed(tags ^ _mixed(place.astype(np.uint64) + np.uint64(1)))
-            )
+            self._known[frame] = Owned(person, tags, _mixed(tags ^ _mixed(place.astype(np.uint64) + np.uint64(1))))
         return self._known[frame]
 
     def _tag(self, name: Hashable) -> int:
@@ -110,9 +108,7 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
         keys = (cells.identity(cell) for cell in column.cells())
-        found = [
-            -1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys
-        ]
+        found = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
         return np.array(found, dtype=np.int64), list(places)
     values, missing = wanted.numeric(column, days=False)
     distinct, places_of = np.unique(values[~missing], return_inverse=True)

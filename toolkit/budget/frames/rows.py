@@ -113,9 +113,7 @@ class Rows:
         return np.where(met, 0 if found is None else found, -1)
 
 
-def rows_of(
-    frame: Frame, where: Where | None = None, by: By | None = None, people: People | None = None
-) -> Rows:
+def rows_of(frame: Frame, where: Where | None = None, by: By | None = None, people: People | None = None) -> Rows:
     """What `where` and `by` say: refused for what they say alone, before anything is read."""
     return Rows(condition(frame, where), axes_of(frame, by), people)
 
@@ -135,9 +133,7 @@ def axes_of(frame: Frame, by: By | None) -> tuple[Asked, ...]:
     cells = math.prod(len(keys) for keys in listed.values())
     if not listed or cells > MOST_CELLS:
         received = f"{cells:,} cells" if listed else "none"
-        refuse(
-            f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too"
-        )
+        refuse(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
     return tuple(keys_of(frame, label, keys, "by") for label, keys in listed.items())
 
 

@@ -95,9 +95,7 @@ def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> l
     def some(part: Frame) -> Whole:
         x, y = (variable.steps(part) for variable in pair)
         codes, both = rows.codes(part), (x >= 0) & (y >= 0)
-        powers = [
-            (x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)
-        ]
+        powers = [(x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)]
         return _by_cell(np.where(both, codes, -1), powers, rows.cells)
 
     parts = frame.parts((*rows.columns, *(variable.label for variable in pair)), whole=rows.limited)
@@ -148,9 +146,7 @@ def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> Wh
     a time, and in parts so short, that a float adds them up without error.
     """
     parts = [
-        (place, shift)
-        for place, (_, most) in enumerate(terms)
-        for shift in range(0, most.bit_length() or 1, _BITS)
+        (place, shift) for place, (_, most) in enumerate(terms) for shift in range(0, most.bit_length() or 1, _BITS)
     ]
     found: Whole = np.zeros((cells, len(terms)), dtype=object)
     for block in range(0, len(codes), _BLOCK):

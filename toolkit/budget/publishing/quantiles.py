@@ -118,9 +118,7 @@ class Grid:
         return float(min(max((limits.least + step) * limits.step, limits.low), limits.high))
 
 
-def _estimate(
-    values: list[float], rows: Rows, names: list[str], mechanism: RecursiveQuantiles, rng: Rng
-) -> Estimate:
+def _estimate(values: list[float], rows: Rows, names: list[str], mechanism: RecursiveQuantiles, rng: Rng) -> Estimate:
     keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
     labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
     axes = *rows.names, "quantile"

@@ -78,17 +78,14 @@ class KeptStream:
                 database.execute(f"PRAGMA application_id = {_APPLICATION}")
                 database.execute("CREATE TABLE head (content TEXT NOT NULL)")
                 database.execute(
-                    "CREATE TABLE periods (number INTEGER PRIMARY KEY, count TEXT NOT NULL, noisy TEXT NOT "
-                    "NULL)"
+                    "CREATE TABLE periods (number INTEGER PRIMARY KEY, count TEXT NOT NULL, noisy TEXT NOT NULL)"
                 )
                 database.execute("INSERT INTO head VALUES (?)", (text,))
                 _make_room(database)
                 database.execute("COMMIT")
             os.link(begun, path)  # refused where another process was first
         except FileExistsError:
-            refuse(
-                "a new stream needs a new file", path.name, "another process was first; its stream goes on"
-            )
+            refuse("a new stream needs a new file", path.name, "another process was first; its stream goes on")
         finally:
             begun.unlink()
         return cls(path)
@@ -126,9 +123,7 @@ class KeptStream:
         """By which names are hashed: no two files hold the same."""
         return str(self._head["mark"]).encode()
 
-    def append(
-        self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None
-    ) -> None:
+    def append(self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None) -> None:
         """Write one more period, and how often those were counted who came in it; it is on the disk when this
         returns.
         """
@@ -174,11 +169,7 @@ class KeptStream:
 
 def _described(total: RunningTotal) -> dict[str, Any]:
     way = total.way
-    form = (
-        ["root", way.window]
-        if isinstance(way, SquareRoot)
-        else ["tree", way.branches, way.levels, way.window]
-    )
+    form = ["root", way.window] if isinstance(way, SquareRoot) else ["tree", way.branches, way.levels, way.window]
     return {
         "periods": total.periods,
         "window": total.window,

@@ -46,9 +46,7 @@ class Stream:
     does not cover; nothing here could notice.
     """
 
-    def __init__(
-        self, total: RunningTotal, ledger: Account, entry: Entry, kept: KeptStream | None = None
-    ) -> None:
+    def __init__(self, total: RunningTotal, ledger: Account, entry: Entry, kept: KeptStream | None = None) -> None:
         self.total, self.label, self._kept = total, entry.label, kept
         self._ledger, self._entry = ledger, entry
         self.last: Estimate | None = None

@@ -121,9 +121,7 @@ class CountingVerbs(MarginVerbs):
         """
         name = self._frame.name(column)
         variable, how = self._variable(column, bounds, missing)
-        query = (
-            self._query(where, by, epsilon, rho, rng).named(f"sum of {name}", how).clamped((name, variable))
-        )
+        query = self._query(where, by, epsilon, rho, rng).named(f"sum of {name}", how).clamped((name, variable))
         n = self._known(query.rows, variable)
         statistic = (
             statistics.totals(variable.limits, query.rows.cells, self.neighbors, self._caps)
@@ -132,9 +130,7 @@ class CountingVerbs(MarginVerbs):
         )
         return self._sums(statistic, variable, 1, query)
 
-    def _query(
-        self, where: Where | None, by: By | None, epsilon: Number | None, rho: Number | None, rng: Rng
-    ) -> Query:
+    def _query(self, where: Where | None, by: By | None, epsilon: Number | None, rho: Number | None, rng: Rng) -> Query:
         """All that is public, read once and checked."""
         return Query(self._rows(where, by), Spending.of(epsilon, rho), self.ledger.source(rng))
 

@@ -38,18 +38,14 @@ class Part:
     limits: tuple[float, float]
 
 
-def estimated(
-    parts: list[Part], released: list[Moments], rows: Rows, **paid: Any
-) -> tuple[Estimate, Estimate]:
+def estimated(parts: list[Part], released: list[Moments], rows: Rows, **paid: Any) -> tuple[Estimate, Estimate]:
     """Cells one after the other, in each the columns that were asked for; and how many values are behind
     each. Both say what was paid.
     """
     several, scalar = len(parts) > 1, not rows.axes and len(parts) == 1
     results = [part.find(moments) for part, moments in zip(parts, released, strict=True)]
     value, se = (
-        _woven(
-            [np.clip(p.offset + p.factor * r.value, *p.limits) for p, r in zip(parts, results, strict=True)]
-        ),
+        _woven([np.clip(p.offset + p.factor * r.value, *p.limits) for p, r in zip(parts, results, strict=True)]),
         _woven([p.factor * r.se for p, r in zip(parts, results, strict=True)]),
     )
     units = [(part.factor, part.offset, part.limits) for part in parts]
@@ -109,10 +105,7 @@ def _ends(bases: list[Limits], units: list[Unit], level: float) -> tuple[Array, 
     ends = [basis.of(level) for basis in bases]
     low, high = (
         _woven(
-            [
-                np.clip(offset + factor * end[side], *cut)
-                for (factor, offset, cut), end in zip(units, ends, strict=True)
-            ]
+            [np.clip(offset + factor * end[side], *cut) for (factor, offset, cut), end in zip(units, ends, strict=True)]
         )
         for side in (0, 1)
     )
@@ -132,9 +125,7 @@ def per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> fl
     found_errors = []
     for part, mechanism in zip(parts, mechanisms, strict=True):
         powers = _EVEN[len(part.coding.back)]
-        moments = Moments(
-            1e9 * np.array([powers]), part.coding.slopes / part.coding.unit, mechanism.whole_law
-        )
+        moments = Moments(1e9 * np.array([powers]), part.coding.slopes / part.coding.unit, mechanism.whole_law)
         found_errors.append(1e9 * part.factor * float(part.find(moments).se[0]))
     return max(found_errors)
 

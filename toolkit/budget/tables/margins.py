@@ -56,9 +56,7 @@ class MarginVerbs(Keeper):
             f" where {rows.where.words}" if rows.where.words else ""
         )
         receipt: list[Entry] = []
-        counts = self._paid(
-            mechanism, label, lambda: _counted(rows, self._frame, sizes, tables), None, receipt
-        )
+        counts = self._paid(mechanism, label, lambda: _counted(rows, self._frame, sizes, tables), None, receipt)
         noisy = mechanism.release(counts, _labels(axes, tables), source)
         note = "a row is in the tables if it has one of the given keys in every column"
         told = self._told(replace(noisy, axes=rows.names), label, "", (note, *rows.notes))
@@ -112,9 +110,7 @@ def _listed(table: object) -> dict[Any, list[Any]]:
     return {label: listed_once(keys, "by") for label, keys in table.items()}
 
 
-def _counted(
-    rows: Rows, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]
-) -> list[Steps]:
+def _counted(rows: Rows, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
     """How many rows each cell of each table has."""
     shapes = [tuple(sizes[place] for place in one) for one in tables]
     counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]

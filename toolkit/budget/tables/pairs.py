@@ -82,9 +82,7 @@ class PairVerbs(SpreadVerbs):
     ) -> tuple[list[Variable], Query]:
         names = [self._frame.name(label) for label in labels]
         read = [
-            self._variable(
-                label, of_column(bounds, label, "bounds"), of_column(missing, label, "missing"), PAIR_BITS
-            )
+            self._variable(label, of_column(bounds, label, "bounds"), of_column(missing, label, "missing"), PAIR_BITS)
             for label in labels
         ]
         (_, how), (_, also) = read

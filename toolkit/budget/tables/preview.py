@@ -74,9 +74,7 @@ class Preview:
             if self.noise.sd is not None:
                 rows.append(("standard error of a cell", short(self.noise.sd)))
             elif self.noise.per_value is not None:
-                rows.append(
-                    ("standard error of a cell", f"about {short(self.noise.per_value)} / number of values")
-                )
+                rows.append(("standard error of a cell", f"about {short(self.noise.per_value)} / number of values"))
         return rows
 
     def __repr__(self) -> str:
@@ -127,9 +125,7 @@ class Previews:
         ledger = self._keeper.ledger
         loss, charged = price_of(mechanism, ledger.ceiling)
         fits = ledger.fits(mechanism, neighbors=self._keeper.neighbors, **self._keeper._about)
-        raise _Reached(
-            Preview(label, type(mechanism).__name__, loss, charged, fits, noise() if noise else None)
-        )
+        raise _Reached(Preview(label, type(mechanism).__name__, loss, charged, fits, noise() if noise else None))
 
 
 class _Reached(Exception):  # noqa: N818  (it ends a preview, and is no error)

@@ -184,12 +184,8 @@ def grid_bits(epsilon: Fraction, delta: Fraction, size: int) -> int:
     """How many powers of two the grid must be finer than sigma so that the discrete law stays within the
     slack.
     """
-    reach = 2 * (
-        2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16
-    )
+    reach = 2 * (2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16)
     return (
-        math.ceil(
-            (math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2
-        )
+        math.ceil((math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2)
         + 1
     )

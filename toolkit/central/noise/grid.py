@@ -96,14 +96,10 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[An
         issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating)
         for kind in kinds
     ):
-        refuse(
-            f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError
-        )
+        refuse(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
     if all(issubclass(kind, int | np.integer) for kind in kinds):
         return np.array([min(max(int(entry), _INT64.min), _INT64.max) for entry in values], dtype=np.int64)
-    return np.array(
-        [_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values]
-    )
+    return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
 
 
 def _from_array(array: npt.NDArray[Any], name: str) -> Answer:

@@ -87,9 +87,7 @@ class GeometricLaw:
         return float(error)
 
     def pmf(self, k: npt.ArrayLike) -> Array:
-        return np.asarray(
-            math.tanh(0.5 / self.scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / self.scale)
-        )
+        return np.asarray(math.tanh(0.5 / self.scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / self.scale))
 
 
 @dataclass(frozen=True)

@@ -78,9 +78,7 @@ class KeyThreshold:
         return cls(Approx(positive(epsilon, "epsilon", NO_END), _proper(delta)), neighbors, keys, rows)
 
     @classmethod
-    def for_rho(
-        cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1
-    ) -> "KeyThreshold":
+    def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
         """Gaussian noise of Zcdp(rho); with the threshold it costs an Approx with this delta.
 
         Where a person has many keys its thresholds are lower: at (1, 1e-6) from three keys on.

@@ -47,8 +47,7 @@ class Margins:
         for size in self.sizes:
             whole(size, "sizes")
         known = all(
-            list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes)))
-            for axes in self.tables
+            list(axes) == sorted(set(axes)) and set(axes) <= set(range(len(self.sizes))) for axes in self.tables
         )
         if not self.tables or not known or len(set(self.tables)) < len(self.tables):
             refuse("`tables` must be distinct sets of axes", self.tables, "each is one table")

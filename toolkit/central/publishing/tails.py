@@ -64,11 +64,7 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
 
 def tail_of(noise: Laplace | Gaussian) -> Tail:
     """The tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
-    return (
-        geometric_tail(noise.exact_scale)
-        if isinstance(noise, Laplace)
-        else rounded_normal_tail(noise.variance)
-    )
+    return geometric_tail(noise.exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:

@@ -63,9 +63,7 @@ class TopK:
         return cls(amount, whole(k, "k"), neighbors, each, k * each if together is None else together)
 
     @classmethod
-    def for_rho(
-        cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None
-    ) -> "TopK":
+    def for_rho(cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None) -> "TopK":
         """Costs at most Zcdp(rho), by less than a billionth: k bounded_range**2 / 8."""
         unit = cls.for_epsilon(1, k, neighbors=neighbors, rows=rows, together=together)
         amount = root_below(8 * positive(rho, "rho", NO_END) / k) / unit.bounded_range

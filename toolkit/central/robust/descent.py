@@ -36,9 +36,7 @@ class NoisyDescent:
     Examples
     --------
     >>> from toolkit.central.robust.estimators import Huber
-    >>> descent = NoisyDescent(
-    ...     Huber(10), (0, 100), Pure(50), n=1000, steps=10, rate=1, start=50, neighbors="replace"
-    ... )
+    >>> descent = NoisyDescent(Huber(10), (0, 100), Pure(50), n=1000, steps=10, rate=1, start=50, neighbors="replace")
     >>> 29 < float(descent.release([30.0] * 1000)) < 31
     True
     """

@@ -71,9 +71,7 @@ def influence(estimator: Estimator, population: Any) -> Influence:
     away = values - at
     slope = _slope(estimator, away, at)
     if slope <= 0:
-        refuse(
-            "the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there"
-        )
+        refuse("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
     return _found(estimator, at, slope, float((estimator.psi(away) ** 2).mean()))
 
 

@@ -113,9 +113,7 @@ def _trimmed(n: int, trim: int) -> RankStatistic:
     if 2 * trim >= n:
         refuse("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
     kept = range(trim + 1, n - trim + 1)
-    return RankStatistic(
-        f"mean without {trim} at each end", n, kept, range(0), ((trim, n - trim),), n - 2 * trim
-    )
+    return RankStatistic(f"mean without {trim} at each end", n, kept, range(0), ((trim, n - trim),), n - 2 * trim)
 
 
 def _quartiles(n: int) -> RankStatistic:
@@ -131,6 +129,4 @@ def _quartiles(n: int) -> RankStatistic:
 def _only(value: int | None, name: str, wanted: bool) -> None:
     if (value is not None) != wanted:
         received = "none" if value is None else "one for another statistic"
-        refuse(
-            f"`{name}` must be given for the statistic of that name, and for no other", received, "see help"
-        )
+        refuse(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")

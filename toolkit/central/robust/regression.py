@@ -56,18 +56,14 @@ def regression(estimator: Estimator, rows: Any, y: Any, *, clip: Number) -> Regr
     """
     table, target = np.asarray(rows, dtype=float), np.asarray(y, dtype=float)
     if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
-        refuse(
-            "`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first"
-        )
+        refuse("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
     length = float(positive(clip, "clip", "rows are cut to it"))
     cut = _weights(table, length)
     beta = np.linalg.lstsq(table, target, rcond=None)[0]
     for _ in range(_ROUNDS):
         residual = target - table @ beta
         near = np.abs(residual) < 1e-12
-        weight = cut * np.where(
-            near, estimator.slope(0.0), estimator.psi(residual) / np.where(near, 1.0, residual)
-        )
+        weight = cut * np.where(near, estimator.slope(0.0), estimator.psi(residual) / np.where(near, 1.0, residual))
         following = np.linalg.solve((table * weight[:, None]).T @ table, (table * weight[:, None]).T @ target)
         done = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
         beta = following

@@ -97,9 +97,7 @@ class SmoothSensitivity:
         """
         kind = choice(noise, "noise", ("laplace", "gaussian"))
         law: Law = (
-            SmoothLaplace.for_loss(epsilon, delta)
-            if kind == "laplace"
-            else SmoothGaussian.for_loss(epsilon, delta)
+            SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
         )
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
 
@@ -219,9 +217,7 @@ class ScaleBound:
         return math.exp(min(upper, 600)) * mechanism.noise.sd * float(mechanism.bounds.step)
 
 
-def several(
-    law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None
-) -> Array:
+def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None) -> Array:
     """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions.
 
     One person moves all of them at once, in length by at most the root of the sum of the squared smooth

@@ -123,9 +123,7 @@ def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
 
 def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
     if (beta is None) == (q is None):
-        refuse(
-            "exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta"
-        )
+        refuse("exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta")
     if q is None and beta is not None:
         return math.exp(-float(positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
     ratio = exact(q if q is not None else 0, "q")

@@ -61,10 +61,5 @@ class GeometricSumLaw:
         2**(1-count-j).
         """
         j = np.arange(self.count)
-        log_weight = (
-            gammaln(self.count + j)
-            - gammaln(j + 1)
-            - gammaln(self.count)
-            - (self.count - 1 + j) * math.log(2)
-        )
+        log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
         return float(np.sum(np.exp(log_weight) * gammaincc(self.count - j, error / self.scale)))

@@ -82,9 +82,7 @@ class RunningTotal:
         self.neighbors, self.sensitivity = check_neighbors(neighbors), whole(sensitivity, "sensitivity")
         self.per_person = None if per_person is None else _times(per_person, self.periods)
         reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
-        chosen = (
-            best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
-        )
+        chosen = best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
         self._noise, self._reader = calibrated(chosen, drawn, reach, times), chosen.reader()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
@@ -232,8 +230,7 @@ class RunningTotal:
             loss=None if self.seeded else self.loss,
             covers="noise",
             method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.level}",
-            notes=(f"one loss for all {self.periods:,} periods together", LATE)
-            + ((SIMULATED,) if self.seeded else ()),
+            notes=(f"one loss for all {self.periods:,} periods together", LATE) + ((SIMULATED,) if self.seeded else ()),
             basis=NoiseBasis(value, law),
         )
 

@@ -66,9 +66,7 @@ class Coding:
 def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
     """For counts and means, from number and sum of steps, 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
-        reach = Sensitivity(
-            Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors
-        )
+        reach = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
         return Coding(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach)
     reach = _times(shares(cells, neighbors, caps), span)
     return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)
@@ -96,9 +94,7 @@ def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) 
     """For covariances, from the sums of all products of powers up to 2 of two steps: 1, y, y**2, x, x y, …"""
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
-    return Coding(
-        _product(first, second), _product(_BACK, _BACK), unit, _times(shares(cells, neighbors, caps), unit)
-    )
+    return Coding(_product(first, second), _product(_BACK, _BACK), unit, _times(shares(cells, neighbors, caps), unit))
 
 
 _BACK: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))

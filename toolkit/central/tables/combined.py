@@ -53,14 +53,8 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
     """
     with localcontext() as context:
         context.prec = 120
-        scales = [
-            Decimal(size) * Decimal(scale) * (1 + place * _SPREAD)
-            for place, size in enumerate(sizes, start=1)
-        ]
-        weights = [
-            math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1))
-            for a in scales
-        ]
+        scales = [Decimal(size) * Decimal(scale) * (1 + place * _SPREAD) for place, size in enumerate(sizes, start=1)]
+        weights = [math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1)) for a in scales]
         low, high = Decimal(0), sum(scales) * (len(scales) / Decimal(1 - level)).ln()
         for _ in range(60):
             error = (low + high) / 2

@@ -66,11 +66,7 @@ class Kind:
 
     @property
     def words(self) -> str:
-        return (
-            "categories"
-            if self.categorical
-            else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
-        )
+        return "categories" if self.categorical else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:

@@ -56,11 +56,7 @@ class Frame:
             self._source, table = _opened(self._engine, table)
             self._engine = _recognised(table)
         self._table = (
-            table.copy(deep=False)
-            if self._engine == "pandas"
-            else table.clone()
-            if self._engine == "polars"
-            else table
+            table.copy(deep=False) if self._engine == "pandas" else table.clone() if self._engine == "polars" else table
         )
         found = table.column_names if self._engine == "pyarrow" else list(table.columns)
         # Text or whole numbers; None for any other label, by which no column can be asked for.
@@ -136,11 +132,7 @@ class Frame:
             if found is not None and type(found) is type(wanted) and found == wanted:
                 return place
         told = (
-            repr(label)
-            if isinstance(label, str)
-            else "a whole number"
-            if wanted is not None
-            else type(label).__name__
+            repr(label) if isinstance(label, str) else "a whole number" if wanted is not None else type(label).__name__
         )
         refuse(f"`column` must be one of {_listed(self.names)}", told, "columns go by name, and case matters")
 

@@ -135,9 +135,7 @@ def said(value: Value) -> str:
 def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
     """All values can be in a column of this kind, and dates are not mixed with dates that have a time."""
     for value in values:
-        if not isinstance(value, _FITS[kind.name]) or (
-            isinstance(value, bool) and kind.name in ("whole", "number")
-        ):
+        if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
             written = " or ".join(_WRITTEN[sort] for sort in _FITS[kind.name])
             remedy = f"write {written}" if written else "only MISSING can be asked for"
             refuse(
@@ -211,9 +209,7 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     exactly; both are then included, whichever was not before. Python objects are compared with the range.
     """
     if kind.name in ("text", "truth", "other"):
-        refuse(
-            f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError
-        )
+        refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
     if kind.one_by_one:
         return compared(asked.low), compared(asked.high)
     if kind.name == "number":

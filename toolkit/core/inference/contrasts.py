@@ -153,9 +153,7 @@ def notes_of_both(first: Sequence[str], second: Sequence[str], whole: str) -> li
     return [whole, *kept] if len(kept) < len(said) else said
 
 
-def weighted_sum(
-    value: Any, cov: Array | None, labels: Sequence[str | int], weights: Any
-) -> tuple[float, float]:
+def weighted_sum(value: Any, cov: Array | None, labels: Sequence[str | int], weights: Any) -> tuple[float, float]:
     """A weighted sum of entries and its standard error."""
     found = _weights(weights, labels)
     if cov is None:

@@ -95,9 +95,7 @@ def wald_fit(shares: Normal) -> Fit:
     together.
     """
     each = _edge_tails(shares, "wald")
-    return Fit(
-        float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails"
-    )
+    return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
@@ -132,16 +130,9 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
     facts = f": {seen}" if seen else ""
     if np.ndim(interval.low) == 0:
         found = (
-            f"no {fit.of} agrees with these reports at 95 %"
-            if empty
-            else f"the reports hardly agree with any {fit.of}"
+            f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
         )
-        return (
-            (
-                f"{found}{facts} ({fit.words()}); "
-                f"{_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"
-            ),
-        )
+        return ((f"{found}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),)
     chance = f"{fit.words()} over all options" if np.ndim(fit.p) == 0 else f"the least {fit.words()}"
     options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
     found = options if empty else f"the reports hardly agree with any {fit.of}s"

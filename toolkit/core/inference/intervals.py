@@ -45,15 +45,11 @@ class Interval:
         return iter((self.low, self.high))
 
     def __repr__(self) -> str:
-        low, high = (
-            np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high)
-        )
+        low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
         made = f"level={self.level:g}, method='{self.method}'"
         if np.ndim(self.low) == 0 and self.empty:
             return f"Interval(empty, {made}: the data contradict every value at this level)"
-        note = (
-            ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
-        )
+        note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
         return f"Interval(low={low}, high={high}, {made}{note})"
 
 
@@ -61,9 +57,7 @@ def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: 
     """The part of an interval that lies `within` what is possible; where there is none, it is empty and has
     no limits.
     """
-    slack = (
-        1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0
-    )  # rounding contradicts nothing
+    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
     if np.ndim(empty):
@@ -171,9 +165,7 @@ class Affine:
 
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
-        return replace(
-            inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high
-        )
+        return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
 
 
 def possible(basis: Any) -> tuple[float, float]:
@@ -200,9 +192,7 @@ class Mapped:
 
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
-        with np.errstate(
-            all="ignore"
-        ):  # a limit where the function has no value is infinite or NaN, and is shown so
+        with np.errstate(all="ignore"):  # a limit where the function has no value is infinite or NaN, and is shown so
             ends = [np.asarray(self.function(np.asarray(limit)), dtype=np.float64) for limit in inner]
         low, high = np.minimum(*ends), np.maximum(*ends)
         return replace(inner, low=low if low.ndim else float(low), high=high if high.ndim else float(high))
@@ -272,9 +262,7 @@ class Shares:
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
         """The limits before they are cut to 0 … 1: what differences and tests are made from."""
-        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[
-            method
-        ]
+        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
         return make(level)
 
     def tails(self, null: float, method: str) -> Tails:
@@ -342,8 +330,7 @@ class Shares:
         if self.through is not None:
             return self.through.shortest(level)
         pairs = [
-            shortest_on_grid(c, g, w, level)
-            for c, g, w in zip(self.counts, self.given, self.without, strict=True)
+            shortest_on_grid(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)
         ]
         low, high = np.array(pairs).T
         return low, high

@@ -87,9 +87,7 @@ def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
     return np.where(first <= touch, 0, low), np.where(len(ordered) - held - first <= touch, 1, high)
 
 
-def simplex_draws(
-    matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT
-) -> Array:
+def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
     """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw,
     share.
 

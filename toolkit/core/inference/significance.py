@@ -38,14 +38,11 @@ class Significance:
 
     def __repr__(self) -> str:
         p, statistic = (
-            np.array2string(np.asarray(part), precision=4, separator=", ")
-            for part in (self.p, self.statistic)
+            np.array2string(np.asarray(part), precision=4, separator=", ") for part in (self.p, self.statistic)
         )
         way = "two-sided" if self.direction is None else f"one-sided, {self.direction}"
         many = "" if self.adjust is None else f", {self.adjust}"
-        return (
-            f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}{many}>"
-        )
+        return f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}{many}>"
 
 
 def significance(
@@ -114,13 +111,9 @@ def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) 
     return _by_inversion(basis, np.asarray(value), np.asarray(se), null, method)
 
 
-def _by_inversion(
-    basis: IntervalBasis, value: Any, se: Any, null: float, method: str
-) -> tuple[Any, Any, Any, Any]:
+def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
     """The same from the intervals alone."""
-    both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(
-        value.shape
-    )
+    both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(value.shape)
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
     # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the
     # same chance.

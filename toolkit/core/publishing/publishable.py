@@ -71,9 +71,7 @@ class Publishable:
                 "a document says what it cost and which ledger paid",
             )
         if not isinstance(path, str | os.PathLike):
-            refuse(
-                "`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError
-            )
+            refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
         base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", ".md") else base
         files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
@@ -82,9 +80,7 @@ class Publishable:
             refuse(rule, str(base.parent), "nothing was written; make it first, or name another")
         there = [file.name for file in files.values() if file.exists()]
         if there and not overwrite:
-            refuse(
-                "a publication must not replace another", ", ".join(there), "say overwrite=True if it should"
-            )
+            refuse("a publication must not replace another", ", ".join(there), "say overwrite=True if it should")
         table = self._csv(level).encode("utf-8", "backslashreplace")
         facts = self._document(release, files["csv"].name, hashlib.sha256(table).hexdigest(), level)
         name = release.query["statistic"] if title is None else title

@@ -7,9 +7,7 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse, whole
 
-TIDIED = (
-    "tidied for display: biased, do not add up; small counts lose and empty cells gain; cite the raw table"
-)
+TIDIED = "tidied for display: biased, do not add up; small counts lose and empty cells gain; cite the raw table"
 """The note of a table that is not to be computed with."""
 
 

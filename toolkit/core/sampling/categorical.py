@@ -50,9 +50,7 @@ class Categorical:
         np.take(table, leading, out=out, mode="clip")
         ties = np.flatnonzero(out == _UNDECIDED)
         if len(ties):
-            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(
-                self._total, len(ties), rng
-            )
+            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(self._total, len(ties), rng)
             out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
 
     def _decided(self) -> Cells:

@@ -159,9 +159,7 @@ class LatticeSampler:
         """Up to `size` integers: those that are kept."""
         step = self._steps.draw(size, rng)
         if step.max() >= _STEP_LIMIT:
-            raise OverflowError(
-                "the noise left the range of 64-bit integers, an event of probability below 2**-700"
-            )
+            raise OverflowError("the noise left the range of 64-bit integers, an event of probability below 2**-700")
         word = words(size, WORD, rng).view(np.int64)
         place = word & ((1 << self.shift) - 1)
         quick = (word >> 48) & 0xFFFF
@@ -206,9 +204,7 @@ class LatticeSampler:
         """For every step the sure 16-bit threshold and the slope of x; the curve of x is the same for all."""
         _, _, ratios, _ = self._powers(WORD)
         sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
-        rise, bend = (
-            math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift)
-        )
+        rise, bend = (math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift))
         return sure, [(rise + 2 * step * bend) >> 64 for step in range(len(sure))], bend >> 64
 
     def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:

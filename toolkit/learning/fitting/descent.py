@@ -125,9 +125,7 @@ def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> floa
     while sampled_epsilon(high, delta, rate, steps) > epsilon:
         low, high = high, 2 * high
         if high > 1e6:
-            refuse(
-                "`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough"
-            )
+            refuse("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
     while high - low > 1e-3 * high:
         middle = (low + high) / 2
         enough = sampled_epsilon(middle, delta, rate, steps) <= epsilon

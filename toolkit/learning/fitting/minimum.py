@@ -68,9 +68,7 @@ def _solved(matrix: Array, pull: Array) -> Array:
         return np.asarray(np.linalg.lstsq(matrix, pull, rcond=None)[0], dtype=float)
 
 
-def _furthest(
-    rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, along: Array
-) -> float:
+def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, along: Array) -> float:
     """How far along a direction the objective falls: where its derivative is 0, which never falls."""
     margins, steps = weights @ rows, along @ rows
     start, growth = float((ridge * weights + push) @ along), ridge * float(along @ along)

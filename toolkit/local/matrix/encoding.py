@@ -232,9 +232,7 @@ def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def times_each(
-    codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int
-) -> npt.NDArray[np.int64]:
+def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
     """How often each code came, when each entry stands for so many `times`."""
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 

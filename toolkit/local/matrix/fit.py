@@ -32,9 +32,7 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
         return Fit(1.0, _RATIO)
     try:
         shares = maximum_likelihood(matrix, counts)
-    except (
-        ArithmeticError
-    ):  # a design that hardly tells its options apart; nothing that came can then contradict it
+    except ArithmeticError:  # a design that hardly tells its options apart; nothing that came can then contradict it
         return edge_fit(basis, together=True)
     expected = counts.sum() * (shares @ matrix)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -70,9 +70,7 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
     law, weights = matrix[:, seen], tallies[:, seen] / tallies.sum(axis=1, keepdims=True)
     together = max(1, _CELLS // law.size)
     parts = [weights[first : first + together] for first in range(0, len(weights), together)]
-    shares = np.concatenate(
-        [_between(law, one) if len(law) == 2 else interior_point(law, one) for one in parts]
-    )
+    shares = np.concatenate([_between(law, one) if len(law) == 2 else interior_point(law, one) for one in parts])
     if likelihood_ratios(law, weights, shares).max() > 1 + tolerance:
         raise ArithmeticError("the likelihood did not settle: the design hardly tells its options apart.")
     return shares

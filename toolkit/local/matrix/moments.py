@@ -104,9 +104,7 @@ def _general_interval_basis(
     given, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
     speaks = [given[i] > other.max(axis=0) for i, other in enumerate(others)]
-    if (
-        len(matrix) > 2
-    ):  # two kinds of report: those that speak for the option more than for any other, and the rest
+    if len(matrix) > 2:  # two kinds of report: those that speak for the option more than for any other, and the rest
         table = np.array(
             [[_halves(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(speaks)]
         )
@@ -116,9 +114,7 @@ def _general_interval_basis(
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
     spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
-    likely = (counts + 1) / (
-        n + len(counts)
-    )  # one more of each, so that reports of a single kind have a spread, too
+    likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
     cov = covariance(score, likely, likely @ score, None) / n
     return Shares(
         value=value[options],

@@ -131,15 +131,11 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
 
 def _shared_out(row: Sequence[Fraction], total: int, low: Sequence[int], high: Sequence[int]) -> list[int]:
     """Whole parts of `total`, each within its limits and near its share: largest remainders first."""
-    parts = [
-        min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)
-    ]
+    parts = [min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)]
     while spare := total - sum(parts):
         step = 1 if spare > 0 else -1
         free = [j for j, part in enumerate(parts) if (part < high[j] if step > 0 else part > low[j])]
-        free.sort(
-            key=lambda j: step * (parts[j] - row[j] * total)
-        )  # the farthest on the other side of its share first
+        free.sort(key=lambda j: step * (parts[j] - row[j] * total))  # the farthest on the other side of its share first
         for j in free[: abs(spare)]:
             parts[j] += step
     return parts

@@ -122,9 +122,7 @@ def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, s
     return _scrambled("additive", bounds, noise, step)
 
 
-def multiplicative(
-    bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1
-) -> Scrambled:
+def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
     """Multiplicative scrambling: the answer times a number from a known deck, for answers `step` apart.
 
     Epsilon is infinite but for special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's
@@ -138,9 +136,7 @@ def multiplicative(
     return _scrambled("multiplicative", bounds, noise, step)
 
 
-def _scrambled(
-    how: str, bounds: tuple[Number, Number], noise: Mapping[Number, Number], step: Number
-) -> Scrambled:
+def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, Number], step: Number) -> Scrambled:
     low, high = checked_bounds(bounds)
     steps = (high - low) / positive(step, "step")
     if steps.denominator != 1:

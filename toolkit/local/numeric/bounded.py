@@ -85,9 +85,7 @@ class OneBit(FiniteMean):
         many `times`.
         """
         codes = checked_reports(reports, 2)
-        return self.estimate_counts(
-            times_each(codes, None if times is None else checked_times(times, len(codes)), 2)
-        )
+        return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
         """The same from the number of zeros and of ones."""
@@ -100,9 +98,7 @@ class OneBit(FiniteMean):
     def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
         """A whole survey at the level of counts: zeros and ones."""
         generator, people = check_rng(rng) or np.random.default_rng(), whole(n, "n")
-        ones = generator.binomial(
-            people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean")
-        )
+        ones = generator.binomial(people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean"))
         return np.array([people - ones, ones])
 
 
@@ -177,15 +173,11 @@ class Hybrid(FiniteMean):
     @cached_property
     def square(self) -> tuple[float, float, float]:
         share = self.turn / TURNS
-        c0, c1, c2 = (
-            share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True)
-        )
+        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True))
         return c0, c1, c2
 
     def report(self, index: int, draw: Below) -> int:
-        return (
-            2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
-        )
+        return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
 
     def accepts(self, report: object) -> bool:
         """Where it is never the window's turn, or never the bit's, its reports are not sent."""

@@ -13,9 +13,7 @@ EXACT = 2**53
 """Whole numbers below this are exact in JavaScript."""
 
 _WIDEST_NOISE = 2**43  # in steps; noise a thousand times as wide, which would pass 2**53, does not happen
-_MULTIPLES = (
-    2**9
-)  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
+_MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
 
 
 def span(low: Fraction, high: Fraction) -> dict[str, Any]:
@@ -32,9 +30,7 @@ def span(low: Fraction, high: Fraction) -> dict[str, Any]:
     return {"span": list((high - low).as_integer_ratio())}
 
 
-def cards(
-    lines: tuple[Steps, Steps], steps: int, values: Sequence[Fraction], unit: Fraction
-) -> dict[str, Any]:
+def cards(lines: tuple[Steps, Steps], steps: int, values: Sequence[Fraction], unit: Fraction) -> dict[str, Any]:
     """Of a deck: each card with the report of the lowest answer and what a step adds. Differences of reports
     are exact, too.
     """

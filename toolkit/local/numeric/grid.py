@@ -81,9 +81,7 @@ class Grid:
         """A number within the bounds as a part of the range, from 0 to 1."""
         number = exact(value, name)
         if not self.low <= number <= self.high:
-            refuse(
-                f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do"
-            )
+            refuse(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
         return float((number - self.low) / (self.high - self.low))
 
 
@@ -101,9 +99,7 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     single = numbers.ndim == 0
     numbers = numbers.reshape(1) if single else numbers
     if numbers.ndim != 1:
-        refuse(
-            "answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person"
-        )
+        refuse("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
     if numbers.size == 0:
         refuse("answers must hold at least one entry", "none", "there is nothing to work on")
     missing = int(np.count_nonzero(np.isnan(numbers)))

@@ -52,9 +52,7 @@ class Mean(OnGrid):
         With `times`, each of the reports came so many times.
         """
         scores = self.scores(reports)
-        return self._from_scores(
-            scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores))
-        )
+        return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
 
     def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
         """The mean of scores that came so many times each."""
@@ -65,9 +63,7 @@ class Mean(OnGrid):
             spread = self.variance(min(max(value, float(self.low)), float(self.high)), 1)
         return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
-    def variance(
-        self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample"
-    ) -> float:
+    def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
         """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
 
         `sd=None` takes the spread, among those possible within the bounds, that makes the variance largest.
@@ -109,10 +105,7 @@ class Mean(OnGrid):
         )
 
     def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} on {float(self.low):g} to {float(self.high):g}: epsilon "
-            f"{self.epsilon:.4g}>"
-        )
+        return f"<{type(self).__name__} on {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"
 
 
 @dataclass(frozen=True, repr=False)

@@ -45,20 +45,14 @@ class Scrambled(Mean):
         object.__setattr__(self, "how", choice(self.how, "how", ("additive", "multiplicative")))
         object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
-        if (
-            not self.values
-            or len(self.values) != len(self.weights)
-            or len(set(self.values)) < len(self.values)
-        ):
+        if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
             refuse(
                 "the deck must have distinct values, each with a weight",
                 f"{len(self.values)} values",
                 "see `noise`",
             )
         if sum(self.weights) > DENOMINATOR_LIMIT:
-            refuse(
-                "the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough"
-            )
+            refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
         if self.how == "multiplicative" and self._moment(1) == 0:
             refuse(
                 "the deck's mean must differ from 0",
@@ -88,13 +82,9 @@ class Scrambled(Mean):
         """For each value of the deck the report of the lowest answer, and what every step adds, in units."""
         starts = [int(self._combined(0, value) / self.unit) for value in self.values]
         slopes = [
-            int(self._combined(1, value) / self.unit) - start
-            for value, start in zip(self.values, starts, strict=True)
+            int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)
         ]
-        if (
-            max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True))
-            >= 2**62
-        ):
+        if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
             refuse(
                 "reports must fit into 64 bits",
                 "a finer or wider deck",
@@ -129,9 +119,7 @@ class Scrambled(Mean):
         low, span = self.low, self.high - self.low
         if self.how == "additive":
             return float((self._moment(2) - self._moment(1) ** 2) / span**2), 0.0, 1.0
-        swell = (
-            self._moment(2) / self._moment(1) ** 2
-        )  # the score of an answer x has the mean square swell * x**2
+        swell = self._moment(2) / self._moment(1) ** 2  # the score of an answer x has the mean square swell * x**2
         return float((swell - 1) * low**2 / span**2), float(2 * (swell - 1) * low / span), float(swell)
 
     def report(self, index: int, draw: Below) -> int:

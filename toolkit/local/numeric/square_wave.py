@@ -54,9 +54,7 @@ class SquareWave(Windowed):
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
         """How many reports there are of each kind; each came once, or so many `times`."""
         codes = checked_reports(reports, self.window.reports)
-        return times_each(
-            codes, None if times is None else checked_times(times, len(codes)), self.window.reports
-        )
+        return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
     def estimate(
         self,
@@ -85,9 +83,7 @@ class SquareWave(Windowed):
         rng : for drawing again; None for a fixed start, so that the same reports always give the same band.
         times : how many times each of the reports came; None for once each.
         """
-        return self.estimate_counts(
-            self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng
-        )
+        return self.estimate_counts(self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng)
 
     def estimate_counts(
         self, counts: npt.ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
@@ -126,9 +122,7 @@ class SquareWave(Windowed):
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
             return np.array([np.interp(shares, row, edges) for row in below])
 
-        return self._estimated(
-            self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng
-        )
+        return self._estimated(self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -150,16 +144,11 @@ class SquareWave(Windowed):
         )
         found = read(self._likeliest(again))
         curve = (
-            smoothed_likelihood(self.window.matrix(), numbers, mixed)[None]
-            if mixed
-            else self._likeliest(numbers[None])
+            smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
         )
         cov = np.atleast_2d(np.cov(found, rowvar=False))
         smooth = (
-            (
-                "the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of "
-                "smoothing"
-            ),
+            ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"),
         )
         return Estimate(
             value=read(curve)[0],
@@ -248,9 +237,7 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     References: Z. Li et al., Estimating numerical distributions under local differential privacy (2020).
     """
     low, high = checked_bounds(bounds)
-    steps = (
-        _default_steps(low, high) if points is None else whole(points, "points", least=2, most=FINEST + 1) - 1
-    )
+    steps = _default_steps(low, high) if points is None else whole(points, "points", least=2, most=FINEST + 1) - 1
     width = 2 * int(_half_width(float(checked_epsilon(epsilon))) * (steps + 1)) + 1
     return SquareWave(low, high, steps, width, *odds(epsilon, inside=width, outside=steps))
 

@@ -63,9 +63,7 @@ class Window:
         drawn = below(self.total, len(index), rng).astype(np.int64)
         beyond = drawn - self.width * self.inside
         beside = beyond // self.outside
-        return np.where(
-            beyond < 0, index + drawn // self.inside, beside + np.where(beside < index, 0, self.width)
-        )
+        return np.where(beyond < 0, index + drawn // self.inside, beside + np.where(beside < index, 0, self.width))
 
     def matrix(self) -> Array:
         """Pr(report | answer): rows are answers, columns are reports."""
@@ -76,9 +74,7 @@ class Window:
     def base(self) -> Fraction:
         """The mean report when the answer is 0."""
         evenly = self.outside * Fraction(self.reports * (self.reports - 1), 2)
-        return (
-            evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)
-        ) / self.total
+        return (evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)) / self.total
 
     @cached_property
     def slope(self) -> Fraction:
@@ -93,9 +89,7 @@ class Window:
     def square(self) -> tuple[float, float, float]:
         """c0, c1, c2: the mean squared score of an answer u from 0 to 1 is c0 + c1 u + c2 u**2."""
         evenly = _sum_of_squares(self.reports, self.base) * self.outside
-        extra = (
-            self.inside - self.outside
-        )  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
+        extra = self.inside - self.outside  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
         still = (evenly + extra * _sum_of_squares(self.width, self.base)) / self.total
         drift = 2 * extra * (Fraction(self.width * (self.width - 1), 2) - self.width * self.base) / self.total
         unit = self.slope * self.steps
@@ -136,6 +130,4 @@ class Windowed(DrawnAtOdds, OnGrid):
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:
     """Sum of (t - center)**2 for t = 0 … count-1."""
-    return (
-        Fraction((count - 1) * count * (2 * count - 1), 6) - center * count * (count - 1) + count * center**2
-    )
+    return Fraction((count - 1) * count * (2 * count - 1), 6) - center * count * (count - 1) + count * center**2

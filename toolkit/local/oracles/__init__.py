@@ -94,9 +94,7 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
     References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency
     estimation (2017).
     """
-    return _unary(
-        options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon)))
-    )
+    return _unary(options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon))))
 
 
 def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:

@@ -40,9 +40,7 @@ class ByteLaw:
         for byte, (first, last) in enumerate(self._decided(16)):
             self._table[first:last] = byte
         # The last 64-bit word is left to the exact draw, so that every limit is itself a 64-bit word.
-        self._first, self._last = (
-            np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
-        )
+        self._first, self._last = np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
 
     def draw(self, size: int, rng: Rng = None) -> Packed:
         """`size` independent bytes."""
@@ -50,9 +48,7 @@ class ByteLaw:
         drawn = self._table[lead]
         ties = np.flatnonzero(drawn == _UNDECIDED)
         if len(ties):
-            finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (
-                words(len(ties), 64, rng) >> np.uint64(16)
-            )
+            finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (words(len(ties), 64, rng) >> np.uint64(16))
             drawn[ties] = self._resolved(finer, rng)
         return drawn.astype(np.uint8)
 
@@ -177,8 +173,6 @@ def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
     table = np.zeros((len(rows), k), dtype=bool)
     for row, codes in zip(table, rows, strict=True):
         if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):
-            refuse(
-                f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option"
-            )
+            refuse(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
         row[list(codes)] = True
     return table

@@ -147,10 +147,7 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
 def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Objects as numbers; what is none of True, False, 0 and 1 becomes NaN."""
     known = [
-        [
-            float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan
-            for cell in row
-        ]
+        [float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan for cell in row]
         for row in table
     ]
     return np.array(known, dtype=np.float64)
@@ -159,8 +156,7 @@ def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def _numeric(rows: list[Any], k: int) -> bool:
     """A list of rows of k truth values, rather than lists of labels."""
     return all(
-        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _TRUTH) for c in row)
-        for row in rows
+        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _TRUTH) for c in row) for row in rows
     )
 
 
@@ -216,9 +212,7 @@ class Rows:
 
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]
-        low, high, empty = (
-            self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty")
-        )
+        low, high, empty = (self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
         return Interval(low, high, level, method, empty == 1)
 
     def tails(self, null: float, method: str) -> Tails:

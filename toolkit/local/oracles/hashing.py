@@ -88,14 +88,10 @@ class LocalHash(Oracle):
             rows, answers = reports[part], codes[part]
             rows[:, 1:] = below(self.values, rows[:, 1:].size, rng).reshape(len(rows), -1)
             drawn = below(self._total, len(rows), rng)
-            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(
-                self.outside
-            ) + np.uint64(1)
+            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(self.outside) + np.uint64(1)
             rows[:, 0] = np.where(drawn < self.inside, 0, lie)
             for place, factor in enumerate(rows[:, 1:].T):
-                rows[:, 0] = _reduced(
-                    rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values
-                )
+                rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
         return reports
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
@@ -103,9 +99,7 @@ class LocalHash(Oracle):
         each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)
         for part in chunks(len(rows), CHUNK // 4, "counting"):
-            counts += self._supported(
-                np.ascontiguousarray(rows[part].T), None if each is None else each[part]
-            )
+            counts += self._supported(np.ascontiguousarray(rows[part].T), None if each is None else each[part])
         return counts, len(rows) if each is None else int(each.sum())
 
     def _supported(self, columns: Residues, times: Counts | None) -> Counts:
@@ -115,9 +109,7 @@ class LocalHash(Oracle):
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _number(value == 0, times)
-        latest = {
-            self.digits: np.zeros_like(value)
-        }  # by lowest digit, the hash of the latest option that had it
+        latest = {self.digits: np.zeros_like(value)}  # by lowest digit, the hash of the latest option that had it
         for option in range(1, len(self.options)):
             lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
             above = (parent & -parent).bit_length() - 1 if parent else self.digits

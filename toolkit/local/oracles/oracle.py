@@ -86,9 +86,7 @@ class Oracle(DrawnAtOdds):
         Of two options that of the last; of more than 2048 only that of a named one.
         """
         read = self._read(reports)
-        return from_support(
-            lambda code: self._supports(read, code), self.score_limits(), self.options, option
-        )
+        return from_support(lambda code: self._supports(read, code), self.score_limits(), self.options, option)
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()
@@ -124,9 +122,7 @@ class Oracle(DrawnAtOdds):
     def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
         """The same from the number of reports that support each option, and the number of reports."""
         numbers, people = checked_support(counts, n, len(self.options))
-        return self.support.estimate(
-            numbers, people, self.options, self.loss, self.name.replace("_", " "), method
-        )
+        return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true shares; of two options that of the last.

@@ -109,13 +109,10 @@ class RandomBox(Boxes):
             refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
         asked = checked_counts(n, k).astype(np.int64)
         if np.any(yes[asked == 0]):
-            refuse(
-                "`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes"
-            )
+            refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
         places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
         parts = [
-            self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place)))
-            for place in places
+            self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place))) for place in places
         ]
         rows = Rows(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
@@ -125,11 +122,7 @@ class RandomBox(Boxes):
         """Say so of boxes that nobody was asked about, as happens in a small group."""
         nobody = [str(option) for option, people in zip(self.options, asked, strict=True) if not people]
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
-        return (
-            (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",)
-            if nobody
-            else ()
-        )
+        return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share; n people in all, so about n / k for each box.

@@ -112,9 +112,7 @@ class Subset(Oracle):
             )
         if len(self.options) > TABLE_LIMIT:
             rule = f"a design is a table, of at most {TABLE_LIMIT} options"
-            refuse(
-                rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table"
-            )
+            refuse(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
         return Design(
             np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced,
             self._total,
@@ -133,9 +131,7 @@ class Subset(Oracle):
             return super().randomize(answers, rng)
         generator = check_rng(rng)
         given = encode(answers, self.options, "answers")
-        return given.like(
-            draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options
-        )
+        return given.like(draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options)
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
         k = len(self.options)
@@ -201,9 +197,7 @@ class Subset(Oracle):
         if d == 1:
             return telling + rng.multinomial(rest, np.full(k, 1 / k))
         counts, need = telling.copy(), np.arange(d + 1)
-        ahead, behind = (
-            np.zeros(d + 1, dtype=np.int64) for _ in range(2)
-        )  # is the own option still to come?
+        ahead, behind = (np.zeros(d + 1, dtype=np.int64) for _ in range(2))  # is the own option still to come?
         ahead[d - 1], behind[d] = telling.sum(), rest
         for option in range(k):
             reached = rng.multivariate_hypergeometric(ahead, telling[option], method="marginals")

@@ -154,9 +154,7 @@ class Support:
 def covariance_note(k: int) -> tuple[str, ...]:
     """Say so where there are too many options for a table of covariances."""
     return (
-        (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",)
-        if k > COVARIANCE_LIMIT
-        else ()
+        (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",) if k > COVARIANCE_LIMIT else ()
     )
 
 
@@ -168,9 +166,7 @@ def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ..
     return boundary_note(value, inside)
 
 
-def people_with(
-    shares: Array, n: int, rng: np.random.Generator, respondents: Respondents
-) -> npt.NDArray[np.int64]:
+def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
     """How many of n people have each answer: a random sample, or always the same as near to the shares as can
     be.
     """
@@ -190,9 +186,7 @@ def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> 
     if shares.ndim == 0 and not exclusive:
         shares = np.full(k, float(shares))
     if shares.shape != (k,):
-        refuse(
-            f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match"
-        )
+        refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)):
         refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
     if exclusive and abs(shares.sum() - 1) > 1e-9:

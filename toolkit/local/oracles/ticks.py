@@ -91,9 +91,7 @@ class CappedBoxes(Boxes):
         """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
         if len(set(ticks)) > self.most:
             self._refuse_more(1, 1)
-        return [
-            box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)
-        ]
+        return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
 
     def accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
@@ -153,9 +151,7 @@ class CappedBoxes(Boxes):
         basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
-            cov = (
-                (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
-            )
+            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
         if cov is not None:
             np.fill_diagonal(cov, basis.se**2)
         return self._estimated(basis.value, basis.se, cov, people, basis)

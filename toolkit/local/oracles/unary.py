@@ -56,9 +56,7 @@ class Unary(Oracle):
 
     @cached_property
     def support(self) -> Support:
-        return Support.independent(
-            Fraction(self.own, self.denominator), Fraction(self.other, self.denominator)
-        )
+        return Support.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
 
     @property
     def odds(self) -> Fraction:

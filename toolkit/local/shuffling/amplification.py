@@ -50,9 +50,7 @@ class Shuffled(Approx):
     basis: str
     claim: str
 
-    def __init__(
-        self, epsilon: Number, delta: Number, *, local: float, n: int, least: float, basis: str
-    ) -> None:
+    def __init__(self, epsilon: Number, delta: Number, *, local: float, n: int, least: float, basis: str) -> None:
         super().__init__(epsilon, delta)
         for name, value in (("local", local), ("n", n), ("least", least), ("basis", basis), ("claim", CLAIM)):
             object.__setattr__(self, name, value)
@@ -198,11 +196,7 @@ def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None
-    if (
-        not hasattr(reports, "weights")
-        or not hasattr(reports, "denominator")
-        or np.shape(reports.weights) != (2, 2)
-    ):
+    if not hasattr(reports, "weights") or not hasattr(reports, "denominator") or np.shape(reports.weights) != (2, 2):
         return None
     first, second = (Fraction(int(row[1]), int(reports.denominator)) for row in reports.weights)
     return second, first
@@ -242,9 +236,7 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
 
 def _lower_end(pair: Pair, n: int, delta: float, local: float) -> float:
     """An epsilon that the true one is not below: all others hold one third answer."""
-    return epsilon_at(
-        blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)
-    ) * (1 - 1e-5)
+    return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
 
 
 def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
@@ -261,9 +253,7 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
         return 0.0
     epsilon = min(epsilon * _HEADROOM, local)
     nearby = epsilon * 1.001
-    slope = (
-        min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
-    )
+    slope = min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
     safe = local
     for _ in range(8):
         height = log_of(confirm(epsilon)) - goal
@@ -271,9 +261,7 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
             safe = min(safe, epsilon)
             if height > -_NEAR:
                 break
-        epsilon = (
-            min(epsilon - (height + 2e-5) / slope, local) if height > 0 else epsilon - (height + 2e-5) / slope
-        )
+        epsilon = min(epsilon - (height + 2e-5) / slope, local) if height > 0 else epsilon - (height + 2e-5) / slope
         if not 0 < epsilon < safe:
             break
     return safe

@@ -21,10 +21,7 @@ _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _STIRLING = np.array(
     [
         0.0,
-        *(
-            math.lgamma(k + 1) - ((k + 0.5) * math.log(k) - k + _HALF_LOG_2PI)
-            for k in range(1, _EXACT_UP_TO + 1)
-        ),
+        *(math.lgamma(k + 1) - ((k + 0.5) * math.log(k) - k + _HALF_LOG_2PI) for k in range(1, _EXACT_UP_TO + 1)),
     ]
 )
 

@@ -69,9 +69,7 @@ class Pair:
 
     def guess(self, n: int, delta: float) -> float:
         """About what epsilon will be: some standard deviations of the loss."""
-        gaps = (self.own - self.other) ** 2 / self.least + (
-            self.own_too - self.other_too
-        ) ** 2 / self.least_too
+        gaps = (self.own - self.other) ** 2 / self.least + (self.own_too - self.other_too) ** 2 / self.least_too
         return 0.7 * math.sqrt(2 * math.log(1 / delta) * gaps / n)
 
 
@@ -106,10 +104,7 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
                 _GRAIN * (gain + loss) * deepest / toll if toll else math.inf,
             )
         sums = [
-            weight
-            * float(
-                chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0))
-            )
+            weight * float(chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0)))
             for node, weight in nodes
         ]
         return sum(sums) / people * (1 + UNSURE) + 2 * _BEYOND * delta
@@ -139,9 +134,7 @@ def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[
     weights = np.bincount(below, chances * (1 - part), minlength=below[-1] + 2) + np.bincount(
         below + 1, chances * part, minlength=below[-1] + 2
     )
-    return tuple(
-        (float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0
-    )
+    return tuple((float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0)
 
 
 def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:

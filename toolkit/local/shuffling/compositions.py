@@ -63,12 +63,8 @@ class _Search:
 
     def settled(self, least: float, epsilon: float) -> tuple[float, float]:
         """Both numbers, raised as far as a composition asks for it."""
-        least, epsilon = self._raised(
-            np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon
-        )
-        ranges = _cut(
-            np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES
-        )
+        least, epsilon = self._raised(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
+        ranges = _cut(np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES)
         while len(ranges[0]) and epsilon < self.local:
             first, last = ranges
             open_ = deltas(self.side, first, self.others - last, epsilon, self.delta) > self.delta

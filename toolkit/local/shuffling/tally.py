@@ -103,11 +103,7 @@ def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float
     groups = (_Group.tilted(alike, side.own, tilt), _Group.tilted(unlike, side.other, tilt))
     middle = np.round(sum(group.sign * group.people * group.rare for group in groups)) + 1
     steps = (
-        2
-        * np.floor(
-            (_WIDTH + math.sqrt(-math.log(delta) / 2)) * np.sqrt(_variance(groups)) / 2 + _LEAST_WIDTH / 2
-        )
-        + 1
+        2 * np.floor((_WIDTH + math.sqrt(-math.log(delta) / 2)) * np.sqrt(_variance(groups)) / 2 + _LEAST_WIDTH / 2) + 1
     )
     turn, unsure = math.log1p(tilt), ROUNDING * (30 + np.sqrt(alike + unlike))
     level = loss * np.exp(sum(group.people * group.log_mass for group in groups) - middle * turn)
@@ -133,11 +129,7 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
         phase += group.sign * people * np.arctan2(group.rare * double, 1 - 2 * group.rare * square)
     back, gap = 1 / (1 + tilt), tilt / (1 + tilt)  # 1 / r and 1 - 1 / r
     weight = (
-        np.where(places <= half[:, None], np.exp(size), 0)
-        * 4
-        / steps[:, None]
-        * sine
-        / (gap * gap + 4 * back * square)
+        np.where(places <= half[:, None], np.exp(size), 0) * 4 / steps[:, None] * sine / (gap * gap + 4 * back * square)
     )
     even, odd = weight * 2 * back * sine * cosine, weight * (2 * back * square + gap)
     straight, crossed = even * np.cos(phase) - odd * np.sin(phase), even * np.sin(phase) + odd * np.cos(phase)

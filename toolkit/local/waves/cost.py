@@ -27,8 +27,7 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
     @cache  # one is asked for thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
         return sum(
-            int(permanent[truth][memo]) * int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no
-            for memo in (0, 1)
+            int(permanent[truth][memo]) * int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no for memo in (0, 1)
         )
 
     return chance

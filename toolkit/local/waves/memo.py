@@ -236,8 +236,7 @@ class Memo:
 
     def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         one, two = (
-            encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp)
-            for reports in (first, second)
+            encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )
         if len(one) != len(two):
             refuse(

@@ -71,9 +71,7 @@ def epsilon_bound(epsilon: float, voice: Voice | None = None) -> str:
 
 
 def _epsilon(epsilon: float, voice: Voice) -> str:
-    return (
-        "Epsilon is infinite." if math.isinf(epsilon) else f"Epsilon is at most {voice.rounded_up(epsilon)}."
-    )
+    return "Epsilon is infinite." if math.isinf(epsilon) else f"Epsilon is at most {voice.rounded_up(epsilon)}."
 
 
 def _matrix(design: Any, voice: Voice, name: Name) -> list[str]:
@@ -151,9 +149,7 @@ def _proof(design: Any, j: int, voice: Voice, name: Name) -> str:
         if guess is None:
             return voice.say("leaves_sure", report=report)
         return voice.say("leaves_open", report=report, factor=voice.factor(epsilon), guess=guess)
-    left = [
-        voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight
-    ]
+    left = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
     return voice.say("proves", report=report, answers=voice.listed(left, "or"))
 
 

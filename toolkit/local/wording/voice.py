@@ -12,9 +12,7 @@ from fractions import Fraction
 from toolkit.local.wording.phrases import odds_phrases
 
 _UP = Context(prec=3, rounding=ROUND_CEILING)
-_SLACK = Decimal(
-    "1e-12"
-)  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
+_SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
 _SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
 _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
 _JOINING = "\u200c\u200d"  # within words of some languages

@@ -84,9 +84,7 @@ def plan_difference(
         float(positive(weighting, "weighting", "it multiplies a variance")),
     )
     if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse(
-            "exactly one of n, power and margin must be given", "another number of them", "the others follow"
-        )
+        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
     if n is not None:
         people = whole(n, "n", least=2)
     elif margin is not None:
@@ -170,9 +168,7 @@ def checked_power(power: Number, level: float) -> float:
     return wanted
 
 
-def difference_power(
-    design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95
-) -> float:
+def difference_power(design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95) -> float:
     """The probability that the default interval of a difference leaves out 0, over all pairs of counts.
 
     >>> from toolkit import forced
@@ -214,7 +210,5 @@ def _binary(design: Any) -> Design:
 
 def _two(shares: object) -> tuple[Number, Number]:
     if not isinstance(shares, tuple | list) or len(shares) != 2:
-        refuse(
-            "`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError
-        )
+        refuse("`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError)
     return shares[0], shares[1]

@@ -40,9 +40,7 @@ class ListPlan:
     def __repr__(self) -> str:
         short, long = self.n
         power = "" if self.power is None else f", power {self.power:.4g}"
-        shown = (
-            f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
-        )
+        shown = f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
         return (
             f"<ListPlan: {short:,} people with the short list and {long:,} with the long one, margin {shown} "
             f"at {100 * self.level:g} %{power}; {self.model}>"
@@ -194,9 +192,7 @@ class _Case:
         sizes = np.array(self.sizes(people))
         parts = np.array([self.short, self.long(value)]) / sizes
         if not parts.any():
-            refuse(
-                "the answers must differ", "lists that everybody answers alike", "there is no error to plan"
-            )
+            refuse("the answers must differ", "lists that everybody answers alike", "there is no error to plan")
         return float(np.sqrt(parts.sum())), float(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())
 
     def margin(self, value: float, people: int) -> float:

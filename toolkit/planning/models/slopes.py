@@ -92,9 +92,7 @@ def plan_slope(
         people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
     else:
         people = whole(n, "n", least=2)
-    return SlopePlan(
-        design, b, people, held, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance
-    )
+    return SlopePlan(design, b, people, held, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance)
 
 
 def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:

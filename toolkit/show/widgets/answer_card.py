@@ -51,9 +51,7 @@ class AnswerCard(anywidget.AnyWidget):
     _css = browser_style("answer_card.css")
 
     card = traitlets.Dict(read_only=True).tag(sync=True)  # what is shown, and the integers to draw with
-    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(
-        sync=True
-    )  # which report was confirmed last
+    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(sync=True)  # which report was confirmed last
 
     def __init__(self, question: Question | tuple[str, Randomizer], *, language: str | None = None) -> None:
         self.question, self._design = _asked(question)
@@ -89,10 +87,7 @@ class AnswerCard(anywidget.AnyWidget):
         """
         draw = drawer(check_rng(rng))
         self._keep(
-            {
-                secrets.token_hex(16): self._design.report(truth, draw)
-                for truth in _truths(self._design, answers)
-            }
+            {secrets.token_hex(16): self._design.report(truth, draw) for truth in _truths(self._design, answers)}
         )
 
     def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
@@ -121,8 +116,7 @@ class AnswerCard(anywidget.AnyWidget):
     def __repr__(self) -> str:
         asked, kept = self.question, len(self._kept)
         return (
-            f"<AnswerCard {asked.name}: {asked.kind}, {asked.mode}, epsilon {self._design.epsilon:.4g}, "
-            f"{kept} reports>"
+            f"<AnswerCard {asked.name}: {asked.kind}, {asked.mode}, epsilon {self._design.epsilon:.4g}, {kept} reports>"
         )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -41,8 +41,7 @@ WORDS = {
     "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
     "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost "
     "ε\u00a0=\u00a0{total}.",
-    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost "
-    "ε\u00a0=\u00a0{each}.",
+    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
 }
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
@@ -100,10 +99,7 @@ class BudgetExplorer(Explorer):
         return math.ceil(right - 1e-9), at_most(right)
 
     def setting(self) -> str:
-        return (
-            f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior "
-            f"{self.prior:.4g}"
-        )
+        return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
 
     def describe(self) -> dict[str, str]:
         return reading(self.table["words"], self.row, self.years, self.prior)

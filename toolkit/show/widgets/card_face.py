@@ -34,8 +34,7 @@ WORDS = {
     "tick": "Tick at least one box.",
     "none_of_these": "None of these",
     "you_wrote": "You wrote “{typed}”.",
-    "two_ways": "This can be read in two ways. Please leave out marks between thousands, and zeros at the "
-    "end.",
+    "two_ways": "This can be read in two ways. Please leave out marks between thousands, and zeros at the end.",
     "group": "Group {n} of {of}",
     "you_answered": "You answered",
     "you_tapped": "You tapped",
@@ -44,8 +43,7 @@ WORDS = {
     "changed": "changed it",
     "mixed": "was mixed in",
     "we_send": "The notebook receives",
-    "once": "This was drawn once and is sent once; there is no second draw. Only the last line leaves this "
-    "tab.",
+    "once": "This was drawn once and is sent once; there is no second draw. Only the last line leaves this tab.",
     "sending": "Sending …",
     "late": "No answer from the notebook yet: it is busy, or its kernel was restarted. The report waits "
     "here; keep this tab open.",
@@ -64,9 +62,7 @@ def card_face(question: Question, language: str | None) -> dict[str, Any]:
     page = shown_question(question, [spoken])
     low, high = page["bounds"] or (None, None)
     most = page["randomizer"].get("most")
-    words = {
-        name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in WORDS.items()
-    }
+    words = {name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in WORDS.items()}
     return {
         **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds", "scale")},
         **{name: page[name] and page[name][spoken] for name in ("text", "help", "odds", "instructions")},
@@ -94,9 +90,7 @@ def card_picture(face: dict[str, Any]) -> Figure:
     ax.set(xlim=(0, 6), ylim=(0, inches), xticks=[], yticks=[])
     ax.spines[:].set_color(_LINE)
     _write(ax, 0.15, inches - 0.12, "\n".join(title), fontsize=11, fontweight="bold", color=INK)
-    _write(
-        ax, 0.15, inches - 0.22 - 0.2 * len(title), "\n".join(odds), fontsize=8, color=GREY, linespacing=1.4
-    )
+    _write(ax, 0.15, inches - 0.22 - 0.2 * len(title), "\n".join(odds), fontsize=8, color=GREY, linespacing=1.4)
     left = 0.18
     for label in _buttons(face):
         width = 0.22 + 0.085 * len(label)
@@ -104,9 +98,7 @@ def card_picture(face: dict[str, Any]) -> Figure:
             _write(ax, left, 0.4, "…", fontsize=9, color=GREY)
             break
         box = "round,pad=0.03,rounding_size=0.06"
-        ax.add_patch(
-            FancyBboxPatch((left, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_LINE)
-        )
+        ax.add_patch(FancyBboxPatch((left, 0.2), width, 0.24, boxstyle=box, facecolor="white", edgecolor=_LINE))
         _write(ax, left + width / 2, 0.32, label, ha="center", va="center", fontsize=9, color=INK)
         left += width + 0.16
     _write(ax, 5.85, 0.1, "run the cell to answer", ha="right", va="bottom", fontsize=8, color=GREY)

@@ -177,9 +177,7 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
         "reach": _reach(status),
         "access": "" if status.state == "closed" else promised(survey.access, survey.waves),
         "private": _private(survey),
-        "so_far": " ".join(
-            [*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]
-        ),
+        "so_far": " ".join([*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]),
     }
 
 
@@ -231,6 +229,4 @@ def _bars(results: Results, question: Question) -> list[list[float | None]]:
     if len(lines) != len(results.rows(question.name)):
         return [[None] * 3 for _ in results.rows(question.name)]
     ends = [[float(line[name]) for name in ("low", "estimate", "high")] for line in lines]
-    return [
-        [(one - low) / (high - low) if math.isfinite(one) else None for one in numbers] for numbers in ends
-    ]
+    return [[(one - low) / (high - low) if math.isfinite(one) else None for one in numbers] for numbers in ends]

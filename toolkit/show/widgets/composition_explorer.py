@@ -58,9 +58,7 @@ class CompositionExplorer(Explorer):
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
     delta = Between(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
 
-    def __init__(
-        self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False
-    ) -> None:
+    def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False) -> None:
         settings = {"releases": releases, "epsilon": epsilon, "delta": delta}
         super().__init__(table=composition_table(), guess=guess, **settings)
 

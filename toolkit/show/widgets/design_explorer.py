@@ -68,9 +68,7 @@ class DesignExplorer(Explorer):
     prevalence = Between(0, 1, "at the ends nothing is left to ask", strict=True)
     limits = traitlets.Dict(default_value={"least": _LEAST, "most": _MOST}, read_only=True).tag(sync=True)
 
-    def __init__(
-        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False
-    ) -> None:
+    def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False) -> None:
         super().__init__(epsilon=epsilon, n=n, prevalence=prevalence, guess=guess)
 
     @property
@@ -124,9 +122,7 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORD
         "prevalences": list(columns),
         "direct": [short(_REACH * _spread(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
-        "devices": [
-            {"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()
-        ],
+        "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
         "words": words,
     }
 

@@ -63,9 +63,7 @@ class Explorer(anywidget.AnyWidget):
 
     @traitlets.default("asked")
     def _what_is_asked(self) -> dict[str, str]:
-        return (
-            {"question": self.asks.question, "unit": self.asks.unit, "verdict": VERDICT} if self.asks else {}
-        )
+        return {"question": self.asks.question, "unit": self.asks.unit, "verdict": VERDICT} if self.asks else {}
 
     @traitlets.default("codes")
     def _what_can_be_copied(self) -> dict[str, str]:
@@ -128,9 +126,7 @@ class Explorer(anywidget.AnyWidget):
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
-        picture, metadata = png_bundle(
-            self.picture(), repr(self), " ".join(filter(None, self.describe().values()))
-        )
+        picture, metadata = png_bundle(self.picture(), repr(self), " ".join(filter(None, self.describe().values())))
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
@@ -149,10 +145,7 @@ class Between(traitlets.Float[float, float]):
         exact(number, str(self.name))  # refuses what is not finite
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
         if not inside:
-            rule = (
-                f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and "
-                f"{self.most}"
-            )
+            rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
             refuse(rule, number, self.consequence)
         return number
 

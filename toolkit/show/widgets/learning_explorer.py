@@ -66,9 +66,7 @@ class LearningExplorer(Explorer):
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
     strength = Between(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
 
-    def __init__(
-        self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False
-    ) -> None:
+    def __init__(self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False) -> None:
         setting = {"people": people, "epsilon": epsilon, "strength": strength}
         super().__init__(table=learning_table(), guess=guess, **setting)
 
@@ -176,9 +174,7 @@ def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
     parts = canvas.subplot_mosaic([["bars", "curve"], ["left", "right"]], height_ratios=[1, 1.1])
     _bars(parts["bars"], row["right"])
     ax = parts["curve"]
-    for curve, colour, dash, name in zip(
-        row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True
-    ):
+    for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
         ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
     ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
     ax.set_xscale("log")

@@ -193,9 +193,7 @@ def _still(table: dict[str, Any]) -> Figure:
     _charges(charges, table)
     bar.set_title("What is left?", loc="left", fontsize=11)
     charges.set_title("What was it spent on?", loc="left", fontsize=11)
-    canvas.suptitle(
-        f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY
-    )
+    canvas.suptitle(f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
 
 

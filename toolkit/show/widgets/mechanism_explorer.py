@@ -35,11 +35,9 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 WORDS = {
     "ratio": "No release is more than {factor} times likelier with one record than with another{but}.",
-    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person "
-    "can change.",
+    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person can change.",
     "scale": "The noise has scale {scale}, {what}. Each dot is one chance in 40.",
-    "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula "
-    "{classic}.",
+    "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula {classic}.",
 }
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
@@ -174,9 +172,7 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     shown = min(epsilon, _CLASSIC) if law == "classic" else epsilon
     mechanism = _mechanism(law, shown, delta, sensitivity)
     others = {
-        name: _mechanism(name, shown, delta, sensitivity)
-        for name in LAWS
-        if name != "classic" or shown <= _CLASSIC
+        name: _mechanism(name, shown, delta, sensitivity) for name in LAWS if name != "classic" or shown <= _CLASSIC
     }
     return {
         **_standard_row(law, shown, delta),
@@ -244,10 +240,7 @@ def _standards() -> dict[str, Mechanism]:
     """One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real
     numbers.
     """
-    return {
-        name: _mechanism(law, 0.5, 1e-6, 0.5)
-        for name, law in (("laplace", "laplace"), ("gaussian", "analytic"))
-    }
+    return {name: _mechanism(law, 0.5, 1e-6, 0.5) for name, law in (("laplace", "laplace"), ("gaussian", "analytic"))}
 
 
 def _shape(mechanism: Mechanism) -> list[float]:
@@ -276,9 +269,7 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
     shape = "laplace" if row["law"] == "laplace" else "gaussian"
     _neighbours(parts["two"], table["shapes"][shape], 1 / row["ratio"])
     _losses(parts["ratio"], row)
-    _dots(
-        parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"]
-    )
+    _dots(parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"])
     for name, texts in (("private", ["ratio"]), ("words", ["error", "scale", "others"])):
         parts[name].axis("off")
         say(parts[name], 1, *(said[text] for text in texts))

@@ -27,8 +27,7 @@ WORDS = {
     "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
     "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of "
     "100 right on average.",
-    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 "
-    "right.",
+    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 right.",
     "bare": "Exact sums promise nothing: ε is infinite.",
 }
 

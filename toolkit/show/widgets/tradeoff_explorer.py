@@ -38,8 +38,7 @@ WORDS = {
     "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
     "{shuffled_n} shuffled, "
     "{local_n} locally.",
-    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people "
-    "come.",
+    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
 }
 _STYLES = {
     "local": (VERMILLION, "-"),
@@ -69,9 +68,7 @@ class TradeoffExplorer(Explorer):
 
     _esm = browser_code("tradeoff_explorer.js")
     maker, as_question = "explore_tradeoff", QUESTION
-    asks = Asked(
-        "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
-    )
+    asks = Asked("For the wanted margin: how many people must be asked locally, each with their own noise?", "people")
 
     epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
     n = Whole(SIZES[0], SIZES[-1])
@@ -173,9 +170,7 @@ def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, 
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
         "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
-        "shuffled": [
-            local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)
-        ],
+        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
         "local": local.margin(np.array(SIZES)).tolist(),
     }
 
@@ -202,10 +197,7 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
         needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
     ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
-    goals = {
-        way.name: way
-        for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)
-    }
+    goals = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)}
     return {
         **row,
         "margins": {name: short(way.margin) for name, way in ways.items()},
@@ -236,8 +228,7 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
     parts["bars"].set_title("How precise are these people?", loc="left", fontsize=11)
     parts["curves"].set_title("How many people are needed?", loc="left", fontsize=11)
     setting = (
-        f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % "
-        "guessed to be yes"
+        f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % guessed to be yes"
     )
     canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
@@ -250,9 +241,7 @@ def _intervals(ax: Axes, row: dict[str, Any]) -> None:
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yticks(range(len(WAYS)), [NAMES[way] for way in WAYS])
     widest = 112 * min(max(row["margins"].values()), 1)
-    ax.set(
-        xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth"
-    )
+    ax.set(xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth")
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
 

@@ -157,9 +157,7 @@ def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
     parts = canvas.subplot_mosaic([["bars", "weeks"], ["left", "right"]], height_ratios=[1.1, 1])
     _bars(parts["bars"], row["errors"][1:])
     ax = parts["weeks"]
-    for curve, colour, dash, name in zip(
-        row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True
-    ):
+    for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
         ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
     ax.set(xlabel="week", ylim=(0, None))
     ax.legend(frameon=False, fontsize=9)

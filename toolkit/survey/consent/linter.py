@@ -112,8 +112,7 @@ def _check_label(option: str | int, given: str | Text | None, languages: Sequenc
 def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> None:
     """Nothing in a label can make the sentences read otherwise that quote it."""
     quotes = {
-        code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"]
-        for code in languages
+        code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"] for code in languages
     }
     for question in questions:
         for option in dict.fromkeys((*question.options, *question.report_options)):
@@ -130,16 +129,12 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
                         )
 
 
-def check_claims(
-    words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None
-) -> None:
+def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None) -> None:
     """The page says itself what becomes of answers, because it must be true: no title and no word that leads
     on may say more; of other texts it is warned.
     """
     known = re.compile("|".join(phrases(code)["claims"] for code in known_languages()))
-    short = {
-        f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()
-    }
+    short = {f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
@@ -149,9 +144,7 @@ def check_claims(
                 repr(found.group()),
                 "the page says it itself, from the designs, so that it is true",
             )
-    texts: dict[str, str | Text] = {
-        name: text for name, text in words.items() if name != "title" and text is not None
-    }
+    texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
     texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
     for name, given in texts.items():
         told = [given] if isinstance(given, str) else given.values()
@@ -225,9 +218,7 @@ def _check_condition(
         )
 
 
-def check_waves(
-    questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None = None
-) -> None:
+def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None = None) -> None:
     """A memo is for several waves, and several waves are for a memo: else all noise would be fresh each
     time. Words of one's own must have the sentences for them.
     """
@@ -260,10 +251,7 @@ def check_leaks(questions: Sequence[Question]) -> None:
     for question in questions:
         with naming(f"question {question.name!r}"):
             if question.randomized and not question.required:
-                evade = (
-                    'who leaves it out tells something; make "prefer not to say" an option of its '
-                    "design instead"
-                )
+                evade = 'who leaves it out tells something; make "prefer not to say" an option of its design instead'
                 refuse("a randomized question must be required", "required = false", evade)
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
@@ -296,14 +284,11 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> 
         refuse(
             f"question {certain!r}: {what} must not be able to prove an answer",
             "a design with epsilon ∞",
-            "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it "
-            "can prove",
+            "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove",
         )
     if not spent <= ceiling:
         costs = ", ".join(
-            f"{question.name} {question.cost(waves).epsilon:.3g}"
-            for question in questions
-            if question.randomized
+            f"{question.name} {question.cost(waves).epsilon:.3g}" for question in questions if question.randomized
         )
         often = "" if waves == 1 else f" in {waves} waves"
         rule = (
@@ -358,11 +343,5 @@ def check_size(questions: Sequence[Question]) -> None:
 
 def _bytes(question: Question) -> int:
     """At most: four bytes a character of text; every code of a list."""
-    answer = (
-        4 * LONGEST_ANSWER
-        if question.free_text
-        else 5 * len(question.options)
-        if question.kind != "number"
-        else 0
-    )
+    answer = 4 * LONGEST_ANSWER if question.free_text else 5 * len(question.options) if question.kind != "number" else 0
     return len(question.name) + 30 + answer

@@ -13,9 +13,7 @@ _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8
 
 
-def listing(
-    title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1
-) -> str:
+def listing(title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> str:
     """The table as HTML, in one language; what a question costs is for all waves."""
     head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
     rows = "".join(_row(question, language, own, waves) for question in questions)
@@ -35,11 +33,7 @@ def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
     text = question.text if isinstance(question.text, str) else question.text[language]
     cost = f"{question.cost(waves).epsilon:.4g}" if question.randomized else "not protected"
     cells = (question.name, text, _answers(question, language, own), _sent(question), cost)
-    return (
-        "<tr>"
-        + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells)
-        + "</tr>"
-    )
+    return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
 
 
 def _answers(question: Question, language: str, own: Own | None) -> str:
@@ -60,8 +54,7 @@ def _sent(question: Question) -> str:
     name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
     how = f"{name} design, {question.mode}" if name else "as it is"
     asked = [
-        f"only if {name} is {' or '.join(map(str, options))}"
-        for name, options in (question.show_if or {}).items()
+        f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()
     ]
     anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
     optional = ["optional"] if not question.required and not question.randomized else []

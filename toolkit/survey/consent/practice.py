@@ -18,9 +18,7 @@ def unsure(questions: Sequence[Question]) -> bool:
     return bool(questions) and max(question.loss.epsilon for question in questions) <= USUAL
 
 
-def practice_question(
-    questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
-) -> Question:
+def practice_question(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> Question:
     """An innocent question, hidden as weakly as the weakest that follows; it is never sent."""
     text = {code: phrases(code, own)["practice"] for code in languages}
     weakest = max(tried(questions), key=lambda question: question.loss.epsilon)

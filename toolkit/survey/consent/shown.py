@@ -114,8 +114,7 @@ def _codes(question: Question, others: Mapping[str, Question]) -> dict[str, list
     if question.show_if is None:
         return None
     return {
-        name: [others[name].options.index(option) for option in options]
-        for name, options in question.show_if.items()
+        name: [others[name].options.index(option) for option in options] for name, options in question.show_if.items()
     }
 
 

@@ -32,9 +32,7 @@ def paragraphs(stated: Stated, language: str, own: Own | None = None, *, paper: 
     hashes.
     """
     voice = Voice(phrases(language, own))
-    said = {
-        name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")
-    }
+    said = {name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")}
     told = [voice.say(name, words=text[language]) for name, text in said.items()]
     return [*told, *([voice.say("demonstration")] if missing(stated) else [])]
 

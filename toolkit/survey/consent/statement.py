@@ -96,9 +96,7 @@ def odds(
     return told if waves == 1 else [*told, voice.say("odds_waves")]
 
 
-def odds_in_all(
-    questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1
-) -> list[str]:
+def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> list[str]:
     """The odds of every randomized question, one paragraph each, for paper: frequencies are drawn too."""
     voice = Voice(phrases(language, own))
     told = [
@@ -132,9 +130,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
     if math.isinf(spent):
         return voice.say("head_proof")
     if spent > USUAL:
-        return voice.say(
-            "head_each" if all(one.cost(waves).epsilon <= USUAL for one in questions) else "head_weak"
-        )
+        return voice.say("head_each" if all(one.cost(waves).epsilon <= USUAL for one in questions) else "head_weak")
     if not all_of_them:
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
@@ -147,9 +143,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
-def _total(
-    randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
-) -> str:
+def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool) -> str:
     """The shift of a guess by all reports together; where one can prove an answer, by those without it, if
     no earlier wave may have had more of them.
     """
@@ -203,12 +197,8 @@ def patterns(waves: int, people: int = 60) -> dict[str, int]:
     """
     found = []
     for tenths in range(1, 10):
-        chances = [
-            Fraction(tenths**used * (10 - tenths) ** (waves - used), 10**waves) for used in range(waves + 1)
-        ]
-        found.append(
-            sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances))
-        )
+        chances = [Fraction(tenths**used * (10 - tenths) ** (waves - used), 10**waves) for used in range(waves + 1)]
+        found.append(sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances)))
     return {"waves": waves, "people": people, "alone": math.ceil(people * max(found))}
 
 
@@ -222,20 +212,14 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
     return [voice.say("total_rest", questions=named, guess=guess)]
 
 
-def _declined(
-    randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure
-) -> list[str]:
+def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
-    offering = [
-        (question, way_out) for question in randomized if (way_out := declining(question)) is not None
-    ]
+    offering = [(question, way_out) for question in randomized if (way_out := declining(question)) is not None]
     if not offering:
         return []
     labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
     named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    hidden = (
-        loss(randomized, waves, least).epsilon <= USUAL
-    )  # one wish to say nothing may stand behind all of them
+    hidden = loss(randomized, waves, least).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
     return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
 
 
@@ -245,9 +229,7 @@ def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     return " ".join([*told, *([voice.say("trust_self")] if "physical" in modes else [])])
 
 
-def _stored(
-    questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool, waves: int
-) -> str:
+def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool, waves: int) -> str:
     written = any(question.kind in ("text", "number") for question in questions)
     names = {
         "stored_paper": paper,
@@ -277,9 +259,7 @@ def declining(question: Question) -> str | int | None:
     for option in question.options:
         shown = question.labels.get(option, "")
         words = (
-            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())])
-            .lower()
-            .replace("_", " ")
+            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())]).lower().replace("_", " ")
         )
         if any(part in words for part in parts):
             return option

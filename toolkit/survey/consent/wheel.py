@@ -68,9 +68,7 @@ def _side_by_side(design: Design) -> list[Sector]:
     """The rows of the matrix laid on one another: a sector begins wherever a cell of any row begins."""
     edges = sorted({0, *np.cumsum(design.weights, axis=1).ravel().tolist()})
     truths = np.arange(len(design.options))
-    return [
-        (start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)
-    ]
+    return [(start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)]
 
 
 def wheel(
@@ -86,12 +84,9 @@ def wheel(
     ]
 
 
-def _order(
-    says: Sequence[int], options: Labels, reports: Labels, words: Mapping[str, str], language: str
-) -> str:
+def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping[str, str], language: str) -> str:
     pairs = [
-        (options[truth]["label"][language], reports[report]["label"][language])
-        for truth, report in enumerate(says)
+        (options[truth]["label"][language], reports[report]["label"][language]) for truth, report in enumerate(says)
     ]
     if all(truth == label for truth, label in pairs):
         return words["tap_truth"]

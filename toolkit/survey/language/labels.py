@@ -4,9 +4,7 @@ from collections.abc import Mapping
 
 from toolkit.survey.language.text import Text
 
-_COMMON = {
-    name: name.replace(" ", "_") for name in ("yes", "no", "same", "different", "neither", "at least one")
-}
+_COMMON = {name: name.replace(" ", "_") for name in ("yes", "no", "same", "different", "neither", "at least one")}
 
 
 def label(option: str | int, given: Text | None, language: str, phrases: Mapping[str, str]) -> str:
@@ -29,6 +27,4 @@ def speaks_for_itself(option: str | int) -> bool:
     >>> speaks_for_itself("18–24"), speaks_for_itself("yes"), speaks_for_itself("arts")
     (True, True, False)
     """
-    return (
-        isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
-    )
+    return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)

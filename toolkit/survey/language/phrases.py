@@ -51,19 +51,14 @@ def phrases(language: str, own: Own | None = None) -> Mapping[str, str]:
         if known in languages():
             return _of(known)
     given = {
-        key.removeprefix(OWN): words
-        for key, words in (own or {}).get(language, {}).items()
-        if key.startswith(OWN)
+        key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
     }
     for key, pattern in _of("en").items():
         if key in _IF_NEEDED - set(given):
             continue
         if key not in given or fields(given[key]) != fields(pattern):
             known, needed = ", ".join(languages()), len(_of("en").keys() - _IF_NEEDED)
-            rule = (
-                f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… "
-                "sentences"
-            )
+            rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
             received = f"{language!r} " + (
                 f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}"
             )
@@ -84,6 +79,4 @@ def _of(language: str) -> Mapping[str, str]:
 
 def _set_apart(words: Mapping[str, str], language: str) -> Mapping[str, str]:
     """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
-    return Frozen(
-        {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
-    )
+    return Frozen({name: isolated(text) for name, text in words.items()} if right_to_left(language) else words)

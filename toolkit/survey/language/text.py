@@ -27,9 +27,7 @@ _TWINS = str.maketrans(  # letters of Cyrillic, Greek and Armenian that look lik
 )
 _TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
-_RIGHT_TO_LEFT = frozenset(
-    ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]
-)
+_RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
 _SCRIPTS = {
     "arab": True,
     "hebr": True,
@@ -91,19 +89,14 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
     if not value:
         refuse(f"`{name}` must not be empty", "no language", "people must be able to read it")
     return Frozen(
-        {
-            checked_language(code): checked_string(words, f"{name}.{code}", longest)
-            for code, words in value.items()
-        }
+        {checked_language(code): checked_string(words, f"{name}.{code}", longest) for code, words in value.items()}
     )
 
 
 def checked_string(words: object, name: str, longest: int) -> str:
     """Words in one language, as they are."""
     if not isinstance(words, str):
-        refuse(
-            f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError
-        )
+        refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
     if not words.strip():
         refuse(
             f"`{name}` must not be empty",

@@ -96,9 +96,7 @@ def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     for name, text in own.items():
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
-            refuse(
-                f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there"
-            )
+            refuse(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
     if not right_to_left(language):
         return {**words, "direction": "ltr"}
     return {**{name: isolated(text) for name, text in words.items()}, "direction": "rtl"}

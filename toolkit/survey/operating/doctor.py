@@ -76,9 +76,7 @@ def examine(url: str) -> Iterator[Finding]:
         try:
             yield check(visit, name)
         except (OSError, http.client.HTTPException) as problem:
-            yield Finding(
-                name, f"the connection broke ({type(problem).__name__})", "Look at the proxy and its limits"
-            )
+            yield Finding(name, f"the connection broke ({type(problem).__name__})", "Look at the proxy and its limits")
 
 
 def _encryption(address: Address) -> Finding:
@@ -89,9 +87,7 @@ def _encryption(address: Address) -> Finding:
     shown = address.certificate
     days = int((ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()) // 86_400)
     found = f"{shown['version']}, a certificate that browsers trust, good for {days} more days"
-    return Finding(
-        "TLS", found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else ""
-    )
+    return Finding("TLS", found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
 
 
 def _unreached(problem: Exception) -> Finding:
@@ -117,9 +113,7 @@ def _survey_in(page: Answer) -> dict[str, Any] | None:
         found = json.loads(block.group(1)) if block and page.status == 200 else None
     except ValueError:
         return None
-    return (
-        found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
-    )
+    return found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
 
 
 def _redirect(visit: Visit, name: str) -> Finding:
@@ -135,9 +129,7 @@ def _redirect(visit: Visit, name: str) -> Finding:
     target = answer.headers.get("location", "")
     if 300 <= answer.status < 400 and target.startswith("https://"):
         return Finding(name, "http:// leads to https://")
-    return Finding(
-        name, f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing"
-    )
+    return Finding(name, f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing")
 
 
 def _slash(visit: Visit, name: str) -> Finding:
@@ -243,18 +235,14 @@ def _body_limit(visit: Visit, name: str) -> Finding:
     most = Limits.body
     refused = Finding(name, f"more than {most:,} bytes are refused")
     try:
-        status = visit.address.ask(
-            "POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON
-        ).status
+        status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
     except (
         ConnectionError,
         http.client.RemoteDisconnected,
     ):  # hung up before the end: that is a refusal, too
         return refused
     remedy = f"The proxy must refuse what is above {most:,}"
-    return (
-        refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
-    )
+    return refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
 
 
 def _origin(visit: Visit, name: str) -> Finding:

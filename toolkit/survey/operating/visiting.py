@@ -77,14 +77,10 @@ class Address:
                 self.host, self.port, timeout=_SECONDS, context=ssl.create_default_context()
             )
         else:
-            line = http.client.HTTPConnection(
-                self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS
-            )
+            line = http.client.HTTPConnection(self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS)
         try:
             line.request(method, path, body, headers or {})
             answer = line.getresponse()
-            return Answer(
-                answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-            )
+            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         finally:
             line.close()

@@ -28,8 +28,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
             refuse(
                 "`by` must name plain questions with options",
                 f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}",
-                "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint "
-                "design",
+                "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design",
             )
     return names
 

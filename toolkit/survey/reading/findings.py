@@ -100,9 +100,7 @@ class Results:
         everybody = max((sum(_people(one.turnout).values()) for one in self.findings), default=0)
         strict = bool(self.by) or everybody >= minimum
         kept = tuple(
-            one
-            for one in self.findings
-            if (one.estimate.n or 0) >= minimum or not (strict or one.turnout.not_asked)
+            one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.turnout.not_asked)
         )
         names = {(one.question, one.group) for one in kept}
         found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
@@ -118,9 +116,7 @@ class Results:
         )
         return replace(shown, remarks=(*self.remarks, told))
 
-    def differences(
-        self, reference: Any, *, adjust: str | None = None, level: float = 0.95
-    ) -> "pd.DataFrame":
+    def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Every group less the reference, for each question and option, with a test of no difference.
 
         `reference` : a group, as `by` has it; of several questions a tuple. `adjust` : "holm" or
@@ -280,10 +276,7 @@ class Results:
         if not self.findings:
             return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING}.', *self.remarks])}>"
         people = max(finding.estimate.n or 0 for finding in self.findings)
-        return (
-            f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} "
-            "people>"
-        )
+        return f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
 
     def _repr_html_(self) -> str:
         parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
@@ -304,13 +297,9 @@ class Results:
         found = self._of(question.name)
         first = next((finding.estimate for finding in found if finding.estimate.n), found[0].estimate)
         privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
-        footing = "; ".join(
-            part for part in (f"The errors cover {first.covers}", privacy, first.method) if part
-        )
+        footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
         notes = [
-            f"{self.group_words(one.group)}: {note}".removeprefix(": ")
-            for one in found
-            for note in one.estimate.notes
+            f"{self.group_words(one.group)}: {note}".removeprefix(": ") for one in found for note in one.estimate.notes
         ]
         liars = max((one.liars for one in found if one.liars is not None), default=None)
         return [

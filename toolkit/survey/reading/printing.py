@@ -41,9 +41,7 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
     code = survey.languages[0]
     options = {str(one): one for one in (*known.options, *known.report_options)}
     return (
-        known.label(options[str(option)], code, phrases(code, survey.words))
-        if str(option) in options
-        else str(option)
+        known.label(options[str(option)], code, phrases(code, survey.words)) if str(option) in options else str(option)
     )
 
 

@@ -76,9 +76,7 @@ def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
         if chosen is not None:
             seen = tuple(rows[key] for key in sorted(chosen))
             return Shown(state, seen if len(seen) >= survey.minimum else (), len(rows))
-    refuse(
-        "the collection must be free to look at", "others who look at the same time", "try again", StoreError
-    )
+    refuse("the collection must be free to look at", "others who look at the same time", "try again", StoreError)
 
 
 def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
@@ -87,15 +85,11 @@ def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
 
     Else the estimate of a question that few are asked could move by one of them.
     """
-    deciding = {
-        name for question in survey.questions if question.randomized for name in question.show_if or {}
-    }
+    deciding = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
     return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
 
 
-def _moved(
-    store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]
-) -> Keys | None:
+def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]) -> Keys | None:
     """The keys to show now, first of all and of these by group; None if another reader was faster."""
     chosen: Keys = frozenset(rows)
     for names, text in reversed(before.items()):
@@ -152,9 +146,7 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
     names, seen, held = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
     groups = f" of each group by {', '.join(names)}" if names else ""
     back = f", and the last {held:,} wait" if held else ""
-    begun = (
-        f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
-    )
+    begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
     stored = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
         first = -(-survey.minimum // survey.step) * survey.step + held

@@ -30,9 +30,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     that joins the reports of one phone over them.
 
     >>> from toolkit import warner
-    >>> survey = Survey(
-    ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask."
-    ... )
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask.")
     >>> table(survey, ['{"answers":{"cheated":1},"understood":true}'])
       cheated  understood
     0     yes        True

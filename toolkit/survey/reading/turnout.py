@@ -78,9 +78,7 @@ class Rows:
 def turnout(question: Question, group: Group, answered: int, asked: int, people: int) -> Turnout:
     """What became of the people of a group who were asked, and of those who were not.
 
-    >>> turnout(
-    ...     Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100
-    ... )
+    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100)
     Turnout(question='age', group=(), answered=90, refused=5, missing=0, not_asked=5)
     """
     empty = max(asked - answered, 0)

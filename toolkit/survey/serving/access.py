@@ -110,9 +110,7 @@ def page_hash(survey: str, issuer: Issuer | None = None) -> str:
     >>> page_hash("ab" * 32), page_hash("ab" * 32, Issuer(n=3233, e=17))[:16]
     ('abababababababababababababababababababababababababababababababab', '64c4a12f887cce02')
     """
-    return (
-        survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
-    )
+    return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
@@ -157,7 +155,5 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
 
 def _number(text: Any, issuer: Issuer) -> bytes:
     if len(text) != 2 * issuer.size or not _HEX.fullmatch(text) or not 0 < int(text, 16) < issuer.n:
-        raise PayloadError(
-            "A blinded message must be a number below the issuer's modulus, in hexadecimal digits."
-        )
+        raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
     return bytes.fromhex(text)

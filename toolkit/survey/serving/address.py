@@ -41,16 +41,13 @@ def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.
     """A socket that listens: the one behind a descriptor, or a new one; port 0 is any free one."""
     if descriptor is not None:
         return socket.socket(fileno=descriptor)
-    family, _, _, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     try:
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as problem:
         refuse(
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
-            "end the program that has it, or name another port; links that were handed out lead to the old "
-            "one",
+            "end the program that has it, or name another port; links that were handed out lead to the old one",
             OSError,
         )

@@ -155,9 +155,7 @@ class IssuerKey:
         numbers = rsa.RSAPrivateNumbers(
             p, q, d, rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q), public
         )
-        pem = numbers.private_key().private_bytes(
-            form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
-        )
+        pem = numbers.private_key().private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(pem)
@@ -228,9 +226,7 @@ def _encoded(message: bytes, bits: int, salt: bytes) -> bytes:
     length = (bits + 7) // 8
     digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     block = bytes(length - len(salt) - _HASH_BYTES - 2) + b"\x01" + salt
-    mask = b"".join(
-        hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES))
-    )
+    mask = b"".join(hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES)))
     masked = bytearray(a ^ b for a, b in zip(block, mask, strict=False))
     masked[0] &= 0xFF >> (8 * length - bits)
     return bytes(masked) + digest + b"\xbc"

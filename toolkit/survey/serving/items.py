@@ -101,9 +101,7 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
     }
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), shown["options"], reports, words)
-        item["wheel"] = _coloured(
-            [_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)]
-        )
+        item["wheel"] = _coloured([_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)])
     return item
 
 
@@ -155,10 +153,7 @@ def _sector(sector: Item, place: int, words: Words) -> Item:
 
 def _legend(shown: Item, words: Words) -> dict[str, str]:
     """The question, and whether it may be left out."""
-    return {
-        code: shown["text"][code] + ("" if shown["required"] else f" {words[code]['optional']}")
-        for code in words
-    }
+    return {code: shown["text"][code] + ("" if shown["required"] else f" {words[code]['optional']}") for code in words}
 
 
 def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:

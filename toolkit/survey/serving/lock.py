@@ -74,7 +74,5 @@ def _take(descriptor: int) -> None:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > end:
-                raise TakenError(
-                    "the collection must have no server on this machine yet, got one that runs."
-                ) from None
+                raise TakenError("the collection must have no server on this machine yet, got one that runs.") from None
             time.sleep(_PAUSE)

@@ -24,9 +24,7 @@ _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # All that the page needs at once is asked for at once; what signs tokens is asked for when it is needed.
 _LATER = ("form.js", "blind.js", "signing.js")
 _MODULES = "\n".join(
-    f'<link rel="modulepreload" href="{name}">'
-    for name in client.NAMES
-    if name.endswith(".js") and name not in _LATER
+    f'<link rel="modulepreload" href="{name}">' for name in client.NAMES if name.endswith(".js") and name not in _LATER
 )
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -66,8 +64,7 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
         "verify": items.verifying([*data["intro"], *data["questions"]]),
         "odds": items.odds(data["questions"]),
         "words": {
-            code: {**_complete(said, data["title"][code]), **_marks(code, survey.words)}
-            for code, said in words.items()
+            code: {**_complete(said, data["title"][code]), **_marks(code, survey.words)} for code, said in words.items()
         },
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
@@ -88,18 +85,14 @@ def _complete(words: Mapping[str, str], title: str) -> dict[str, str]:
 def _marks(language: str, own: Own | None) -> dict[str, str | int]:
     """How numbers are written in a language: as the promise writes them."""
     said = phrases(language, own)
-    return {name: said[name] for name in ("decimal", "thousands")} | {
-        "grouped_from": int(said["grouped_from"])
-    }
+    return {name: said[name] for name in ("decimal", "thousands")} | {"grouped_from": int(said["grouped_from"])}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """What people agree to, in each language: the consequence, the researcher's own words, and the rest of
     the promise.
     """
-    return {
-        code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()
-    }
+    return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
 
 
 def as_block(data: Any) -> str:

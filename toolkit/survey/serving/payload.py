@@ -61,21 +61,16 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
     fields += [*(["token"] if personal else []), *([PERSON] if several else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
-    if not isinstance(data["survey"], str) or data["survey"] not in (
-        [survey.hash] if pages is None else pages
-    ):
+    if not isinstance(data["survey"], str) or data["survey"] not in ([survey.hash] if pages is None else pages):
         raise OtherSurvey(
-            "This submission is for another survey, or for an earlier version of this one: load the page "
-            "again."
+            "This submission is for another survey, or for an earlier version of this one: load the page again."
         )
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")
     token = None if survey.access == "open" else _token(data["token"], survey.access)
     understood = data["understood"]
     if type(understood) is not (bool if survey.check else type(None)):
-        raise PayloadError(
-            f"`understood` must be {'true or false' if survey.check else 'null'} in this survey."
-        )
+        raise PayloadError(f"`understood` must be {'true or false' if survey.check else 'null'} in this survey.")
     if several and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
         raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
     answers = _answers(survey, data["answers"])
@@ -119,9 +114,7 @@ def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -
     value = answers[question.name]
     if not asked(survey, question, answers):
         if value is not None:
-            raise PayloadError(
-                f"The question {question.name} is not asked after these plain answers: it must be null."
-            )
+            raise PayloadError(f"The question {question.name} is not asked after these plain answers: it must be null.")
     elif value is None:
         if question.required:
             raise PayloadError(f"The question {question.name} must be answered.")

@@ -104,18 +104,14 @@ def _alone(state: Path | None) -> Iterator[Held | None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m toolkit.survey.serving.process", description="Serve one survey."
-    )
+    parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
     known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
     told = (
         "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE "
         "of the environment"
     )
     parser.add_argument("--database", default=known, required=known is None, help=told)
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
-    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument(
         "--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)"
@@ -125,9 +121,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey"
     )
-    parser.add_argument(
-        "--workers", type=int, default=1, help="processes at the same address, for PostgreSQL"
-    )
+    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
     parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
     parser.add_argument(
         ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
@@ -138,9 +132,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_for_starters(parser: argparse.ArgumentParser) -> None:
     """What a program says that starts us: a process in the background, or one of several workers."""
-    parser.add_argument(
-        "--listening", type=int, help="descriptor of a socket that listens already: for workers"
-    )
+    parser.add_argument("--listening", type=int, help="descriptor of a socket that listens already: for workers")
     parser.add_argument(
         "--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it"
     )
@@ -155,9 +147,7 @@ def _add_for_starters(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace, held: Held | None) -> None:
-    check_address(
-        options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine
-    )
+    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     store = open_store(options.database)
     try:
         survey, editions = store.survey(), store.editions()
@@ -183,9 +173,7 @@ def _serve(options: argparse.Namespace, held: Held | None) -> None:
 def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
     """Several processes at one address, which this one watches over."""
     count = whole(options.workers, "workers", most=64)
-    check_address(
-        options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine
-    )
+    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     if options.database.startswith("sqlite:"):
         refuse(
             "several workers need PostgreSQL",
@@ -203,9 +191,7 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
             name: getattr(options, name)
             for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
         }
-        arguments = [
-            f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None
-        ]
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None]
         arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
         environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
         command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
@@ -316,13 +302,9 @@ def _forget_sessions(config: uvicorn.Config) -> None:
         config.ssl.num_tickets = 0
 
 
-def _run(
-    config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]
-) -> None:
+def _run(config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(
-            number, _ignore
-        )  # uvicorn raises the signal again after a graceful end; by then all is done
+        signal.signal(number, _ignore)  # uvicorn raises the signal again after a graceful end; by then all is done
     WatchedServer(config, limits, announce).run(sockets=[listening])
 
 

@@ -92,10 +92,7 @@ def application(
             "it signs the tokens",
         )
     if prefix and (
-        not prefix.startswith("/")
-        or prefix.endswith("/")
-        or not prefix.isascii()
-        or set(prefix) & set("{}%?#")
+        not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")
     ):
         refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
     issuer = None if key is None else key.issuer
@@ -110,9 +107,7 @@ def application(
     table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
     table |= {f"/{name}": _fixed(client.asset(name), _SCRIPT) for name in _scripts(survey)}
-    return Application(
-        {f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"}
-    )
+    return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
 
 
 def _scripts(survey: Survey) -> list[str]:
@@ -219,9 +214,7 @@ class _Desk:
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
-            raise RefusalError(
-                *_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None
-            )
+            raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
         return _STORED.same(b'{"stored":"%s"}' % submission.key.hex().encode())
 
     async def sign(self, scope: Scope, receive: Receive) -> Answer:
@@ -247,9 +240,7 @@ class _Desk:
             if self.told.is_time and not self.told.is_closed:
                 self.told.is_closed = await self._is_closed()
             return in_json(200, {"health": "closed" if self.told.is_closed else "good"})
-        return _refused(
-            RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS)
-        )
+        return _refused(RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS))
 
     async def _is_closed(self) -> bool:
         """Whether nothing more is taken for good; a store that does not say so is found out by reports."""

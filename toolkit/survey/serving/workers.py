@@ -62,9 +62,7 @@ class _Worker:
             text=True,
         )
         made = cls(process, time.monotonic())
-        made._listeners += [
-            threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)
-        ]
+        made._listeners += [threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)]
         for listener in made._listeners:
             listener.start()
         return made
@@ -124,9 +122,7 @@ def _wait_for(workers: Sequence[_Worker], told: threading.Event) -> None:
             if dead is not None:
                 dead.bury()
             said = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
-            raise StoreError(
-                said or "the workers must become ready, got one that does not: nothing is collected."
-            )
+            raise StoreError(said or "the workers must become ready, got one that does not: nothing is collected.")
         told.wait(_LOOK_SECONDS)
 
 

@@ -58,10 +58,7 @@ def decide(
 
     >>> head = Head("ab", "open", 1, State.OPEN)
     >>> one, other = Entry(bytes(16), "1"), Entry(bytes([1] * 16), "2")
-    >>> [
-    ...     outcome.value
-    ...     for outcome in decide([one, one, other], head, held=0, found=set(), known=set()).outcomes
-    ... ]
+    >>> [outcome.value for outcome in decide([one, one, other], head, held=0, found=set(), known=set()).outcomes]
     ['stored', 'repeated', 'full']
     """
     made = Decision()
@@ -69,9 +66,7 @@ def decide(
         outcome = _outcome(entry, head, held, found, known, invited, made)
         if outcome is Outcome.STORED:
             made.reports[entry.key] = entry.body
-            if (
-                head.access != "open" and entry.pass_ is not None
-            ):  # in open mode a pass means nothing and is not kept
+            if head.access != "open" and entry.pass_ is not None:  # in open mode a pass means nothing and is not kept
                 made.passes.add(entry.pass_)
         made.outcomes.append(outcome)
     return made

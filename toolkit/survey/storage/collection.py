@@ -36,8 +36,7 @@ _NEXT = {
     State.CLOSED: (),
 }
 _NEXT_NAMES = {
-    state: " or ".join(later.value for later in following) or "nothing else"
-    for state, following in _NEXT.items()
+    state: " or ".join(later.value for later in following) or "nothing else" for state, following in _NEXT.items()
 }
 
 
@@ -48,9 +47,7 @@ class Collection:
         self._engine = engine
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
-        self._is_shared = (
-            False  # whether servers may add reports side by side: nothing but the key decides about one
-        )
+        self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
         self._known: tuple[str, Survey] | None = None
 
     def create(self, survey: Survey, panel: Panel | None = None) -> None:

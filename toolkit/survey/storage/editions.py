@@ -80,9 +80,7 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
         refuse("a database holds one collection", "one of another survey", _CORRECTED)
     if _changed(survey, last, allowed=()):
         same = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
-        refuse(
-            "a database holds one collection", "one of another survey", f"take another database; or, {same}"
-        )
+        refuse("a database holds one collection", "one of another survey", f"take another database; or, {same}")
     refuse(
         "a collection must be served with the page that it was made with",
         received,
@@ -97,8 +95,7 @@ def check_amendment(survey: Survey, last: Edition) -> None:
     changed = _changed(survey, last)
     if changed:
         refuse(
-            f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and "
-            "files",
+            f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files",
             f"others in {changed[0]}",
             "reports would no longer be answers to one survey; collect in another database",
         )
@@ -125,8 +122,4 @@ def _changed(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE)
     old, new = json.loads(last.survey), json.loads(json.dumps(survey.to_dict()))
     if "panel" not in old:  # an earlier toolkit made none: it comes with the amendment
         new.pop("panel", None)
-    return [
-        name
-        for name in sorted(old.keys() | new.keys())
-        if name not in allowed and old.get(name) != new.get(name)
-    ]
+    return [name for name in sorted(old.keys() | new.keys()) if name not in allowed and old.get(name) != new.get(name)]

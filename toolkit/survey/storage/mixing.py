@@ -76,9 +76,7 @@ def mixed(
 ) -> tuple[Pool, Pool]:
     """The pool after these people have joined it, and what leaves it; nothing does if it is to `hold` all.
 
-    >>> stays, leaves = mixed(
-    ...     Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)]
-    ... )
+    >>> stays, leaves = mixed(Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)])
     >>> len(stays.reports), len(stays.passes), len(leaves.reports), len(leaves.passes)
     (10, 10, 15, 15)
     """

@@ -77,9 +77,7 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
     """The collection in a schema of a database: postgresql://user@host/database?schema=campus."""
     address, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
-    schema = next(
-        (option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey"
-    )
+    schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
     if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
         refuse(
             "`schema` must be small letters, digits and _",
@@ -187,9 +185,7 @@ class PostgresEngine:
             others = {name for (name,) in connection.execute(query, [self._schema])} - _TABLES
             if others:
                 told = "take it out, or drop the schema by hand"
-                refuse(
-                    f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told
-                )
+                refuse(f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told)
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
 
     def close(self) -> None:
@@ -237,9 +233,7 @@ class PostgresEngine:
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:
         """Make schema and tables, if there is nothing yet."""
         if connection.info.parameter_status("server_encoding") != "UTF8":
-            refuse(
-                "the database must have the encoding UTF8", "another", "not every language could be stored"
-            )
+            refuse("the database must have the encoding UTF8", "another", "not every language could be stored")
         if connection.execute("SELECT to_regnamespace(%s)", [self._schema]).fetchone() == (None,):
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._schema)))
         there = connection.execute(

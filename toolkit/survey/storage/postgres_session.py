@@ -102,9 +102,7 @@ class PostgresSession:
     def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
         reports = dict(sorted(leaves.reports.items()))
         values = {"keys": list(reports), "bodies": list(reports.values()), "passes": sorted(leaves.passes)}
-        self._connection.execute(
-            _MIX, {**values, "content": stays.written(), "server": self._server, "more": more}
-        )
+        self._connection.execute(_MIX, {**values, "content": stays.written(), "server": self._server, "more": more})
 
     def invite(self, hashes: Sequence[bytes]) -> None:
         self._connection.execute(
@@ -156,13 +154,9 @@ class PostgresSession:
         """
         self._connection.execute("INSERT INTO issued VALUES (%s, %s)", [invitation, blinded])
         if secrets.randbelow(max(1, self._row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
-            rows = sorted(
-                self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall()
-            )
+            rows = sorted(self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall())
             columns = [[row[0] for row in rows], [row[1] for row in rows]]
-            self._connection.execute(
-                "INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns
-            )
+            self._connection.execute("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns)
 
     def _row(self, query: str, *values: object) -> Any:
         return self._connection.execute(sql.SQL(query), values).fetchone()

@@ -126,8 +126,7 @@ class SqliteEngine:
                 _insist(database, "UPDATE collection SET state = 'closed'", _PATIENCE)
             if _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE):
                 raise StoreError(
-                    "the collection is closed, but somebody reads it: its log could not be emptied; close "
-                    "it again."
+                    "the collection is closed, but somebody reads it: its log could not be emptied; close it again."
                 )
 
     def close(self) -> None:
@@ -179,18 +178,13 @@ class SqliteEngine:
             database.close()
             raise
         self._database, self._file = database, self._identity()
-        if (
-            not self._readonly
-            and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone()
-        ):
+        if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
             self.wipe()  # whoever had it before may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:
         address = f"{self._path.as_uri()}?mode={mode}"
-        database = sqlite3.connect(
-            address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
-        )
+        database = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
         try:
             for pragma in _PRAGMAS:
                 database.execute(f"PRAGMA {pragma}")

@@ -114,9 +114,7 @@ class SqliteSession:
         self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
     def forget(self, beginning: str) -> None:
-        self._database.execute(
-            "DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning)
-        )
+        self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
 
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)

@@ -87,9 +87,7 @@ class Writer:
             if self._stopped:
                 raise StoreError("the server must be running, got one that stops: nothing was stored.")
             if len(self._waiting) >= self._limit:
-                raise StoreError(
-                    f"at most {self._limit} reports may wait, got one more: nothing was stored.", 1
-                )
+                raise StoreError(f"at most {self._limit} reports may wait, got one more: nothing was stored.", 1)
             self._waiting.append(job)
             self._changed.notify()
         return job.answer

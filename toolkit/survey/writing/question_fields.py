@@ -116,11 +116,7 @@ def _advice(design: Any) -> str:
 
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    kinds = [
-        key
-        for key in ("options", "bounds", "free_text")
-        if given[key] is not None and given[key] is not False
-    ]
+    kinds = [key for key in ("options", "bounds", "free_text") if given[key] is not None and given[key] is not False]
     if len(kinds) != 1:
         rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
         refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
@@ -146,9 +142,7 @@ def _check_whole(made: dict[str, Any]) -> None:
         refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
     if any(bound.denominator != 1 for bound in made["bounds"]):
         low, high = map(float, made["bounds"])
-        refuse(
-            "`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]"
-        )
+        refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
 
 
 def check_count(options: Any) -> None:
@@ -188,10 +182,7 @@ def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
                 "an answer beside them would not be hidden",
             )
     return Frozen(
-        {
-            known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL)
-            for key, words in (given or {}).items()
-        }
+        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (given or {}).items()}
     )
 
 

@@ -65,9 +65,7 @@ def as_data(survey: Any) -> dict[str, Any]:
         "closes": None if survey.closes is None else survey.closes.isoformat(),
         "ceiling": _whole_if_it_is(survey.ceiling),
         "minimum": survey.minimum,
-        "words": None
-        if survey.words is None
-        else {code: dict(words) for code, words in survey.words.items()},
+        "words": None if survey.words is None else {code: dict(words) for code, words in survey.words.items()},
         "step": None if survey.step == STEP else survey.step,  # as in files and hashes of earlier versions
         "rehearsal": survey.rehearsal or None,
         "waves": None if survey.waves == 1 else survey.waves,
@@ -142,9 +140,7 @@ def panel_terms(survey: Any) -> dict[str, Any]:
     for one in asked:
         written = {name: getattr(one, name) for name in ("text", "help", "instructions", "warning")}
         shown = (*one.options, *one.report_options)
-        labels = {
-            code: [one.label(option, code, phrases(code, survey.words)) for option in shown] for code in codes
-        }
+        labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in shown] for code in codes}
         words = {
             name: None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
             for name, text in written.items()

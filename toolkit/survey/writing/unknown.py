@@ -6,16 +6,11 @@ from typing import Any
 from toolkit.core.checks import refuse
 
 _ORDER = (
-    "such rules are not offered, since an order that depends on answers tells them; questions come as "
-    "they are listed"
+    "such rules are not offered, since an order that depends on answers tells them; questions come as they are listed"
 )
-_QUOTA = (
-    "such rules are not offered, since being turned away would tell an answer; `cap` limits the number "
-    "of reports"
-)
+_QUOTA = "such rules are not offered, since being turned away would tell an answer; `cap` limits the number of reports"
 _SKIP = (
-    "the only such rule is `show_if`, which depends on plain questions alone: any other would tell a "
-    "randomized answer"
+    "the only such rule is `show_if`, which depends on plain questions alone: any other would tell a randomized answer"
 )
 _TIME = "such rules are not offered, since how long an answer takes tells something about it"
 _BESIDE = (

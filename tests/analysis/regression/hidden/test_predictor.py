@@ -149,13 +149,9 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
     model = MixtureModel(columns, rows.truths.matrix, rows.seen, rows.outcome, FAMILIES[family], rows.people)
     at, step = np.linspace(-0.4, 0.5, model.width), 1e-6
     found, axes = model.point(at), np.eye(model.width)
-    slopes = [
-        (model.log_likelihood(at + step * a) - model.log_likelihood(at - step * a)) / (2 * step) for a in axes
-    ]
+    slopes = [(model.log_likelihood(at + step * a) - model.log_likelihood(at - step * a)) / (2 * step) for a in axes]
     assert np.allclose(found.gradient, slopes, atol=1e-4)
-    bent = [
-        (model.point(at - step * a).gradient - model.point(at + step * a).gradient) / (2 * step) for a in axes
-    ]
+    bent = [(model.point(at - step * a).gradient - model.point(at + step * a).gradient) / (2 * step) for a in axes]
     assert np.allclose(model.observed(at), bent, atol=1e-3)
     assert np.allclose(model.scores(at).sum(axis=0), found.gradient)
     assert len(combinations(("a", "b", "c"))) == 8
@@ -284,10 +280,7 @@ def test_seven_items_are_refused() -> None:
 def test_what_is_assumed_is_said() -> None:
     fit = predictor(FORMULA, DATA, DESIGNS)
     assert "given the truth, the outcome is taken to be independent of the report" in repr(fit)
-    assert (
-        covered(read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse").people)
-        == "sampling and randomization"
-    )
+    assert covered(read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse").people) == "sampling and randomization"
     with pytest.raises(ValueError, match="`exp` needs a link"):
         fit.to_frame(exp=True)
 

@@ -44,9 +44,7 @@ def test_who_is_left_out_of_the_model_stays_in_the_sample() -> None:
     degrees of freedom, and not 0.110067437 with 14.
     """
     few = (DATA.age >= 79) & (DATA.female == 1)
-    fit = logistic(
-        "forced ~ 1", DATA.assign(forced=DATA.forced.where(few)), DIE, sample=SAMPLE, missing="drop"
-    )
+    fit = logistic("forced ~ 1", DATA.assign(forced=DATA.forced.where(few)), DIE, sample=SAMPLE, missing="drop")
     share = fit.predict(DATA[:1])
     assert (share.value[0], share.se[0]) == pytest.approx((0.095132382, 0.109097661), abs=5e-9)
     assert fit.n == 30
@@ -82,9 +80,7 @@ def test_of_several_options_too() -> None:
 
 def test_where_randomization_is_not_told_apart_a_finite_population_is_said_not_to_be_used() -> None:
     finite = Sample(DATA.weight, DATA.stratum, DATA.psu, population=dict.fromkeys(DATA.stratum.unique(), 100))
-    fit, endless = (
-        predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE)
-    )
+    fit, endless = (predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE))
     assert np.array_equal(fit.se, endless.se)
     assert "finite population is not used" in fit.notes[-1]
     one, other = (logistic("forced ~ female", DATA, DIE, sample=sample) for sample in (finite, SAMPLE))

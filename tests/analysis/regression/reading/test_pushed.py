@@ -38,9 +38,7 @@ MODELS = {
     "two designs": lambda data: logistic(
         "die_or_coins ~ sex", data, {1: DIE, 2: COINS}, design_by="group", link="probit"
     ),
-    "a sample": lambda data: logistic(
-        "forced ~ sex", data, DIE, weights="weight", strata="stratum", clusters="psu"
-    ),
+    "a sample": lambda data: logistic("forced ~ sex", data, DIE, weights="weight", strata="stratum", clusters="psu"),
     "gaps": lambda data: logistic("gap ~ sex", data, DIE, missing="drop"),
     "predictor": lambda data: predictor("pay ~ forced + sex", data, {"forced": DIE}, family="logistic"),
     "multinomial": lambda data: multinomial("forced ~ sex", data, DIE),
@@ -69,9 +67,7 @@ def test_margins_of_counts_are_those_of_the_rows() -> None:
 
 def test_a_column_of_times_is_summed() -> None:
     counted = DATA.groupby(["forced", "sex", "group"]).size().rename("people").reset_index()
-    here, there = (
-        logistic("forced ~ sex", data, DIE, times="people") for data in (counted, AWAY["duckdb"](counted))
-    )
+    here, there = (logistic("forced ~ sex", data, DIE, times="people") for data in (counted, AWAY["duckdb"](counted)))
     assert np.allclose(here.value, logistic("forced ~ sex", DATA, DIE).value, atol=1e-9)
     assert np.allclose(here.value, there.value, atol=1e-9)
     assert (here.n, there.n, there.rows["used"]) == (2400, 2400, 2400)

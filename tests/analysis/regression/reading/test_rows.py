@@ -102,9 +102,7 @@ def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None
     fit = logistic("forced ~ age10", reports, DIE, missing="drop")
     assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
     assert fit.n == 360
-    assert fit.notes == (
-        "360 of 400 rows were used: left out 8 with missing reports, 32 with missing covariates",
-    )
+    assert fit.notes == ("360 of 400 rows were used: left out 8 with missing reports, 32 with missing covariates",)
     assert "360 of 400 rows" in repr(fit)
 
 
@@ -212,9 +210,7 @@ def test_a_sample_is_its_weights_strata_and_clusters() -> None:
         ({"sample": Sample(DATA.weight[:9].to_numpy())}, "must have 9 rows, as the sample has, got 400"),
     ],
 )
-def test_a_sample_of_other_rows_or_beside_its_parts_is_refused(
-    options: dict[str, Any], sentence: str
-) -> None:
+def test_a_sample_of_other_rows_or_beside_its_parts_is_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         logistic("forced ~ female", DATA, DIE, **options)
 

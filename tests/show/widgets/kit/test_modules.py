@@ -8,9 +8,7 @@ from toolkit.show.widgets.explorer import STATIC
 from toolkit.show.widgets.kit.modules import exports, imports, joined
 
 SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
-OFFERED = {
-    name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")
-}
+OFFERED = {name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")}
 
 
 def words_of(code: str) -> set[str]:
@@ -36,11 +34,7 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
     code = SHARED[name]
     taken = {one for names in imports(code).values() for one in names}
     assert taken <= words_of(code)
-    kit = {
-        one
-        for one, other in OFFERED.items()
-        if other in ("elements.js", "kit.js", "pictures.js") and other != name
-    }
+    kit = {one for one, other in OFFERED.items() if other in ("elements.js", "kit.js", "pictures.js") and other != name}
     assert (words_of(code) & kit) - taken - own_names(code) == set()
 
 
@@ -48,9 +42,7 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
 def test_joined_modules_have_no_import_left_and_every_name_once(name):
     code = joined(STATIC / name)
     assert not re.search(r"^import ", code, flags=re.MULTILINE)
-    names = re.findall(
-        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE
-    )
+    names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE)
     assert len(names) == len(set(names))
 
 

@@ -122,18 +122,14 @@ def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monk
         original(self, data)
 
     monkeypatch.setattr(Connection, "data_received", counted)
-    unhurried = replace(
-        QUICK, head_seconds=30, body_seconds=30, linger_seconds=30
-    )  # nothing but bytes ends it
+    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # nothing but bytes ends it
     with watched(app, unhurried) as (port, _), line(port) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         flood(connection, rest, 1600)
     assert QUICK.drain < sum(taken) <= QUICK.drain + max(taken)
 
 
-@pytest.mark.parametrize(
-    "filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"]
-)
+@pytest.mark.parametrize("filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"])
 @pytest.mark.parametrize("ending", [b"", b"\r\n"], ids=["open", "whole"])
 def test_headers_that_are_too_long_are_refused(port, filler, ending):
     with line(port) as connection:
@@ -374,9 +370,7 @@ def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_ans
         b"Host: \xe9\r\n",
     ],
 )
-@pytest.mark.parametrize(
-    "beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"]
-)
+@pytest.mark.parametrize("beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"])
 def test_a_request_without_its_host_or_with_two_or_with_none_that_could_be_is_refused(port, beginning, hosts):
     with line(port) as connection:
         connection.sendall(beginning + hosts + b"\r\n")

@@ -28,9 +28,10 @@ def pem(tmp_path_factory):
 def tls(request, pem):
     """A server with TLS on each event loop: its port, itself, and what a client needs."""
     public, private = pem
-    with watched(
-        app, Limits(connections=20), loop=request.param, ssl_certfile=public, ssl_keyfile=private
-    ) as (port, server):
+    with watched(app, Limits(connections=20), loop=request.param, ssl_certfile=public, ssl_keyfile=private) as (
+        port,
+        server,
+    ):
         yield port, server, ssl.create_default_context(cafile=public)
 
 
@@ -75,9 +76,7 @@ def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_f
     port, server, context = tls
     silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
     try:
-        assert [read_to_end(one) for one in silent[:40]] == [
-            b""
-        ] * 40  # long before the ten seconds of a handshake
+        assert [read_to_end(one) for one in silent[:40]] == [b""] * 40  # long before the ten seconds of a handshake
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(GET)
             assert read_answer(connection)[0] == 200

@@ -124,9 +124,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
     what bends there.
     """
     faster = replace(model, newton=True)
-    slow, fast = (
-        with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster)
-    )
+    slow, fast = (with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster))
     near = climb(slow, np.zeros(model.width), steps=15)
     if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
         _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
@@ -158,9 +156,7 @@ def _as_fit(
     first, last = len(beta), len(beta) + len(more)
     value = scale * (back @ beta)
     if shift:
-        constant = (np.concatenate(rows.columns) == rows.columns[0][0]).all(axis=0) & (
-            rows.columns[0][0] != 0
-        )
+        constant = (np.concatenate(rows.columns) == rows.columns[0][0]).all(axis=0) & (rows.columns[0][0] != 0)
         one = int(np.argmax(constant))
         value[one] += shift / rows.columns[0][0, one]
     through = " and ".join(item.described for item in rows.channels)
@@ -192,10 +188,7 @@ def _truth_labels(rows: Hidden) -> tuple[str, ...]:
     """One item: its name and the column. Several: all truths of the cell, and the column."""
     if len(rows.items) == 1:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
-    cells = [
-        ", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True))
-        for cell in rows.cells
-    ]
+    cells = [", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True)) for cell in rows.cells]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)
 
 

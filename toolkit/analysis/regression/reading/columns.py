@@ -99,9 +99,7 @@ def numbers(values: Column, what: str) -> Array:
     """Finite floats; what cannot be read as a number is refused without being quoted."""
     found = floats(values)
     if found is None:
-        refuse(
-            f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError
-        )
+        refuse(f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError)
     if not np.all(np.isfinite(found)):
         count = int(np.count_nonzero(~np.isfinite(found)))
         refuse(f"{what} must be finite", f"{count} of {found.size} that are not", "no sum of them would be")

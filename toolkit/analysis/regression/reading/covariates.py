@@ -132,9 +132,7 @@ def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariate
     spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
     left = some_columns(data, tuple(dict.fromkeys([*spoken_of, *also])))
-    return Covariates(
-        _checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), left
-    )
+    return Covariates(_checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), left)
 
 
 def from_arrays(given: Any) -> Covariates:
@@ -209,9 +207,7 @@ def _again(spec: Any, new: Any) -> Array:
     frame = as_frame(new)
     wanted = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
     if missing := int(np.count_nonzero(absent_in(frame, wanted))):
-        refuse(
-            "covariates must not be missing", f"{missing} rows with missing values", "they have no prediction"
-        )
+        refuse("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
     return np.asarray(_matrix_of(spec.update(materializer=None), frame), dtype=np.float64)
 
 
@@ -223,9 +219,7 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     if bad.any():
         name = labels[int(np.argmax(bad))]
         count = int(np.count_nonzero(~np.isfinite(matrix).all(axis=1)))
-        refuse(
-            "covariates must be finite", f"{count} rows that are not, in {name!r}", "no sum of them would be"
-        )
+        refuse("covariates must be finite", f"{count} rows that are not, in {name!r}", "no sum of them would be")
     if matrix.shape[1] == 0:
         refuse("a model must have a coefficient", "none", "write 1 for an intercept alone")
     if len(matrix) < matrix.shape[1]:

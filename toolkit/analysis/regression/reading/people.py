@@ -89,9 +89,7 @@ class People:
         unit, stratum, sizes = self._units
         if int(sizes.min()) < 2:
             count = int(np.count_nonzero(sizes < 2))
-            refuse(
-                "every stratum must have two sampling units", f"{count} with one", "its variance is unknown"
-            )
+            refuse("every stratum must have two sampling units", f"{count} with one", "its variance is unknown")
         times = None
         if unit is None:
             totals, times = parts, self.times
@@ -111,9 +109,7 @@ def people(
     """The same from columns, checked."""
     return People(
         rows,
-        None
-        if weights is None
-        else _sized(_above_zero(numbers(weights, "weights"), "weights", "a person who counts")),
+        None if weights is None else _sized(_above_zero(numbers(weights, "weights"), "weights", "a person who counts")),
         None if times is None else _whole(_above_zero(numbers(times, "times"), "times", "a row of persons")),
         None if strata is None else groups(strata),
         None if clusters is None else groups(clusters),

@@ -53,9 +53,7 @@ def dropped_notes(dropped: Mapping[str, int], used: int) -> tuple[str, ...]:
     return (f"{used:,} of {total:,} rows were used: left out {reasons}",) if reasons else ()
 
 
-def read_rows(
-    formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: Any
-) -> Rows:
+def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: Any) -> Rows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
     if isinstance(data, str):
@@ -129,9 +127,7 @@ def who(
     return People(found.rows, weights=drawn.weights, drawn=drawn), told
 
 
-def complete(
-    gaps: Mapping[str, Mask], missing: str, times: Column | None = None
-) -> tuple[Mask, dict[str, int]]:
+def complete(gaps: Mapping[str, Mask], missing: str, times: Column | None = None) -> tuple[Mask, dict[str, int]]:
     """Rows in which nothing is missing, and how many others there are: each counted once, by its first
     gap; as many times as it stands for people, if that is said.
     """

@@ -31,8 +31,7 @@ def imports(code: str) -> dict[str, set[str]]:
     True
     """
     return {
-        source: {name.strip() for name in names.split(",") if name.strip()}
-        for names, source in _IMPORT.findall(code)
+        source: {name.strip() for name in names.split(",") if name.strip()} for names, source in _IMPORT.findall(code)
     }
 
 
@@ -45,8 +44,6 @@ def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
         other = (path.parent / source).resolve()
         missing = names - exports(other.read_text(encoding="utf-8"))
         if missing:
-            raise RuntimeError(
-                f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export"
-            )
+            raise RuntimeError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
         found |= {key: text for key, text in _in_order(other, [*waiting, path]).items() if key not in found}
     return found | {path: _IMPORT.sub("", code)}

@@ -44,6 +44,4 @@ def compute() -> list[list[float]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(
-        json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8"
-    )
+    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

@@ -48,9 +48,7 @@ def right(method: str, people: int, epsilon: float, strength: float) -> float:
     """
     from toolkit.learning import PrivateLogisticRegression  # scikit-learn is an extra
 
-    rng = np.random.default_rng(
-        [_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)]
-    )
+    rng = np.random.default_rng([_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)])
     model = PrivateLogisticRegression(
         epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), missing="middle", rng=rng
     )
@@ -105,6 +103,4 @@ def most_strength(epsilon: float) -> float:
 
 
 if __name__ == "__main__":
-    FILE.write_text(
-        json.dumps(compute(), separators=(",", ":")).replace("]],", "]],\n") + "\n", encoding="utf-8"
-    )
+    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("]],", "]],\n") + "\n", encoding="utf-8")

@@ -55,11 +55,7 @@ def _people(game: int) -> tuple[Mask, Mask]:
 def stored() -> dict[tuple[int, float], list[str]]:
     """The games as they were played last, by number of sums and noise."""
     games = iter(json.loads(FILE.read_text(encoding="utf-8")))
-    return {
-        (sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)]
-        for sums in SUMS
-        for noise in NOISES
-    }
+    return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
 
 
 def play() -> list[list[str]]:
@@ -68,6 +64,4 @@ def play() -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(
-        json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8"
-    )
+    FILE.write_text(json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

@@ -55,8 +55,7 @@ def local_epsilon(epsilon: float, n: int) -> float:
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
     """How many people have a margin of `goal`, in each way."""
     return {
-        way.name: way.n_needed
-        for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
+        way.name: way.n_needed for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
     }
 
 
@@ -68,14 +67,10 @@ def stored() -> dict[str, Any]:
 
 def compute() -> dict[str, Any]:
     """The whole grid, afresh."""
-    people = [
-        [[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS
-    ]
+    people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
     return {
         "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],
-        "needed": {
-            way: [[[found[way] for found in cells] for cells in row] for row in people] for way in WAYS
-        },
+        "needed": {way: [[[found[way] for found in cells] for cells in row] for row in people] for way in WAYS},
     }
 
 

@@ -99,9 +99,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = (
-                True  # nothing has come of it yet: its end is in the piece that we are reading
-            )
+            self.cycle.disconnected = True  # nothing has come of it yet: its end is in the piece that we are reading
             self.cycle.message_event.set()
             self._stop(400, "One request at a time: please wait for the answer.")
         super().on_message_begin()
@@ -152,9 +150,7 @@ class Connection(HttpToolsProtocol):
         cycle.keep_alive = cycle.keep_alive and not close
         date = b"".join(b"%s: %s\r\n" % field for field in cycle.default_headers)
         goodbye = b"" if cycle.keep_alive or close else b"connection: close\r\n"
-        self.transport.write(
-            b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body))
-        )
+        self.transport.write(b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body)))
         cycle.message_event.set()
         if not cycle.keep_alive:
             self.transport.close()
@@ -193,8 +189,6 @@ class Connection(HttpToolsProtocol):
 
 def refusal(status: int, sentence: str) -> bytes:
     """A whole answer, for where there is no application to give it."""
-    problem = RefusalError(
-        status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None
-    )
+    problem = RefusalError(status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None)
     answer = in_json(status, {"error": sentence}, {**problem.headers, "connection": "close"})
     return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body

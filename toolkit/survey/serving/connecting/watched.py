@@ -27,9 +27,7 @@ class WatchedServer(uvicorn.Server):
         """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
         asyncio.get_running_loop().set_exception_handler(_hush)
-        self.servers = [
-            Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []
-        ]
+        self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
         self.started = True
         self._announce()
 
