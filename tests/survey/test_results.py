@@ -86,6 +86,29 @@ def test_what_became_of_every_row_adds_up():
     assert table["missing"].tolist() == [1, 0, 0]
 
 
+def test_below_a_minimum_no_pair_and_no_count_is_told_of_the_few_who_were_asked_both():
+    """One person was asked both questions, each of which 21 were asked."""
+    asked = (
+        faculty(options=["arts", "law", "both"]),
+        cheated(show_if={"faculty": ["arts", "both"]}),
+        Question("paid", "Paid?", design=warner(p="3/4"), show_if={"faculty": ["law", "both"]}),
+        Question("why", "Why?", options=["a", "b"], show_if={"faculty": ["both"]}),
+    )
+    frame = pd.DataFrame(
+        {
+            "faculty": ["arts"] * 20 + ["law"] * 20 + ["both"],
+            "cheated": ["yes"] * 20 + [None] * 20 + ["no"],
+            "paid": [None] * 20 + ["no"] * 20 + ["yes"],
+            "why": [None] * 40 + ["a"],
+        }
+    )
+    own = survey(*asked, check=False, minimum=5)
+    with pytest.raises(ValueError, match="at least 5 people must have answered, got fewer"):
+        estimate(own, frame).joint("cheated", "paid")
+    assert set(tally(own, frame)["question"]) == {"faculty", "cheated", "paid"}
+    assert "why" in set(tally(own, frame, minimum=1)["question"])
+
+
 def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
     paid = Question("paid", "Paid?", design=warner(p="3/4"))
     frame = REPORTS.assign(paid=["yes", "no"] * 40 + [None] * 20)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import refuse
 from toolkit.survey import background
 from toolkit.survey.consent.stated import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
@@ -158,7 +158,7 @@ class Collector:
             refuse("links that work once need access by token or blind", "open", "everybody may answer anyway")
         if self._store.state() is State.CLOSED:
             refuse("invitations need a collection that is not closed", "closed", "nobody could use them")
-        url, tokens = self.url, invitations(whole(count, "count"))  # without an address no token is made
+        url, tokens = self.url, invitations(count)  # without an address no token is made
         self._store.invite(digest(token) for token in tokens)
         return [link(url, token) for token in tokens]
 

@@ -46,8 +46,8 @@ _ATTIC = (
 )
 _PATTERN = (
     "- Whoever sees in each wave which links were used may find out whose reports are those of a number that "
-    "no other shares the waves with. Of {people} people who each answer 4 times in 5, on average up to "
-    "{alone} are alone in this way after {waves} waves, in blind access, too."
+    "no other shares the waves with. Of {people} people, on average up to {alone} are alone in this way "
+    "after {waves} waves, in blind access, too, if somebody looks once in each, while people still answer."
 )
 _NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
 _PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."

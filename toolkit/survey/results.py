@@ -44,7 +44,7 @@ def tally(
 
     `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or
     Ibis; the counting is done there. `by` : plain questions, or "understood". `minimum` : the people below
-    which a group has no row; the survey's if left out.
+    which a group, or a question that not all were asked, has no row; the survey's if left out.
     """
     pd = extra("pandas")
 
@@ -54,7 +54,7 @@ def tally(
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
         for group, counts in counted(reports, question.name, groups).items()
-        if not groups or sum(counts.values()) >= _least(survey, minimum)
+        if not (groups or question.show_if) or sum(counts.values()) >= _least(survey, minimum)
         for report, count in counts.items()
     ]
     return pd.DataFrame(rows)

@@ -319,7 +319,8 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
             "Yes”, we receive “Yes” 1 time in 2. Or, if you say “Yes",
             "U\\+201D \\(RIGHT DOUBLE QUOTATION MARK",
         ),
-        *((f"Yes{mark}", f"U\\+{ord(mark):04X}") for mark in '"„«»‟「'),
+        *((f"Yes{mark}", f"U\\+{ord(mark):04X}") for mark in '"„«»‟「ʺˮ″❞〃🙷⠀'),
+        ("Yes’’, we receive ‘‘Yes", "U\\+2019"),
     ],
 )
 def test_no_label_can_make_the_promise_read_otherwise(label: str, name: str) -> None:
@@ -338,8 +339,21 @@ def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -
     refused("ASTERISK", cheated(labels={"yes": "*Yes*"}), words=own)
 
 
-def test_labels_that_look_the_same_are_the_same() -> None:
-    refused("different words in en", cheated(labels={"yes": "Maybe", "no": "May\u200dbe"}))
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Maybe", "May\u200dbe"),
+        ("Yes", "\u0423es"),  # Cyrillic U
+        ("No", "\u039do"),  # Greek Nu
+        ("Yes", "Yes\ufe0f"),
+        ("Yes", "Yes "),
+        ("Yes, often", "Yes,\u00a0 often"),
+        ("Caf\u00e9", "Cafe\u0301"),
+    ],
+)
+def test_labels_that_look_the_same_are_the_same(one: str, other: str) -> None:
+    refused("different words in en", cheated(labels={"yes": one, "no": other}))
+    refused("different words in en", Question("ways", "How?", options=[one, other]))
 
 
 def test_no_text_turns_round_what_stands_beside_it() -> None:
@@ -348,6 +362,7 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
     for changes in ({"consent": "a\u202eb"}, {"contact": "a\u202eb"}):
         refused("must not turn the writing round", **changes)
     refused("`help` must not turn the writing round", cheated(help="a\u202db"))
+    refused("`words.en.next` must not turn the writing round", words={"en": {"next": "\u202etxeN"}})
     survey(cheated(help="\u2068نعم\u2069 \u200e(yes)"))
 
 
@@ -358,6 +373,8 @@ def test_no_text_turns_round_what_stands_beside_it() -> None:
         "Nobody will find out: I take part",
         "Your answer stays on this phone",
         "I take part, completely anonymous",
+        "I take part, completely an\u200bonymous",
+        "I take part, completely \u0430nonym\u043eus",  # in two letters of Cyrillic
         "Nichts verlässt dieses Telefon",
         "Rien ne quitte ce téléphone",
         "Nada sale de este teléfono",

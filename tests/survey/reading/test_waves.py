@@ -107,3 +107,29 @@ def test_what_cannot_be_compared_is_refused():
     lacking = waves()[1].drop(columns="person")
     with pytest.raises(ValueError, match="reports of waves must have the column person, got none"):
         estimate(panel(wave=2), lacking).change(first, "cheated")
+
+
+def few_in_both(both: int, people: int = 40, minimum: int = 30):
+    """Two waves of so many people each, of whom some are in both."""
+    numbers = [f"{place:032x}" for place in range(2 * people - both)]
+    first, second = frame(["yes"] * people, numbers[:people]), frame(["no"] * people, numbers[-people:])
+    return estimate(panel(minimum=minimum), first), estimate(panel(wave=2, minimum=minimum), second)
+
+
+def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
+    """One person in both was shown as a change of -4: both of their reports."""
+    for both in (1, 29):
+        first, second = few_in_both(both)
+        for verb in (second.change, second.flows):
+            with pytest.raises(ValueError, match="at least 30 people must be in both waves, got fewer"):
+                verb(first, "cheated")
+    first, second = few_in_both(30)
+    assert second.change(first, "cheated").n == 30
+    assert "publish one of the two" in " ".join(second.change(first, "cheated").notes)
+    first, second = few_in_both(20, people=20)  # all there are, as in the results of a small class
+    assert second.change(first, "cheated").n == 20
+    first, second = few_in_both(19, people=20)
+    with pytest.raises(ValueError, match="at least 30 people"):
+        second.change(first, "cheated")
+    first, second = few_in_both(1, minimum=1)
+    assert second.change(first, "cheated").n == 1

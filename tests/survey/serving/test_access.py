@@ -81,6 +81,11 @@ def test_invitations_are_128_random_bits_each():
         invitations(0)
 
 
+def test_no_number_of_invitations_fills_the_memory():
+    with pytest.raises(ValueError, match="`count` must be at most 1,000,000, got 100000000000"):
+        invitations(10**11)
+
+
 def test_a_link_keeps_its_token_behind_the_hash_sign_where_no_server_sees_it():
     token = invitations(1)[0]
     assert link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"

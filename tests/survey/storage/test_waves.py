@@ -226,6 +226,19 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
         store.close()
 
 
+def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
+    """The database of another study by mistake, when the server is started again."""
+    first, other = opened(place, 1), open_store(place(4))
+    other.create(panel(access="token"))
+    other.invite([digest("a" * 22)])
+    second = opened(place, 2, again=1)
+    with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
+        follow(second, panel(wave=2, access="token"), other, ["port"])
+    assert second.guests() == sorted(map(digest, TOKENS))
+    for store in (first, second, other):
+        store.close()
+
+
 def test_a_later_wave_without_the_first_and_a_first_with_a_panel_of_others_are_refused(place):
     store = open_store(place(2))
     with pytest.raises(ValueError, match=r"wave 2 must follow the collection of wave 1, got none.*--again"):

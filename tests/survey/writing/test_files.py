@@ -54,3 +54,38 @@ def test_broken_files_are_refused_by_one_kind_of_error(tmp_path: Path, name: str
 def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none.toml")
+
+
+def deep(parts: int) -> str:
+    return ".".join(["a"] * parts)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        f"{deep(100_000)} = 1",
+        f"{deep(100_000).replace('.', ' . ')} = 1",
+        f"'x'.{deep(100_000)} = 1",
+        f"[{deep(8_000)}]\n" + "\n".join(f"b{place} = 1" for place in range(8_000)),
+        f" [[{deep(30)}]]",
+    ],
+)
+def test_a_key_of_many_parts_is_refused_before_it_is_read(tmp_path: Path, hostile: str) -> None:
+    """Reading 100,000 parts takes minutes, in a file of 200 kB."""
+    file = tmp_path / "survey.toml"
+    file.write_text(hostile)
+    with pytest.raises(ValueError, match="a key must have at most 20 parts, got more"):
+        read(file)
+
+
+def test_prose_may_have_many_points_and_a_number_not_too_many_digits(tmp_path: Path) -> None:
+    file = tmp_path / "survey.toml"
+    prose = "No. " * 500
+    file.write_text(f'text = """\n{prose}\n{prose}"""\nb = "{prose} = [{prose}]"\n[{deep(20)}]')
+    assert read(file)["text"].count(".") == 1000
+    file.write_text(f"minimum = {'9' * 5000}")
+    with pytest.raises(ValueError, match="a number must have a few thousand digits at most, got more"):
+        read(file)
+    file.write_text(f'a = "{"x" * 2_000_000}"')
+    with pytest.raises(ValueError, match="a survey's file must have at most 2,000,000 bytes, got more"):
+        read(file)

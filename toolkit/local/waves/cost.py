@@ -5,6 +5,7 @@ up.
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 
 from toolkit.core.rounding import log_up
 
@@ -23,6 +24,7 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
     fresh[memo][0]**no.
     """
 
+    @cache  # one is asked for thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
         return sum(
             int(permanent[truth][memo]) * int(fresh[memo][1]) ** yes * int(fresh[memo][0]) ** no for memo in (0, 1)

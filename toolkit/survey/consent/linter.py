@@ -76,6 +76,9 @@ def check_translations(
     """Everything that people read is there in every language."""
     for name, text in words.items():
         _check_text(name, text, languages)
+    for code, ours in (own or {}).items():
+        for name, word in ours.items():
+            _check_text(f"words.{code}.{name}", in_language(word, code), [code])
     for question in questions:
         with naming(f"question {question.name!r}"):
             for name in TEXTS:
@@ -135,7 +138,7 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
-        if found := known.search(text.lower()):
+        if found := known.search(looks(text).lower()):
             refuse(
                 f"`{name}` may ask, name or lead on, not say what becomes of answers",
                 repr(found.group()),
@@ -145,7 +148,7 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
     texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
     for name, given in texts.items():
         told = [given] if isinstance(given, str) else given.values()
-        if found := next(filter(None, (known.search(text.lower()) for text in told)), None):
+        if found := next(filter(None, (known.search(looks(text).lower()) for text in told)), None):
             warnings.warn(
                 f"`{name}` says what becomes of answers ({found.group()!r}): the page says it itself, from "
                 "the designs. Leave it out, unless it is exactly true of every answer here.",
@@ -267,7 +270,7 @@ def _same(one: Question, other: Question) -> bool:
 def _plain_words(question: Question) -> Iterator[str]:
     texts = [question.text] if isinstance(question.text, str) else question.text.values()
     for text in texts:
-        yield "".join(character for character in text.casefold() if character.isalnum()) or text
+        yield "".join(character for character in looks(text).casefold() if character.isalnum()) or text
 
 
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:

@@ -187,17 +187,19 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
-    """Of so many people, who each answer 4 times in 5, how many are `alone` with the waves that they
-    answered, on average and rounded up: whoever sees whose links were used can tell their reports.
+    """Of so many people, how many are `alone`, on average and rounded up, with the waves in which their link
+    was used when somebody looked, once in each: that one can tell their reports. It is the worst over the
+    moments, when one to nine tenths have answered; at the end, if each answers 4 times in 5, it is 4 of 60
+    people after four waves, and 22 after eight.
 
     >>> [patterns(waves)["alone"] for waves in (2, 4, 8)]
-    [1, 4, 22]
+    [1, 4, 48]
     """
-    alone = Fraction(0)
-    for answered in range(1, waves + 1):
-        chance = Fraction(4**answered, 5**waves)
-        alone += people * math.comb(waves, answered) * chance * (1 - chance) ** (people - 1)
-    return {"waves": waves, "people": people, "alone": math.ceil(alone)}
+    found = []
+    for tenths in range(1, 10):
+        chances = [Fraction(tenths**used * (10 - tenths) ** (waves - used), 10**waves) for used in range(waves + 1)]
+        found.append(sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances)))
+    return {"waves": waves, "people": people, "alone": math.ceil(people * max(found))}
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:

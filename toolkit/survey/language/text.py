@@ -17,8 +17,14 @@ V = TypeVar("V", covariant=True)
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _JOINING = "\u200c\u200d"  # within words of some languages
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u3164\uffa0")
-_QUOTES = frozenset('"“”„‟«»〝〞〟＂「」『』｢｣')
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u2800\u3164\uffa0")
+_VARIANT = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # seen at most in other letters
+_QUOTES = frozenset('"“”„‟«»〝〞〟＂「」『』｢｣ʺ˝ˮ″‶〃❝❞❠🙶🙷🙸')
+_DOUBLED = re.compile(r"['‘’‚‛`´′ʹʼ]{2}")  # two of them look like one of these
+_TWINS = str.maketrans(  # letters of Cyrillic, Greek and Armenian that look like Latin ones
+    "АВЕЅІЈКМНОРСТУХҮаеѕіјорсухһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳօոսհց",
+    "ABESIJKMHOPCTYXYaesijopcyxhdqwlABEZHIKMNOPTYXovcjonuhg",
+)
 _TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
 _RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
@@ -130,6 +136,8 @@ def unquotable(label: str, quote: str = "") -> str | None:
     >>> unquotable("Yes, I’ve"), unquotable("Yes”, we receive “Yes"), unquotable("Yes\u202e")
     (None, '”', '\u202e')
     """
+    if doubled := _DOUBLED.search(label):
+        return doubled.group()[0]
     marks = _QUOTES | {mark for mark in _SLOT.sub("", quote) if not mark.isspace() and not _hidden(mark)}
     return next((one for one in label if one in marks or _hidden(one)), None)
 
@@ -139,9 +147,14 @@ def _hidden(character: str) -> bool:
     return character in _UNSEEN or (character not in _JOINING and unicodedata.category(character) in kinds)
 
 
-def looks(label: str) -> str:
-    """A label as it is seen: without what only joins letters."""
-    return label.translate(dict.fromkeys(map(ord, _JOINING)))
+def looks(text: str) -> str:
+    r"""A text as it is seen: without what is not, and with Latin letters for those that look like them.
+
+    >>> looks("Yes"), looks("\u0423e\u200bs\ufe0f ")
+    ('Yes', 'Yes')
+    """
+    plain = unicodedata.normalize("NFKC", " ".join(_VARIANT.sub("", text).split())).translate(_TWINS)
+    return "".join(one for one in plain if not _hidden(one))
 
 
 def checked_language(code: object) -> str:

@@ -54,7 +54,8 @@ class Results:
     `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
     anchor question the share of people who did not answer at random. `groupless` : how many people are in no
     group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
-    about the collection that it comes from. `complete` : whether no more reports can come.
+    about the collection that it comes from. `complete` : whether no more reports can come. `minimum` : the
+    people below which no part of them is shown.
     """
 
     survey: Survey
@@ -65,6 +66,7 @@ class Results:
     groupless: int = 0
     remarks: tuple[str, ...] = ()
     complete: bool = True
+    minimum: int = 0
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -100,18 +102,19 @@ class Results:
         kept = tuple(
             one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.turnout.not_asked)
         )
+        names = {(one.question, one.group) for one in kept}
+        found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
+        analysis = replace(self.analysis.from_minimum(minimum if strict else 0), found=found)
+        shown = replace(self, analysis=analysis, findings=kept, minimum=minimum)
         left = len(self.findings) - len(kept)
         if not left:
-            return self
+            return shown
         told = (
             f"{left:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
             "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
             "out if they are of one group: publish one of the two."
         )
-        names = {(one.question, one.group) for one in kept}
-        found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
-        shown = replace(self.analysis.from_minimum(minimum if strict else 0), found=found)
-        return replace(self, analysis=shown, findings=kept, remarks=(*self.remarks, told))
+        return replace(shown, remarks=(*self.remarks, told))
 
     def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Every group less the reference, for each question and option, with a test of no difference.
@@ -127,7 +130,8 @@ class Results:
 
     def change(self, earlier: "Results", name: str) -> Estimate:
         """How much the prevalence of a question with a memo has changed since an earlier wave, among the
-        people in both; both collections must be closed.
+        people in both; both collections must be closed. Of fewer than the survey's minimum it is shown only
+        if all people are in both.
 
         Reports are joined by the number that phones send. Notes say who is left out.
         """
@@ -142,7 +146,8 @@ class Results:
     def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
         check_waves(self.survey, earlier.survey)
         before, now = (frame_of(one.analysis.source, one.by, one.complete) for one in (earlier, self))
-        return between(self.survey[name], before, now, estimate)
+        least = max(self.minimum, earlier.minimum)
+        return between(self.survey[name], before, now, estimate, least)
 
     @property
     def missing(self) -> "pd.DataFrame":

@@ -20,10 +20,11 @@ Between = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""
 
 
-def between(question: Question, earlier: Any, later: Any, estimate: Between) -> Estimate:
+def between(question: Question, earlier: Any, later: Any, estimate: Between, minimum: int = 0) -> Estimate:
     """An estimate from the reports of two waves, of the people who are in both; notes say who is left out.
 
-    `earlier`, `later` : frames of reports, as `collector.reports()` makes them.
+    `earlier`, `later` : frames of reports, as `collector.reports()` makes them. `minimum` : of fewer people
+    nothing is shown, unless these are all.
     """
     memo = question.memo
     if memo is None:
@@ -39,9 +40,16 @@ def between(question: Question, earlier: Any, later: Any, estimate: Between) -> 
     used = [pair for pair in pairs if None not in pair]
     if not used:
         refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
-    found = estimate(memo, *map(list, zip(*used, strict=True)))
     lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
-    return replace(found, notes=(*found.notes, *_notes(lone, len(twice), len(pairs) - len(used))))
+    out = lone[0], lone[1], len(twice), len(pairs) - len(used)
+    if len(used) < minimum and any(out):
+        refuse(
+            f"at least {minimum:,} people must be in both waves",
+            "fewer",
+            "the reports of few could be read off it; it is the survey's `minimum`",
+        )
+    found = estimate(memo, *map(list, zip(*used, strict=True)))
+    return replace(found, notes=(*found.notes, *_notes(*out, minimum)))
 
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
@@ -88,8 +96,13 @@ def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]
     return found
 
 
-def _notes(lone: Sequence[int], twice: int, unasked: int) -> list[str]:
-    said = [f"of people in both waves; in the earlier only {lone[0]:,}, in the later only {lone[1]:,}"]
+def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> list[str]:
+    said = [f"of people in both waves; in the earlier only {earlier:,}, in the later only {later:,}"]
+    if any(0 < lone < minimum for lone in (earlier, later)):
+        said.append(
+            "whoever has this and the estimates of each wave can work out those of the few in one wave only: "
+            "publish one of the two"
+        )
     if unasked:
         said.append(f"{unasked:,} left no report to this question in one of the waves")
     if twice:

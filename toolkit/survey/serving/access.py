@@ -40,14 +40,14 @@ def promised(access: str, waves: int = 1) -> str:
     they answered.
 
     >>> promised("blind", 8).split(". ")[-1]
-    'Of 60 people who each answer 4 times in 5, on average up to 22 are alone with theirs after 8 waves.'
+    'Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.'
     """
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (
         "Reports of one phone are joined over waves: whoever sees in each wave whose links were used can "
-        "connect a link with reports if nobody else answered the same waves. Of {people} people who each "
-        "answer 4 times in 5, on average up to {alone} are alone with theirs after {waves} waves."
+        "connect a link with reports if nobody else answered the same waves. Of {people} people, on average "
+        "up to {alone} are alone with theirs after {waves} waves, if looked at while they answer."
     )
     return f"{PROMISES[access]} {joined.format(**patterns(waves))}"
 
@@ -64,13 +64,17 @@ class SignRequest:
         return hashlib.sha256(self.blinded).digest()
 
 
+MOST_LINKS = 1_000_000
+"""Made at once."""
+
+
 def invitations(count: int) -> list[str]:
     """That many new tokens of 128 random bits.
 
     >>> [len(token) for token in invitations(2)]
     [22, 22]
     """
-    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count"))]
+    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
 
 
 def digest(token: str) -> bytes:

@@ -172,7 +172,7 @@ def _serve(options: argparse.Namespace, held: Held | None) -> None:
 
 def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
     """Several processes at one address, which this one watches over."""
-    count = whole(options.workers, "workers")
+    count = whole(options.workers, "workers", most=64)
     check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     if options.database.startswith("sqlite:"):
         refuse(

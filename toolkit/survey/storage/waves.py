@@ -92,6 +92,12 @@ def follow(store: Store, survey: Survey, earlier: Store, settings: Sequence[str]
             "go on with that toolkit to the last wave",
         )
     store.create(survey, before.panel)
+    check_panel(  # it may have been there before
+        store.survey(),
+        before,
+        "a wave must follow one wave before",
+        "people of another study would be let in",
+    )
     for name in settings:
         if (kept := earlier.setting(name)) is not None:
             store.once(name, kept)
