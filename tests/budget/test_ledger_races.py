@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.work import calls
-from toolkit.budget.chain import link_of
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.record import link_of
 from toolkit.core.loss import Pure
 
 unix = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -55,7 +55,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
     path = tmp_path / "budget.db"
     script = f"""
         import os, signal
-        from toolkit.budget import record
+        from toolkit.budget import ledger_file
         from toolkit.budget.ledger import Ledger
         from toolkit.core.loss import Pure
 
@@ -66,7 +66,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
             loss = Pure(0.5)
             release = die
 
-        plain = record._connect
+        plain = ledger_file._connect
         class Dying:
             def __init__(self, database): self.database = database
             def execute(self, query, *values):
@@ -77,7 +77,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
 
         ledger = Ledger(Pure(1), {str(path)!r})
         if {moment!r} == "before commit":
-            record._connect = lambda *options: Dying(plain(*options))
+            ledger_file._connect = lambda *options: Dying(plain(*options))
         ledger.release(Deadly(), 1)
     """
     done = subprocess.run(

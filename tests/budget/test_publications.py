@@ -3,7 +3,8 @@ import pickle
 from pathlib import Path
 
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.publications import FileRegister, MemoryRegister, Publication
+from toolkit.budget.ledger_file import FileRegister
+from toolkit.budget.record import MemoryRegister, Publication
 from toolkit.core.loss import Pure
 
 

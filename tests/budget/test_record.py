@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.budget.spending import Counter
-from toolkit.budget import record
+from toolkit.budget import ledger_file
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.record import RecordError
+from toolkit.budget.record import Entry, RecordError
 from toolkit.core.loss import Pure
 
 
@@ -53,7 +53,7 @@ def _spend(ledger: Ledger) -> Counter:
 
 def test_locked_file_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
-    monkeypatch.setattr(record, "_WAIT", 0.05)
+    monkeypatch.setattr(ledger_file, "_WAIT", 0.05)
     other = sqlite3.connect(tmp_path / "budget.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     assert _spend(ledger).drawn == []
@@ -65,14 +65,14 @@ def test_locked_file_releases_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(100), tmp_path / "budget.db")
-    plain = record._connect
+    plain = ledger_file._connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
         database = plain(path, mode)
         database.execute("PRAGMA max_page_count = 4")
         return database
 
-    monkeypatch.setattr(record, "_connect", connect)
+    monkeypatch.setattr(ledger_file, "_connect", connect)
     granted, mechanism = 0, Counter(Pure(0.1))
     with contextlib.suppress(RecordError):
         while granted < 100:
@@ -81,7 +81,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert 0 < granted == len(mechanism.drawn) < 100
     with pytest.raises(RecordError, match="must have room"):
         ledger.release(mechanism, 1, "x" * 200)
-    monkeypatch.setattr(record, "_connect", plain)
+    monkeypatch.setattr(ledger_file, "_connect", plain)
     assert ledger.spent == Pure(Fraction(granted, 10))
 
 
@@ -98,12 +98,12 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
 
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
-    plain = record._connect
+    plain = ledger_file._connect
     monkeypatch.setattr(
-        record, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing)
+        ledger_file, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing)
     )
     assert _spend(ledger).drawn == []
-    monkeypatch.setattr(record, "_connect", plain)
+    monkeypatch.setattr(ledger_file, "_connect", plain)
     assert ledger.spent == Pure(0.25)
     ledger.charge(Pure(0.75))
     assert ledger.remaining == Ledger.open(tmp_path / "budget.db").remaining == Pure(0)
@@ -115,32 +115,32 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
     """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of
     it.
     """
-    used, plain = [], record._connect
+    used, plain = [], ledger_file._connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
         used.append(plain(path, mode))
         return used[-1]
 
-    monkeypatch.setattr(record, "_connect", connect)
-    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
+    monkeypatch.setattr(ledger_file, "_connect", connect)
+    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
 
-    def decide(_: object) -> record.Entry:
+    def decide(_: object) -> Entry:
         assert used[-1].in_transaction
         assert used[-1].execute("PRAGMA synchronous").fetchone()[0] >= 2  # FULL or EXTRA
         assert used[-1].execute("PRAGMA journal_mode").fetchone()[0] in ("delete", "truncate", "persist")
-        return record.Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
+        return Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
 
     assert kept.append(decide).number == 1
 
 
 def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None:
-    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
+    kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
 
-    def decide(_: object) -> record.Entry:
+    def decide(_: object) -> Entry:
         other = sqlite3.connect(kept.path, timeout=0, isolation_level=None)
         with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
-        return record.Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
+        return Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
 
     assert kept.append(decide).number == 1
 
@@ -148,8 +148,8 @@ def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None
 def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
-    plain = record._connect
-    monkeypatch.setattr(record, "_connect", lambda path, _: plain(path, "ro"))
+    plain = ledger_file._connect
+    monkeypatch.setattr(ledger_file, "_connect", lambda path, _: plain(path, "ro"))
     assert _spend(ledger).drawn == []
     assert Ledger.open(tmp_path / "budget.db").spent == Pure(0.25)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.ledger_file import note_of, read_note, write_note
 from toolkit.budget.record import RecordError
-from toolkit.budget.rollback_check import note_of, read_note, write_note
 from toolkit.core.loss import Pure
 
 
@@ -132,11 +132,11 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> Non
 def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(moment: str, path: Path) -> None:
     script = f"""
         import os, signal
-        from toolkit.budget import record
+        from toolkit.budget import ledger_file
         from toolkit.budget.ledger import Ledger
         from toolkit.core.loss import Pure
 
-        plain = record.write_note
+        plain = ledger_file.write_note
         def dying(*values):
             if {moment!r} == "after":
                 plain(*values)
@@ -144,7 +144,7 @@ def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_coun
 
         ledger = Ledger(Pure(1), {str(path)!r})
         ledger.charge(Pure(0.25))
-        record.write_note = dying
+        ledger_file.write_note = dying
         ledger.charge(Pure(0.25))
     """
     done = subprocess.run(
@@ -170,7 +170,7 @@ def test_the_note_is_never_behind_when_processes_that_live_take_turns(path: Path
     Ledger(Pure(1), path)
     script = f"""
         from toolkit.budget.ledger import Ledger
-        from toolkit.budget.rollback_check import read_note
+        from toolkit.budget.ledger_file import read_note
         from toolkit.core.loss import Pure
         ledger = Ledger.open({str(path)!r})
         for _ in range(15):

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.budget import record
+from toolkit.budget import ledger_file
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.ledger_file import APPLICATION, VERSION, create, marks, take_over, write_note
 from toolkit.budget.record import RecordError
-from toolkit.budget.rollback_check import write_note
-from toolkit.budget.schema import APPLICATION, VERSION, create, marks, take_over
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.
@@ -122,8 +121,8 @@ def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_an
 def test_a_file_of_the_first_version_that_cannot_be_written_is_refused_with_the_reason(
     first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = record._connect
-    monkeypatch.setattr(record, "_connect", lambda path, _: plain(path, "ro"))
+    plain = ledger_file._connect
+    monkeypatch.setattr(ledger_file, "_connect", lambda path, _: plain(path, "ro"))
     with pytest.raises(RecordError, match="must be writable"):
         Ledger.open(first)
 

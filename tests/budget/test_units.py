@@ -11,8 +11,8 @@ import pytest
 
 from tests.budget.spending import Opener
 from toolkit import Curator
+from toolkit.budget.charges import UNITS, agreed_unit
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.units import UNITS, agreed_unit
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.learning import (

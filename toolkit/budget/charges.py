@@ -1,4 +1,9 @@
-"""What a charge comes to in the currency of a ceiling: conversion, exact sums, and the words of a refusal."""
+"""What a charge comes to: conversion into the currency of a ceiling, exact sums, and the unit of a ledger.
+
+A promise about a row says little to somebody who has ten of them, and one about an event of a stream less to
+somebody who comes every week. So totals are about one unit, and a loss about a finer one is counted as often
+as the coarser one has it: `loss.group(times)`.
+"""
 
 import math
 from collections.abc import Iterable
@@ -6,7 +11,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
 
 _DIGITS = 2**256  # sums stay exact while their denominator is below this
@@ -171,3 +176,46 @@ def _remedy(loss: Loss, ceiling: Loss) -> str:
     if isinstance(ceiling, Zcdp):
         return "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an Approx ceiling"
     return "it has a δ; a ledger with an Approx ceiling counts both"
+
+
+UNITS = ("event", "row", "person")
+"""From fine to coarse: a record in one period of a stream, a row of a table, a person with all their rows."""
+_REMEDIES = {
+    "event": "say how many events one {known} has, as in every(total, label, events=12), which charges 12 of "
+    "them together; or count people with `per_person`",
+    "row": "a Curator with person=… and rows=… is about persons; of one row a person number the rows in a "
+    "column and say rows=1; or use another ledger",
+    "person": "use another ledger, Ledger(…, unit='person')",
+}
+
+
+def check_unit(unit: str | None) -> str | None:
+    return None if unit is None else choice(unit, "unit", UNITS)
+
+
+def agreed_unit(known: str | None, stated: str | None, times: int | None) -> tuple[str | None, str]:
+    """The unit of a ledger after a charge about the `stated` one, and the terms of that charge: of a finer
+    unit so many `times` as one of the coarser has. What does not say its unit is taken to be about the
+    ledger's.
+
+    >>> agreed_unit("person", "event", 12)
+    ('person', 'at most 12 events of one person, charged together')
+    """
+    if times is not None:
+        number = whole(times, "times")
+        if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
+            refuse(
+                "`times` is for a charge about a finer unit than the ledger's",
+                f"{stated or 'no unit'} in a ledger about {known or 'no unit'}",
+                "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one",
+                BudgetError,
+            )
+        return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"
+    if known is not None and stated not in (None, known):
+        refuse(
+            "a ledger counts what one unit loses",
+            f"a charge about one {stated} in a ledger about one {known}",
+            _REMEDIES[str(stated)].format(known=known),
+            BudgetError,
+        )
+    return known or stated, ""

@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
-from toolkit.budget.chain import written
 from toolkit.budget.charges import (
     BudgetError,
     Priced,
+    agreed_unit,
     check_ceiling,
+    check_unit,
     fitted,
     left,
     nothing,
     price_of,
     recorded,
 )
-from toolkit.budget.publications import FileRegister, MemoryRegister, Register
-from toolkit.budget.record import Decision, Entry, FileRecord, MemoryRecord, Record
+from toolkit.budget.ledger_file import FileRecord, FileRegister
+from toolkit.budget.record import Decision, Entry, MemoryRecord, MemoryRegister, Record, Register, written
 from toolkit.budget.report import Report, frame_of, html_of, report_of
-from toolkit.budget.units import agreed_unit, check_unit
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Loss, warn_if_weak

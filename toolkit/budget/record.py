@@ -1,60 +1,143 @@
 """The record behind a ledger: entries that can be added and read, never changed or removed.
 
-`FileRecord` keeps them in SQLite. Every use opens the file, does one transaction and closes it, so that no
-connection outlives a call: nothing is shared between threads or carried over a fork or a pickle, and a file
-that was moved away is noticed rather than written to. A transaction takes the write lock before it reads, so
-that of many processes one decides at a time; it is on the disk before it counts as done. The journal only
-serves to undo what was left half done: the file itself holds the whole truth (write-ahead logging would keep
-the newest charges in a second file, which a copy may miss).
+Entries form a chain: each row holds a hash of the row before it and of itself, and a total that is the sum so
+far. A row that was changed, removed, added or moved breaks the chain unless every later row was recomputed, and
+so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers:
+nothing here is secret, so whoever can write the file can also write another chain. What the chain alone cannot
+show is that rows are missing at its end; the rollback check of `toolkit.budget.ledger_file` is for that.
 """
 
+import hashlib
+import json
 import os
-import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import NoReturn, Protocol, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn, Protocol, TypeAlias
 
-from toolkit.budget.chain import Entry as Entry
-from toolkit.budget.chain import Place, Row, begin, entry_of, follow, link_of, read, row_of
-from toolkit.budget.chain import RecordError as RecordError
-from toolkit.budget.charges import nothing
-from toolkit.budget.rollback_check import note_of, read_note, write_note
-from toolkit.budget.schema import (
-    APPLICATION,
-    HEAD,
-    VERSION,
-    create,
-    is_empty,
-    is_simulated,
-    marks,
-    one,
-    take_over,
-)
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
-_WAIT = 60.0  # seconds to wait for other processes
-_RULES = {
-    "BUSY": "the ledger's file must be free within a minute",
-    "FULL": "the ledger's disk must have room",
-    "NOTADB": "the ledger's file must be a ledger",
-    "CORRUPT": "the ledger's file must be undamaged",
-    "READONLY": "the ledger's file must be writable",
-    "CANTOPEN": "the ledger's file must be there and writable",
-}
-
-
-_ONE_AT_A_TIME = threading.RLock()
-"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done.
+Row: TypeAlias = tuple[int, str, str, str | None, str, str, str, str | None, str | None]
+"""An entry as it is written down: number, label, mechanism, neighbors, loss, charged, total, unit, terms; the
+last two were not there before version 3.
 """
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_ONE_AT_A_TIME.acquire,
-        after_in_child=_ONE_AT_A_TIME.release,
-        after_in_parent=_ONE_AT_A_TIME.release,
-    )
+
+_KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
+_UNKNOWN = "what was spent is not known; put back an undamaged copy that is no older"
+
+
+class RecordError(OSError):
+    """The record cannot be read or written; nothing is released without a charge that is on the disk."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total
+    after it.
+
+    `unit` is who the totals are about, None where nobody said it. `terms` says on which terms the charge is
+    about that unit: what is used of a person, or how many events one has, who is charged so many times.
+    """
+
+    number: int
+    label: str
+    mechanism: str
+    neighbors: str | None
+    loss: Loss
+    charged: Loss
+    total: Loss
+    unit: str | None = None
+    terms: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the
+    first.
+    """
+
+    number: int
+    link: str
+    total: Loss
+
+
+def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> Place:
+    """The place before the first row; `mark` is random, so that no two files have a link in common."""
+    return Place(0, _hash(_without_end((ceiling, neighbors, mark, unit))), total)
+
+
+def link_of(before: str, row: Row) -> str:
+    """What a row adds to the chain."""
+    return _hash([before, *_without_end(row)])
+
+
+def _without_end(row: tuple[Any, ...]) -> list[object]:
+    """All but the empty columns at the end: rows of older versions have none, and keep their links."""
+    listed = list(row)
+    while listed and listed[-1] is None:
+        listed.pop()
+    return listed
+
+
+def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
+    """Rows with their links, checked one after the other from `place` on; refuses the first that does not
+    belong there.
+    """
+    for row, link in rows:
+        number = place.number + 1
+        if row[0] != number or link != link_of(place.link, row):
+            broken(f"charge {number} changed, moved or missing")
+        entry = entry_of(row)
+        if (
+            not type(entry.charged) is type(entry.total) is type(place.total)
+            or entry.total != place.total + entry.charged
+        ):
+            broken(f"a total after charge {number} that is not the sum of the charges")
+        place = Place(number, link, entry.total)
+        yield place, entry
+
+
+def broken(received: str) -> NoReturn:
+    refuse("the ledger's rows must be as they were written", received, _UNKNOWN, RecordError)
+
+
+def row_of(entry: Entry) -> Row:
+    losses = written(entry.loss), written(entry.charged), written(entry.total)
+    said = entry.unit, entry.terms or None
+    return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses, *said)
+
+
+def entry_of(row: tuple[Any, ...]) -> Entry:
+    number, label, mechanism, neighbors, loss, charged, total, *said = row
+    unit, terms = said or (None, None)  # a stream's file may hold a row of an older version
+    losses = read(loss), read(charged), read(total)
+    return Entry(number, label, mechanism, neighbors, *losses, unit, terms or "")
+
+
+def written(loss: Loss) -> str:
+    """For example "approx 1/2 1/1000000": exact, and readable in any SQLite browser."""
+    amounts = (loss.amount, loss.slack) if isinstance(loss, Approx) else (loss.amount,)
+    return " ".join([type(loss).__name__.lower(), *map(str, amounts)])
+
+
+def read(text: str) -> Loss:
+    try:
+        kind, *amounts = text.split()
+        return _KINDS[kind](*map(Fraction, amounts))
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        refuse(
+            "the ledger's file must be undamaged",
+            "a loss that cannot be read",
+            "what was spent is not known",
+            RecordError,
+        )
+
+
+def _hash(content: list[object]) -> str:
+    return hashlib.sha256(json.dumps(content, default=repr).encode()).hexdigest()
 
 
 Head: TypeAlias = tuple[Loss, str | None, bool, str | None]
@@ -122,121 +205,35 @@ class MemoryRecord:
         )
 
 
-class FileRecord:
-    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the
-    file was made with, whether it is a simulation's, and the unit.
+class Register(Protocol):
+    """Where publications of a ledger's releases are listed."""
 
-    Opening and listing follow the whole chain of rows; every other use follows what was added since the last
-    one, and sees that the row before is still the same, and that the file holds what the note beside it knows
-    of.
-    """
+    def add(self, entry: int, file: str, digest: str) -> None: ...
 
-    def __init__(self, path: Path, make: Head | None) -> None:
-        self.path = path.expanduser().absolute()  # a later change of directory must not lead to a fresh file
-        noted = read_note(self.path)  # before the file, as it is written after it
-        if make and noted and not self.path.exists():
-            self._refuse_older("no file")
-        with self._connected("rwc" if make else "rw") as database:
-            if make and is_empty(database):
-                if noted:
-                    self._refuse_older("an empty file")
-                create(database, *make)
-            if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
-                take_over(database)
-            if marks(database) != (APPLICATION, VERSION):
-                refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
-            self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
-            self.head: Head = read(ceiling), neighbors, is_simulated(mark), unit
-            self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
-            self._row: Row | None = None
-            self._last(database, noted)
-
-    @property
-    def id(self) -> str:
-        return self._start.link[:16]
-
-    def append(self, decide: Decision) -> Entry:
-        with self._connected("rw") as database:
-            database.execute("BEGIN IMMEDIATE")
-            entry = decide(self._last(database, read_note(self.path)))
-            row = row_of(entry)
-            link = link_of(self._place.link, row)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
-            database.execute(
-                "PRAGMA locking_mode = EXCLUSIVE"
-            )  # nobody else until the note is written and the file closed
-            database.execute("COMMIT")
-            self._place, self._row = Place(entry.number, link, entry.total), row
-            write_note(self.path, entry.number, link)
-            return entry
-
-    def last(self) -> Entry | None:
-        noted = read_note(self.path)
-        with self._connected("rw") as database:
-            return self._last(database, noted)
-
-    def entries(self) -> tuple[Entry, ...]:
-        noted = read_note(self.path)
-        with self._connected("rw") as database:
-            self._last(database, noted)
-            return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
-
-    def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
-        """The last entry, after all that was added since the last time was checked, and that nothing is
-        gone.
-        """
-        if one(database, HEAD) != self._made:
-            self._refuse_older("another file")
-        rows = _rows(database, max(self._place.number, 1))
-        if self._row is not None and next(rows, None) != (self._row, self._place.link):
-            self._refuse_older("an older or another file")
-        for row, link in rows:
-            ((self._place, _),) = follow(self._place, [(row, link)])
-            self._row = row
-        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
-            self._refuse_older("an older or another file")
-        return entry_of(self._row) if self._row is not None else None
-
-    def _refuse_older(self, received: str) -> NoReturn:
-        note = note_of(self.path)
-        known = (
-            f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
-            if note.exists()
-            else ""
-        )
-        refuse(
-            "the ledger's file must only grow",
-            received,
-            f"what was spent since is missing from it{known}",
-            RecordError,
-        )
-
-    @contextmanager
-    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
-        """A connection for one use; leaving it by an exception rolls back."""
-        try:
-            with _ONE_AT_A_TIME, closing(_connect(self.path, mode)) as database:
-                database.execute(
-                    "PRAGMA journal_mode = PERSIST"
-                )  # ended by a write and a sync, 10 times faster than a deletion
-                database.execute("PRAGMA synchronous = FULL")
-                yield database
-        except sqlite3.Error as error:
-            name = str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).removeprefix("SQLITE_")
-            rule = next(
-                (rule for code, rule in _RULES.items() if name.startswith(code)),
-                "the ledger's file must work",
-            )
-            refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
+    def publications(self) -> "tuple[Publication, ...]": ...
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
+@dataclass(frozen=True)
+class Publication:
+    """A charge's number, the name of the document, and the hash of its table."""
+
+    entry: int
+    file: str
+    sha256: str
 
 
-def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]:
-    """The rows from this number on, each with its link."""
-    for *row, link, unit, terms in database.execute(
-        "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
-    ):
-        yield (*row, unit, terms), link
+@dataclass(frozen=True, eq=False)
+class MemoryRegister:
+    """A list that lives as long as its ledger."""
+
+    listed: list[Publication] = field(default_factory=list)
+
+    def add(self, entry: int, file: str, digest: str) -> None:
+        self.listed.append(Publication(entry, file, digest))
+
+    def publications(self) -> tuple[Publication, ...]:
+        return tuple(self.listed)
+
+    def __deepcopy__(self, _: object) -> "MemoryRegister":
+        """Itself: what a copy of an estimate publishes is of the same ledger."""
+        return self

@@ -7,8 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import parts, symbols
-from toolkit.budget.publications import Publication
-from toolkit.budget.record import Entry
+from toolkit.budget.record import Entry, Publication
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
 

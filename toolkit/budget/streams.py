@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from toolkit.budget.chain import Entry
-from toolkit.budget.rollback_check import note_of
+from toolkit.budget.ledger_file import note_of
+from toolkit.budget.record import Entry
 from toolkit.budget.stream_file import KeptStream, Total
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate

@@ -14,8 +14,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
-from toolkit.budget.chain import Entry
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
