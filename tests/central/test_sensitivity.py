@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from toolkit.central import sensitivity
-from toolkit.central.search import worst_case
-from toolkit.central.sensitivity import count, counts, histogram, mean, total, variance
+from toolkit.central.sensitivity import count, counts, histogram, mean, total, variance, worst_case
 
 RELATIONS = ["replace", "add_remove"]
 EYES = ["brown", "blue", "green", "red"]

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from tests.work import calls
-from toolkit.core import optimal
-from toolkit.core.composition import compose, parallel
+from toolkit.core import composition as optimal
+from toolkit.core.composition import compose, manageable, optimal_epsilon, parallel, unit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
-from toolkit.core.optimal import manageable, optimal_epsilon, unit
 
 few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_size=1, max_size=7)
 
@@ -149,7 +148,7 @@ def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> Non
 def test_grid_never_rounds_a_loss_down(monkeypatch: pytest.MonkeyPatch) -> None:
     epsilons = [Fraction(1, i) for i in range(3, 17)]
     exact = compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon
-    monkeypatch.setattr("toolkit.core.optimal._WORK_LIMIT", 30_000)
+    monkeypatch.setattr("toolkit.core.composition._WORK_LIMIT", 30_000)
     coarse = compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon
     assert exact < coarse < exact * 1.05
 

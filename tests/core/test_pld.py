@@ -3,9 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolkit.core import pld
-from toolkit.core.optimal import optimal_epsilon
-from toolkit.core.pld import _on_grid, pld_epsilon
+from toolkit.core import composition as pld
+from toolkit.core.composition import _on_grid, optimal_epsilon, pld_epsilon
 
 
 @pytest.mark.slow

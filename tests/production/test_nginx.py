@@ -17,7 +17,8 @@ from tests.survey.lines import post, read_answer, read_to_end
 from tests.survey.respondents import Respondent, free_port, stored_once
 from tests.survey.servers import begin, finish, opened
 from toolkit.command import main
-from toolkit.survey.operating import doctor, visiting
+from toolkit.survey.operating import doctor
+from toolkit.survey.operating import doctor as visiting
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.store import State, open_store
 

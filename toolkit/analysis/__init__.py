@@ -3,8 +3,7 @@ designs.
 """
 
 from toolkit.analysis import latent
-from toolkit.analysis.associations import Association, association
-from toolkit.analysis.equal_shares import homogeneity
+from toolkit.analysis.associations import Association, association, homogeneity
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.mixed import mixed_logistic

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import change_variance
-from toolkit.analysis.found import Found, nobody
+from toolkit.analysis.findings import Found, nobody
 from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.arrays import Array

@@ -2,9 +2,8 @@
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.search import WorstCase, worst_case
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
-from toolkit.central.sensitivity import Sensitivity
+from toolkit.central.sensitivity import Sensitivity, WorstCase, worst_case
 from toolkit.central.sparse import AboveThreshold
 
 __all__ = [

@@ -1,7 +1,8 @@
 """`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
 
 import html
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,19 +13,66 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.covers import Covers, Source
+from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
-from toolkit.core.inference.boundary import boundary_note as boundary_note
 from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
-from toolkit.core.inference.framed import crossed, framed, said
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
-from toolkit.core.publishing.facts import ReleaseFacts
-from toolkit.core.publishing.publishable import Publishable
+from toolkit.core.publishing.publishable import Publishable, ReleaseFacts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_COLUMNS = ("estimate", "se", "low", "high", "empty")
+
+
+def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
+    """Rows of label and numbers; with axes the labels are an index with these names, one level each."""
+    pd = extra("pandas")
+    labels = [row[0] for row in rows]
+    if len(axes) > 1:
+        index = pd.MultiIndex.from_tuples(labels, names=axes)
+    else:
+        index = pd.Index(labels, name=axes[0] if axes else None, tupleize_cols=False)
+    return pd.DataFrame([row[1:] for row in rows], columns=_COLUMNS, index=index)
+
+
+def crossed(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
+    """The estimates with the keys of one axis side by side; both in the order that they have."""
+    if len(axes) < 2:
+        refuse(
+            "only a table by two or more columns is a cross-tab",
+            f"{len(axes)}",
+            "see to_frame() without wide",
+        )
+    place = axes.index(choice(wide, "wide", axes))
+    kept = [axis for axis in axes if axis != wide]
+    across = frame.index.get_level_values(place).unique()
+    down = frame.index.droplevel(place).unique()
+    found = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
+    found.index.names = kept
+    return found
+
+
+def said(label: Any) -> str | int:
+    """A label in words: the keys of a table side by side."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else label
+
+
+def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
+    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may.
+
+    `inside` : the method that stays within, where one can be asked for.
+    """
+    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
+    if not outside or math.isnan(float(np.sum(value))):
+        return ()
+    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
+    instead = f", and method='{inside}' for display" if inside else ""
+    return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages{instead}",)
 
 
 SIMULATED = "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"

@@ -12,10 +12,10 @@ from toolkit.core.checks import refuse
 from toolkit.survey import background
 from toolkit.survey.consent.stated import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
-from toolkit.survey.reading.counting import checked_groups
-from toolkit.survey.reading.remarks import remarks
+from toolkit.survey.reading.findings import remarks
 from toolkit.survey.reading.steps import in_steps, look, steps_note
 from toolkit.survey.reading.table import table
+from toolkit.survey.reading.turnout import checked_groups
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import other_page

@@ -13,7 +13,7 @@ from toolkit.core.extras import check_extras
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.shown import scale
 from toolkit.survey.question import Question
-from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
+from toolkit.survey.reading.findings import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import checked_method, estimates
-from toolkit.analysis.findings import Findings, groupless_notes
-from toolkit.analysis.found import Found
+from toolkit.analysis.findings import Findings, Found, groupless_notes
 from toolkit.analysis.plain import plain
 from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
@@ -24,11 +23,9 @@ from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import checked_groups, refuse_strange
-from toolkit.survey.reading.findings import Finding, Results
-from toolkit.survey.reading.remarks import TRIED_OUT
+from toolkit.survey.reading.findings import TRIED_OUT, Finding, Results
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
-from toolkit.survey.reading.turnout import Rows, turnout
+from toolkit.survey.reading.turnout import Rows, checked_groups, refuse_strange, turnout
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:

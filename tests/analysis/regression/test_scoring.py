@@ -7,12 +7,11 @@ from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, D
 from toolkit import mangat
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.binary import BinaryModel
-from toolkit.analysis.regression.errors import covariance, inverse, kind_of_error
 from toolkit.analysis.regression.links import LINKS, link_named
 from toolkit.analysis.regression.reading.channel import through
 from toolkit.analysis.regression.reading.covariates import from_arrays, standardised
 from toolkit.analysis.regression.reading.people import people
-from toolkit.analysis.regression.scoring import Climb, Point, climb, newton
+from toolkit.analysis.regression.scoring import Climb, Point, climb, covariance, inverse, kind_of_error, newton
 
 DATA = survey()
 

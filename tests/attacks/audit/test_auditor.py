@@ -10,9 +10,8 @@ import pytest
 from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.attacks.audit import running
-from toolkit.attacks.audit.auditor import _judged, audit
+from toolkit.attacks.audit.auditor import Exact, _judged, audit
 from toolkit.attacks.audit.bounds import epsilon_bound
-from toolkit.attacks.audit.enumeration import Exact
 from toolkit.attacks.audit.neighbors import shapes
 from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.gallery import EXHIBITS, float_laplace

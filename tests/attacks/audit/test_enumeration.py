@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from toolkit import k_ary, mangat, warner
-from toolkit.attacks.audit.enumeration import enumerated, exact_delta, exact_epsilon, misfit
+from toolkit.attacks.audit.auditor import enumerated, exact_delta, exact_epsilon, misfit
 from toolkit.attacks.audit.neighbors import pairs_for
 from toolkit.attacks.audit.running import law_of
 

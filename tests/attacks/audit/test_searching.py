@@ -2,10 +2,10 @@ from collections import Counter
 
 import numpy as np
 
-from toolkit.attacks.audit import searching
+from toolkit.attacks.audit import auditor as searching
+from toolkit.attacks.audit.auditor import Search, distinct, identity
 from toolkit.attacks.audit.neighbors import shapes
 from toolkit.attacks.audit.running import Runner
-from toolkit.attacks.audit.searching import Search, distinct, identity
 
 
 def search(mechanism, pairs, target=(1.0, 0.0)):

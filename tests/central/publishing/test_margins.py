@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.central.publishing.margins import Margins, shares_of
+from toolkit.central.publishing.agreeing import Margins, shares_of
 
 CASES = [
     ((2, 3, 4), ((0,), (1, 2), (0, 2), ())),

@@ -1,6 +1,6 @@
 from itertools import product
 
-from toolkit.central.robust.brute import (
+from toolkit.central.robust.smooth import (
     distance,
     local_by_brute_force,
     neighbours,

@@ -6,10 +6,10 @@ from scipy.stats import chisquare
 
 from tests.work import calls
 from toolkit.budget.ledger import Ledger
-from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.estimators import Huber, Mean, Tukey
 from toolkit.central.robust.influence import location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.central.robust.smooth import neighbours, tables
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
 

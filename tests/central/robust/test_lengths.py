@@ -4,8 +4,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from toolkit.central.robust.brute import Table, distance, neighbours, tables
-from toolkit.central.robust.lengths import function_lengths, huber_lengths, quantile_lengths
+from toolkit.central.robust.inverse import function_lengths, huber_lengths, quantile_lengths
+from toolkit.central.robust.smooth import Table, distance, neighbours, tables
 from toolkit.frames.bounds import Bounds
 
 

@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 
 from tests.recorder import recorded
-from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import reaches
+from toolkit.central.robust.smooth import neighbours, reaches, tables
 from toolkit.core.loss import Approx
 from toolkit.frames.bounds import Bounds
 

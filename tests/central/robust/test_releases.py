@@ -10,10 +10,9 @@ from tests.recorder import recorded
 from toolkit.attacks.audit import audit
 from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
-from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
-from toolkit.central.robust.smooth import smooth_sensitivity
+from toolkit.central.robust.smooth import neighbours, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling.enclosure import exp_enclosure
 from toolkit.frames.bounds import Bounds

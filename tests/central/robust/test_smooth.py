@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from toolkit.central.robust.brute import distance, neighbours, tables
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
+from toolkit.central.robust.smooth import distance, local_sensitivity, neighbours, reaches, smooth_sensitivity, tables
 
 Q = Fraction(17, 20)
 SMALL: dict[str, tuple[str, int, tuple[int, ...], dict[str, int]]] = {

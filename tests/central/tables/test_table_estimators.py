@@ -6,8 +6,7 @@ import pytest
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
 from toolkit.central.tables import table_estimators
 from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
-from toolkit.central.tables.combined import reach_of
-from toolkit.central.tables.table_estimators import Moments
+from toolkit.central.tables.table_estimators import Moments, reach_of
 
 SPAN = 2**33
 

@@ -1,6 +1,6 @@
 import numpy as np
 
-from toolkit.core.inference.boundary import boundary_note
+from toolkit.core.estimate import boundary_note
 
 
 def test_a_share_outside_is_said_and_one_inside_is_not() -> None:

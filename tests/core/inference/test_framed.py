@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate
-from toolkit.core.inference.framed import said
+from toolkit.core.estimate import said
 
 
 def table(axes: tuple[str, ...], labels: tuple[object, ...]) -> Estimate:

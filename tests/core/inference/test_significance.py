@@ -10,7 +10,7 @@ from toolkit.central.tables.table_estimators import Limits
 from toolkit.core.inference.intervals import Affine, Interval, Shares, Student
 from toolkit.core.inference.significance import Significance, adjusted, significance
 from toolkit.local.numeric import one_bit
-from toolkit.local.numeric.bootstrap import Bootstrap
+from toolkit.local.numeric.square_wave import Bootstrap
 
 DIE = forced("1/6", "1/6")
 DESIGNS = {

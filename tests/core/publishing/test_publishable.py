@@ -10,9 +10,7 @@ import pytest
 from toolkit import Laplace, warner
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.publishing.facts import ReleaseFacts
-from toolkit.core.publishing.publishable import promise_of
-from toolkit.core.publishing.tidying import TIDIED
+from toolkit.core.publishing.publishable import TIDIED, ReleaseFacts, promise_of
 
 
 class Noted:

@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.core.sampling.cubic_laplace import cubic_laplace
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning.fitting import pushing as laws
 from toolkit.learning.fitting.margins import HuberHinge, Logistic
-from toolkit.learning.fitting.pushing import Ball, Cube, Normal, push_law
+from toolkit.learning.fitting.pushing import Ball, Cube, Normal, cubic_laplace, push_law
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1, 2), Fraction(7), Fraction(10**6)])

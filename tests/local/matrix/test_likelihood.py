@@ -14,7 +14,7 @@ from toolkit.local.matrix.likelihood import (
     project_onto_simplex,
 )
 from toolkit.local.numeric import square_wave
-from toolkit.local.numeric.bootstrap import SEED, resampled
+from toolkit.local.numeric.square_wave import SEED, resampled
 
 vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.local.numeric.bootstrap import Bootstrap, resampled
+from toolkit.local.numeric.square_wave import Bootstrap, resampled
 
 
 def test_surveys_drawn_again_have_the_size_and_the_mean_of_the_first() -> None:

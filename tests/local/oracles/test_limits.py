@@ -5,7 +5,7 @@ import pytest
 
 from toolkit.local import oracles
 from toolkit.local.matrix.moments import scores
-from toolkit.local.oracles.limits import limit, ratio
+from toolkit.local.oracles.oracle import limit, ratio
 
 # Best size and least standard error at n = 1000, in the reference notes' table of ratios to the limit.
 TABLE = {

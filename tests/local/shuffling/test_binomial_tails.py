@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.local.shuffling.binomial_tails import UNSURE, binomial_hinge, binomial_window, log_binomial
+from toolkit.local.shuffling.bounds import UNSURE, binomial_hinge, binomial_window, log_binomial
 
 
 def exact_binomial(trials, share):

@@ -10,8 +10,8 @@ import pytest
 
 from tests.core.tallies import worst_delta
 from tests.work import calls
-from toolkit.local.shuffling import compositions as others
-from toolkit.local.shuffling.compositions import EACH, HEADROOM, worst_composition
+from toolkit.local.shuffling import amplification as others
+from toolkit.local.shuffling.amplification import EACH, HEADROOM, worst_composition
 from toolkit.local.shuffling.tally import Side, deltas
 
 YES_NO = {

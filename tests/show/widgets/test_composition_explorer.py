@@ -4,8 +4,16 @@ import math
 import pytest
 
 from toolkit import Approx, Pure, compose, show
-from toolkit.show.widgets.composition_explorer import composition_row, composition_table
-from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEASES, RULES, stored, totals
+from toolkit.show.widgets.composition_explorer import (
+    DELTAS,
+    EPSILONS,
+    RELEASES,
+    RULES,
+    composition_row,
+    composition_table,
+    stored,
+    totals,
+)
 
 
 @pytest.fixture

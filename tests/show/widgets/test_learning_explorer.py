@@ -4,18 +4,21 @@ from toolkit import show
 from toolkit.core.loss import Pure
 from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning.classifiers import default_strength
-from toolkit.show.widgets.learning_explorer import NAMES, learning_row, learning_table, reading
-from toolkit.show.widgets.stored.learned import (
+from toolkit.show.widgets.learning_explorer import (
     COLUMNS,
     EPSILONS,
     METHODS,
+    NAMES,
     PEOPLE,
     STRENGTHS,
     base,
     invented,
+    learning_row,
+    learning_table,
     most_strength,
     own_strengths,
     plain,
+    reading,
     right,
     stored,
 )

@@ -6,8 +6,7 @@ import pytest
 from toolkit import Laplace, Pure, show
 from toolkit.attacks.reconstruction import expected_share
 from toolkit.show.widgets.explorer import STATIC
-from toolkit.show.widgets.reconstruction_game import game_row, game_table
-from toolkit.show.widgets.stored.played_games import GAMES, NOISES, PEOPLE, SUMS, played, stored
+from toolkit.show.widgets.reconstruction_game import GAMES, NOISES, PEOPLE, SUMS, game_row, game_table, played, stored
 
 
 @pytest.fixture

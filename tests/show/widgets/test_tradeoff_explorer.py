@@ -1,7 +1,7 @@
 import pytest
 
 from toolkit import plan, show, warner
-from toolkit.show.widgets.stored.ways_table import (
+from toolkit.show.widgets.tradeoff_explorer import (
     DELTA,
     EPSILONS,
     GOALS,
@@ -10,9 +10,11 @@ from toolkit.show.widgets.stored.ways_table import (
     WAYS,
     local_epsilon,
     people_needed,
+    reading,
     stored,
+    tradeoff_row,
+    tradeoff_table,
 )
-from toolkit.show.widgets.tradeoff_explorer import reading, tradeoff_row, tradeoff_table
 
 pytestmark = pytest.mark.slow  # its table is made anew by the first that asks
 

@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.operating.visiting import Address
+from toolkit.survey.operating.doctor import Address
 
 
 def test_an_address_is_read_with_or_without_its_last_slash():

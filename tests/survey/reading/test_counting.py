@@ -2,7 +2,7 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
-from toolkit.survey.reading.counting import checked_groups, refuse_strange
+from toolkit.survey.reading.turnout import checked_groups, refuse_strange
 
 
 def test_reports_are_grouped_by_plain_choices_and_by_understanding():

@@ -1,5 +1,5 @@
 from tests.survey.samples import survey
-from toolkit.survey.reading.remarks import FLOODED, OPEN_ACCESS, remarks
+from toolkit.survey.reading.findings import FLOODED, OPEN_ACCESS, remarks
 from toolkit.survey.reading.steps import Shown
 from toolkit.survey.storage.protocol import State
 

@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
-from toolkit.survey.serving import address
-from toolkit.survey.serving.address import check_address, listening_at
+from toolkit.survey.serving import process as address
+from toolkit.survey.serving.process import check_address, listening_at
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.5.5.5", "localhost", "::1"])

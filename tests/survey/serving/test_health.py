@@ -1,6 +1,6 @@
 import logging
 
-from toolkit.survey.serving.health import FORGET_SECONDS, Health
+from toolkit.survey.serving.server import FORGET_SECONDS, Health
 from toolkit.survey.store import StoreError
 
 

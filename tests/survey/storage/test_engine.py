@@ -5,10 +5,8 @@ import inspect
 import pytest
 
 from toolkit.survey.storage.engine import Engine, Session
-from toolkit.survey.storage.postgres import PostgresEngine
-from toolkit.survey.storage.postgres_session import PostgresSession
-from toolkit.survey.storage.sqlite import SqliteEngine
-from toolkit.survey.storage.sqlite_session import SqliteSession
+from toolkit.survey.storage.postgres import PostgresEngine, PostgresSession
+from toolkit.survey.storage.sqlite import SqliteEngine, SqliteSession
 
 
 def verbs(one: type) -> dict[str, list[str]]:

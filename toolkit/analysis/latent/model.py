@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.errors import covariance, kind_of_error
 from toolkit.analysis.regression.fitted import Fitted, Footing
 from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
 from toolkit.analysis.regression.reading.columns import Column, as_frame, column, some_rows
@@ -26,7 +25,16 @@ from toolkit.analysis.regression.reading.covariates import (
 )
 from toolkit.analysis.regression.reading.people import People
 from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
-from toolkit.analysis.regression.scoring import Climb, Point, climb, curvature, inner_maximum, newton
+from toolkit.analysis.regression.scoring import (
+    Climb,
+    Point,
+    climb,
+    covariance,
+    curvature,
+    inner_maximum,
+    kind_of_error,
+    newton,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate

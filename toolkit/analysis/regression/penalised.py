@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.analysis.regression.errors import Curved
 from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.scoring import Climb, Evaluate, Point, curvature, newton
+from toolkit.analysis.regression.scoring import Climb, Curved, Evaluate, Point, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 

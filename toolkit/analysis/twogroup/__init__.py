@@ -2,11 +2,8 @@
 follow the instructions, and lists with and without the sensitive item.
 """
 
-from toolkit.analysis.twogroup.cheating import cheater_detection
-from toolkit.analysis.twogroup.crosswise import extended_crosswise
+from toolkit.analysis.twogroup.cheating import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.twogroup.lists import double_list, item_sum, list_experiment, list_with_direct
-from toolkit.analysis.twogroup.lying import lie_detector
-from toolkit.analysis.twogroup.unknown import unknown_question
 
 __all__ = [
     "cheater_detection",

@@ -1,6 +1,6 @@
 """Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,234 @@ from toolkit.analysis.twogroup.groups import (
 )
 from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
-from toolkit.core.checks import explains
+from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, cut
-from toolkit.core.inference.special import ndtr, ndtri
+from toolkit.core.inference.special import chdtrc, chdtri, ndtr, ndtri
 from toolkit.core.loss import Pure
+from toolkit.local.questions import crosswise
+
+
+@dataclass(frozen=True, eq=False)
+class Unknown:
+    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to
+    1.
+    """
+
+    estimate: Estimate
+    likeliest: Array
+
+
+@explains("unknown_question([[842, 389], [747, 422]], (0.75, 0.2))")
+def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
+    """The prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
+
+    A person is asked the sensitive question with the probability p of the group, else the innocuous one:
+    Pr(yes) = p * sensitive + (1 - p) * innocuous.
+
+    Parameters
+    ----------
+    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
+    p : the probability of the sensitive question in each group, (0.75, 0.2); with `by`, {group: probability}.
+
+    >>> unknown_question([[842, 389], [747, 422]], (0.75, 0.2)).estimate.value.round(4)
+    array([0.2956, 0.3774])
+    """
+    groups = read_groups(reports, p, by)
+    first, second = groups.p
+    solve = np.array([[1 - second, first - 1], [-second, first]]) / (first - second)
+    value = solve @ groups.seen
+    cov = solve @ np.diag(groups.variance) @ solve.T
+    inside, highest = _likeliest(groups, value)
+    se = standard_errors(cov)
+    estimate = Estimate(
+        value=value,
+        se=se,
+        labels=("sensitive", "innocuous"),
+        cov=cov,
+        n=groups.n,
+        loss=None,
+        covers=SAMPLED,
+        method="unrelated question of unknown prevalence, unbiased",
+        notes=(
+            "what a report costs its sender depends on the innocuous prevalence, which was not known",
+            *outside_notes(groups, highest, "two shares"),
+        ),
+        basis=Normal(value, se),
+    )
+    return Unknown(estimate, inside)
+
+
+def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
+    """Both shares inside 0 to 1: the unbiased ones where they are, else the best point of the four edges."""
+    if value.min() >= 0 and value.max() <= 1:
+        return value, groups.best
+    p, q = np.array(groups.p), 1 - np.array(groups.p)
+    found = []
+    for fixed in (0.0, 1.0):
+        at, height = groups.likeliest(p * fixed, p * fixed + q)
+        found.append((height, np.array([fixed, at])))
+        at, height = groups.likeliest(q * fixed, q * fixed + p)
+        found.append((height, np.array([at, fixed])))
+    height, shares = max(found, key=lambda pair: pair[0])
+    return shares, height
+
+
+@dataclass(frozen=True, eq=False)
+class Lying:
+    """What the lie detector found.
+
+    Parameters
+    ----------
+    estimate : the share of carriers, and which share of these is honest.
+    likeliest : the same, inside what is possible.
+    test : whether all carriers are honest: likelihood ratio on the edge.
+    if_honest : the share of carriers if they are.
+    """
+
+    estimate: Estimate
+    likeliest: Array
+    test: ModelTest
+    if_honest: float
+    groups: Groups
+    highest: float
+
+    def honesty(self, level: float = 0.95) -> Interval:
+        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed, and a
+        standard error says little.
+        """
+        allowed = float(chdtri(1, 1 - check_level(level))) / 2
+
+        def fits(honest: float) -> bool:
+            return self.highest - _profile(self.groups, honest)[1] <= allowed + 1e-12
+
+        best = float(self.likeliest[1])
+        low, high = _crossing(fits, best, 0.0), _crossing(fits, best, 1.0)
+        return Interval(low, high, level, "profile likelihood")
+
+
+@explains("lie_detector([[300, 700], [750, 250]], (0.3, 0.8))")
+def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
+    """How many carriers, when some of them deny it?
+
+    A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes
+    if honest and no if not: Pr(yes) = carriers * honest + (1 - carriers)(1 - p).
+
+    Parameters
+    ----------
+    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
+    p : the probability that a non-carrier says no in each group, (0.3, 0.8); with `by`, {group: probability}.
+
+    >>> found = lie_detector([[300, 700], [750, 250]], (0.3, 0.8))
+    >>> found.estimate.value.round(3), found.estimate.se.round(3)
+    (array([0.1, 0.7]), array([0.04 , 0.145]))
+    """
+    groups = read_groups(reports, p, by)
+    kinds = Kinds(groups, (1 - groups.p[0], 1 - groups.p[1]))  # who admit it, non-carriers, who deny it
+    admit, others, _ = (float(share) for share in kinds.value)
+    carriers = 1 - others
+    # of carriers, and of the honest among them; of nobody, exactly, the honesty cannot be told
+    honest = admit / carriers if carriers != 0 else np.nan
+    slope = np.array([[0.0, -1.0, 0.0], [1.0, honest, 0.0]])
+    slope[1] = slope[1] / carriers if carriers != 0 else np.nan
+    value = np.array([carriers, honest])
+    cov = slope @ kinds.cov @ slope.T
+    shares, highest = kinds.likeliest
+    alone, without = kinds.without_the_last()
+    se = standard_errors(cov)
+    estimate = Estimate(
+        value=value,
+        se=se,
+        labels=("carriers", "honest among carriers"),
+        cov=cov,
+        n=groups.n,
+        loss=Pure(float("inf")),
+        covers=SAMPLED,
+        method="stochastic lie detector; share of carriers unbiased, honesty by the delta method",
+        notes=(
+            "the honest share is skewed: use honesty() for its interval",
+            *outside_notes(groups, highest, "shares"),
+        ),
+        basis=Normal(value, se),
+    )
+    test = boundary_test(2 * (highest - without), "all carriers are honest")
+    inside = np.array([1 - shares[1], shares[0] / (1 - shares[1]) if shares[1] < 1 else 1.0])
+    return Lying(estimate, inside, test, alone, groups, highest)
+
+
+def _profile(groups: Groups, honest: float) -> tuple[float, float]:
+    """The likeliest share of carriers if this share of them is honest, and how likely."""
+    return groups.likeliest([1 - p for p in groups.p], (honest, honest))
+
+
+def _crossing(fits: Any, inside: float, end: float) -> float:
+    """Where, from a point that fits towards an end, values cease to fit."""
+    if fits(end):
+        return end
+    near, far = inside, end
+    for _ in range(50):
+        middle = (near + far) / 2
+        near, far = (middle, far) if fits(middle) else (near, middle)
+    return near
+
+
+@dataclass(frozen=True, eq=False)
+class ExtendedCrosswise:
+    """What the extended crosswise model found.
+
+    Parameters
+    ----------
+    estimate : the prevalence from both groups together; to be used where `test` has no objection.
+    by_group : the prevalence from each group.
+    test : whether the groups agree: likelihood ratio on chi-squared.
+    z : the same as a distance in standard errors: positive if "same" came too often.
+    """
+
+    estimate: Estimate
+    by_group: tuple[Estimate, Estimate]
+    test: ModelTest
+    z: float
+
+
+@explains("extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))")
+def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCrosswise:
+    """The crosswise question in two groups, with an innocuous prevalence of p in one and of 1 - p in the
+    other.
+
+    If people follow the instructions, "same" in one group is as frequent as "different" in the other. People
+    who prefer one of the answers break this; people who answer at random do not, and are not seen.
+
+    Parameters
+    ----------
+    reports : counts [[different, same], [different, same]]; or one report a person, and `by` their groups.
+    p : the innocuous prevalence in each group, (0.15, 0.85); with `by`, {group: probability}.
+
+    >>> found = extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
+    >>> round(found.estimate.value, 4), round(found.test.p, 4)
+    (0.15, 0.6079)
+    """
+    groups = read_groups(reports, p, by, ("different", "same"))
+    first, second = groups.p
+    if abs(first + second - 1) > 1e-9:
+        received = f"{first:g} and {second:g}"
+        refuse("the two probabilities must sum to 1", received, "mirrored odds are what makes the test")
+    one, other = (crosswise(chance).estimate_counts(row) for chance, row in zip(groups.p, groups.counts, strict=True))
+    pooled = groups.counts[0] + groups.counts[1][::-1]
+    same = pooled[1] / pooled.sum()
+    ratio = max(2 * (groups.best - groups.log_likelihood((same, 1 - same))), 0.0)
+    z = float((groups.seen.sum() - 1) / np.sqrt(groups.variance.sum()))
+    test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
+    estimate = crosswise(first).estimate_counts(pooled)
+    return ExtendedCrosswise(_noted(estimate, test), (one, other), test, z)
+
+
+def _noted(estimate: Estimate, test: ModelTest) -> Estimate:
+    if test.p >= 0.05:
+        return estimate
+    note = f"the groups disagree (p = {test.p:.1g}): one answer was preferred, and the pooled prevalence is biased"
+    return replace(estimate, notes=(*estimate.notes, note))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,8 @@
 outputs.
 """
 
-from toolkit.attacks.audit.auditor import audit
+from toolkit.attacks.audit.auditor import audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import clopper_pearson, delta_bound, epsilon_bound
-from toolkit.attacks.audit.enumeration import exact_delta, exact_epsilon
 from toolkit.attacks.audit.replay import Replay
 from toolkit.attacks.audit.verdict import Trial, Verdict
 

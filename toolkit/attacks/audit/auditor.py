@@ -7,22 +7,215 @@ that law. An audit can refute a claim; it cannot prove one.
 """
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import chain
 from typing import Any
 
-from toolkit.attacks.audit import enumeration
+import numpy as np
+
 from toolkit.attacks.audit.bounds import claimed, delta_bound, epsilon_bound, p_value
 from toolkit.attacks.audit.coding import Coding
-from toolkit.attacks.audit.events import Event
+from toolkit.attacks.audit.events import Event, search
 from toolkit.attacks.audit.neighbors import Pair, named_pairs, pairs_for
-from toolkit.attacks.audit.running import FEWEST, Runner, loss_of
-from toolkit.attacks.audit.searching import Candidate, Search, distinct, identity
+from toolkit.attacks.audit.running import FEWEST, Law, Runner, law_of, loss_of, protocol
 from toolkit.attacks.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.checks import level as check_level
+from toolkit.core.digits import concise
+from toolkit.core.inference.special import gammaincc
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+
+_DIGITS = Context(prec=60)
+_ALMOST = Fraction(1, 10**40)  # what 60 digits of e**epsilon may leave
+_DRAWS = 20_000
+_ENOUGH = 10
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Epsilon over all pairs by enumeration (rounded up), and whether the claim fails for certain."""
+
+    epsilon: float
+    violated: bool
+
+    __repr__ = concise
+
+
+def exact_epsilon(first: Law, second: Law) -> float:
+    """The largest |ln(p / q)| over all outputs, from exact fractions, rounded up; infinite where only one is
+    zero.
+
+    >>> exact_epsilon({"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)})
+    0.6931471805599454
+    """
+    largest = Fraction(1)
+    for output in first.keys() | second.keys():
+        p, q = first.get(output, Fraction(0)), second.get(output, Fraction(0))
+        if (p == 0) != (q == 0):
+            return math.inf
+        if p:
+            largest = max(largest, p / q, q / p)
+    return log_up(largest)
+
+
+def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
+    """The sum over outputs of what p exceeds e**epsilon q by; e**epsilon to 60 digits.
+
+    >>> float(exact_delta({0: Fraction(1, 2), 1: Fraction(1, 2)}, {0: Fraction(1)}, 1.0))
+    0.5
+    """
+    if epsilon == math.inf:
+        return Fraction(0)
+    power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
+    return sum(
+        (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()),
+        Fraction(0),
+    )
+
+
+def enumerated(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
+    """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
+    laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
+    known = [(a, b) for a, b in laws if a is not None and b is not None]
+    if not known:
+        return None
+    epsilon = max(exact_epsilon(a, b) for a, b in known)
+    violated = False
+    if target is not None:
+        worst = max(max(exact_delta(a, b, target[0]), exact_delta(b, a, target[0])) for a, b in known)
+        violated = worst > Fraction(target[1]) + _ALMOST
+    return Exact(epsilon, violated)
+
+
+def misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None:
+    """The smallest p-value, times their number, of Pearson's test that draws follow the law that is told."""
+    run, many = protocol(mechanism)
+    values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
+    p_values = []
+    for value in values:
+        law = law_of(mechanism, value)
+        if law is None:
+            continue
+        drawn = many([value] * _DRAWS, rng) if many else [run(value, rng) for _ in range(_DRAWS // 4)]
+        p_values.append(_pearson(law, drawn.tolist() if isinstance(drawn, np.ndarray) else list(drawn)))
+    return min(p_values) * len(p_values) if p_values else None
+
+
+def _pearson(law: Law, drawn: list[Any]) -> float:
+    """Pearson's chi-squared; outputs that are expected fewer than ten times count as one, with the rarest of
+    the others.
+    """
+    counts = Counter(drawn)
+    if any(law.get(output, 0) == 0 for output in counts):
+        return 0.0
+    pooled, seen, expected = [], 0, Fraction(0)
+    for output in sorted(law, key=law.__getitem__):
+        seen, expected = seen + counts[output], expected + len(drawn) * law[output]
+        if expected >= _ENOUGH:
+            pooled.append((seen, expected))
+            seen, expected = 0, Fraction(0)
+    statistic = sum(float((count - mean) ** 2 / mean) for count, mean in pooled)
+    return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
+
+
+_FINALISTS = 3  # of more pairs, half of the runs choose so many, and the other half look at them
+_CONFIRMED = 2
+
+Outputs = dict[object, list[Any]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Two neighbours, and the events to confirm: those likelier on the first, and those likelier on the
+    second.
+    """
+
+    name: str
+    pair: Pair
+    there: list[Event]
+    back: list[Event]
+
+    def best(self, measure: str) -> float:
+        """The largest promise or excess of its events."""
+        return max(float(getattr(event, measure)) for event in (*self.there, *self.back))
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to look for events: on which neighbours, against which claimed epsilon and delta, and with which
+    features.
+    """
+
+    run: Runner
+    pairs: dict[str, Pair]
+    target: tuple[float, float]
+    looks: dict[str, Callable[[Any], float]] | None = None
+    last_bits: bool = True
+
+    def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
+        """The coding of outputs, and the best one or two pairs, the one with the largest excess over the
+        claim first.
+        """
+        if len(self.pairs) <= _FINALISTS:
+            coding, found = self._looked(self.pairs, self.drawn(self.pairs.values(), runs))
+            return coding, found[:_CONFIRMED]
+        outputs = self.drawn(self.pairs.values(), runs // 2)
+        finalists = {one.name: one.pair for one in self._looked(self.pairs, outputs)[1][:_FINALISTS]}
+        more = self.drawn(finalists.values(), runs - runs // 2)
+        coding, found = self._looked(finalists, {key: outputs[key] + drawn for key, drawn in more.items()})
+        return coding, found[:_CONFIRMED]
+
+    def drawn(self, pairs: Iterable[Pair], runs: int) -> Outputs:
+        """Outputs of so many runs in all, for each input; an input of several pairs is run once for them
+        all.
+        """
+        inputs = distinct(pairs)
+        return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
+
+    def _looked(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
+        coding = Coding.of(list(chain.from_iterable(outputs.values())), self.looks)
+        tables = {key: coding.table(drawn) for key, drawn in outputs.items()}
+        found = []
+        for name, (a, b) in pairs.items():
+            first, second = tables[identity(a)], tables[identity(b)]
+            found.append(
+                Candidate(
+                    name,
+                    (a, b),
+                    *search(first, second, coding.names, target=self.target, last_bits=self.last_bits),
+                )
+            )
+        return coding, _ordered(found)
+
+
+def _ordered(found: Sequence[Candidate]) -> list[Candidate]:
+    """By excess and by promise in turn: where nothing exceeds the claim, what comes nearest to it."""
+    orders = [sorted(found, key=lambda one: -one.best(measure)) for measure in ("excess", "promise")]
+    return list({one.name: one for both in zip(*orders, strict=True) for one in both}.values())
+
+
+def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
+    """Every input once."""
+    return {identity(value): value for value in chain.from_iterable(pairs)}
+
+
+def identity(value: Any) -> object:
+    """What two inputs share if they are the same: how a number or text is written, the bytes of an array,
+    else the object.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        return value.dtype.str, value.shape, value.tobytes()
+    return (
+        (type(value), repr(value)) if value is None or isinstance(value, str | int | float | np.generic) else id(value)
+    )
+
 
 _PACED = 4  # on so many inputs it is seen how long a run takes
 _FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
@@ -84,8 +277,8 @@ def audit(
     held = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
     tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
-    exact = enumeration.enumerated(mechanism, pairs, target)
-    misfit = enumeration.misfit(mechanism, pairs, check_rng(rng)) if exact else None
+    exact = enumerated(mechanism, pairs, target)
+    misfit = misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
     return Verdict(
         claim=claim,
@@ -173,7 +366,7 @@ def _trial(
 
 def _judged(
     tried: list[Trial],
-    exact: enumeration.Exact | None,
+    exact: Exact | None,
     misfit: float | None,
     error: float,
     *,

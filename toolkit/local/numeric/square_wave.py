@@ -16,16 +16,44 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihoods
-from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
 from toolkit.local.oracles.support import checked_shares, people_with
 from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code
+
+SEED = 20_191_205
+"""Drawing again is arithmetic, not privacy: with a fixed start the same reports always give the same band."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Percentiles of the estimates from surveys drawn again: one row a survey, one column a label."""
+
+    replicates: Array
+    methods: tuple[str, ...] = ("bootstrap",)
+    equal_tails: ClassVar[bool] = True  # each limit leaves out the same share of the surveys
+
+    @property
+    def least_p(self) -> float:
+        """So many surveys cannot tell a smaller p-value from this one."""
+        return 2 / (len(self.replicates) + 1)
+
+    def interval(self, level: float, method: str) -> Interval:
+        low, high = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return Interval(low, high, level, method)
+
+
+def resampled(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Tallies of as many reports drawn from the tally, one row a survey."""
+    n = int(counts.sum())
+    return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)
+
 
 _STEPS = 64
 # with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5

@@ -9,8 +9,7 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
-from toolkit.local.oracles.limits import limit
-from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.oracle import Oracle, limit
 from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.ticks import CappedBoxes, tick_boxes
@@ -129,7 +128,7 @@ def best(options: Options, epsilon: Number) -> Subset:
     """The randomizer with the least variance of unbiased estimates, summed over the options at equal shares,
     for this epsilon.
 
-    `ratio_to_limit` says how near the rounded odds come; `toolkit.local.oracles.limits` says of what that is
+    `ratio_to_limit` says how near the rounded odds come; `toolkit.local.oracles.oracle` says of what that is
     the limit.
 
     It is always subset selection, which is k-ary randomized response when the best size is 1 (and then

@@ -14,7 +14,7 @@ from toolkit.show.widgets.explorer import Explorer, browser_code
 from toolkit.show.widgets.kit.still import say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.question import Question
-from toolkit.survey.reading.remarks import TRIED_OUT
+from toolkit.survey.reading.findings import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import promised
 from toolkit.survey.sharing import qr_path

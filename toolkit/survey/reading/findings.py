@@ -3,7 +3,7 @@ picture.
 """
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,34 @@ from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
+from toolkit.survey.reading.steps import Shown, steps_note
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.reading.waves import Between, between, check_waves, frame_of
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+TRIED_OUT = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
+OPEN_ACCESS = (
+    "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports "
+    "would show it. "
+    "Links that work once (access by token or blind) prevent it."
+)
+FLOODED = (
+    "Until it is closed, whoever sends many reports of their own and watches these results can tell what one "
+    "other person sent, though not the answer behind it."
+)
+
+
+def remarks(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> tuple[str, ...]:
+    """The sentences about a collection, besides that it is a rehearsal, which its reports say themselves."""
+    everybody = survey.access == "open"
+    flooded = everybody and shown.moving and not survey.rehearsal
+    said = (steps_note(survey, shown, by), OPEN_ACCESS if everybody else "", FLOODED if flooded else "")
+    return tuple(sentence for sentence in said if sentence)
+
 
 NOTHING = "there is nothing to estimate from yet"
 

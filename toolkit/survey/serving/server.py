@@ -15,6 +15,7 @@ seconds anyway.
 import asyncio
 import gzip
 import logging
+import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -25,8 +26,6 @@ from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
 from toolkit.survey.serving.connecting.answer import Answer, Scope, Send, in_json
-from toolkit.survey.serving.connecting.patience import Patience
-from toolkit.survey.serving.health import Health
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
@@ -36,6 +35,107 @@ from toolkit.survey.store import Entry, Outcome, StoreError
 
 if TYPE_CHECKING:
     from toolkit.survey.serving.blind import IssuerKey
+
+
+_patience_Result = TypeVar("_patience_Result")
+
+
+class Patience:
+    """Waits so many seconds, and about a quarter more at the most, then raises `TimeoutError`.
+
+    A task waits for one thing at a time.
+
+    >>> asyncio.run(Patience(1.0).with_(asyncio.sleep(0, "done")))
+    'done'
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._waiting: dict[asyncio.Task[Any], float] = {}
+        self._looking: asyncio.AbstractEventLoop | None = None
+
+    async def with_(self, work: Awaitable[_patience_Result]) -> _patience_Result:
+        """What the work gives, if it does so in time; else it is cancelled."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # a coroutine is run by one
+        self._waiting[task] = loop.time() + self._seconds
+        if self._looking is not loop:
+            self._looking = loop
+            loop.call_later(self._seconds / 4, self._look, loop)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if task in self._waiting or task.uncancel():  # it was not us who lost patience, or not us alone
+                raise
+            raise TimeoutError from None
+        finally:
+            self._waiting.pop(task, None)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for task in [one for one, end in self._waiting.items() if end <= now]:
+            del self._waiting[task]
+            task.cancel()
+        if self._waiting:
+            loop.call_later(self._seconds / 4, self._look, loop)
+        else:
+            self._looking = None
+
+
+_health_LOG = logging.getLogger("toolkit.survey")
+LOOK_SECONDS = 10.0
+"""So long what is known of the collection's state is good enough."""
+
+FORGET_SECONDS = 30.0
+"""A failure counts so long: a proxy that sends nobody to an ailing server would otherwise never learn that it
+is well again.
+"""
+
+
+class Health:
+    """Good until a report could not be stored, and again when one was, or when the failure is old and nobody
+    has tried since.
+
+    The log hears when the store begins to fail and when it is back, once each: not of every report that comes
+    meanwhile.
+
+    >>> health = Health()
+    >>> health.failed(TimeoutError())
+    >>> health.is_good
+    False
+    >>> health.worked()
+    >>> health.is_good
+    True
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._failed: float | None = None
+        self._looked: float | None = None
+        self.is_closed = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the collection's state may be looked at again; if so, it is taken for looked at."""
+        now = self._clock()
+        due = self._looked is None or now - self._looked >= LOOK_SECONDS
+        self._looked = now if due else self._looked
+        return due
+
+    @property
+    def is_good(self) -> bool:
+        return self._failed is None or self._clock() - self._failed >= FORGET_SECONDS
+
+    def failed(self, problem: Exception) -> None:
+        if self._failed is None:
+            _health_LOG.warning("No reports can be stored: %s", str(problem) or "the store does not answer in time.")
+        self._failed = self._clock()
+
+    def worked(self) -> None:
+        if self._failed is not None:
+            _health_LOG.warning("Reports are stored again.")
+            self._failed = None
+
 
 _LOG = logging.getLogger("toolkit.survey")
 _SCRIPT = "text/javascript; charset=utf-8"

@@ -15,8 +15,7 @@ from toolkit import Design, k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.coefficients import covered
 from toolkit.analysis.regression.hidden.cells import combinations, read_hidden
-from toolkit.analysis.regression.hidden.mixture import MixtureModel
-from toolkit.analysis.regression.hidden.outcomes import FAMILIES
+from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"

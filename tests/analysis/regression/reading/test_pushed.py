@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit.analysis import Sample, logistic, multinomial, predictor
-from toolkit.analysis.regression.reading import pushed
+from toolkit.analysis.regression.reading import rows as pushed
 
 DATA = survey().assign(sex=lambda one: np.where(one.female == 1, "f", "m"), band=lambda one: one.age // 20)
 DATA["gap"] = DATA.forced.where(DATA.index % 9 > 0).astype("Int64")

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from toolkit.show.widgets.explorer import STATIC
-from toolkit.show.widgets.kit.modules import exports, imports, joined
+from toolkit.show.widgets.explorer import STATIC, exports, imports, joined
 
 SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
 OFFERED = {name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")}

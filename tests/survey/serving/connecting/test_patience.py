@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from toolkit.survey.serving.connecting.patience import Patience
+from toolkit.survey.serving.server import Patience
 
 
 def test_what_is_done_in_time_is_given_and_what_fails_fails():

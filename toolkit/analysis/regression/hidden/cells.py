@@ -24,8 +24,7 @@ from toolkit.analysis.regression.reading.covariates import (
     variables,
 )
 from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.reading.pushed import counted_rows, stays_away
-from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
+from toolkit.analysis.regression.reading.rows import complete, counted_rows, gaps_in, sampling_columns, stays_away, who
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure

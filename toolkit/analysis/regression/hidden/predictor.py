@@ -6,14 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.errors import Curved, covariance, kind_of_error
 from toolkit.analysis.regression.fitted import Fitted, Footing
 from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
-from toolkit.analysis.regression.hidden.mixture import MixtureModel
-from toolkit.analysis.regression.hidden.outcomes import FAMILIES, checked_outcome
+from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel, checked_outcome
 from toolkit.analysis.regression.penalised import Penalised, penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import Covariates, standardised
-from toolkit.analysis.regression.scoring import climb, inner_maximum
+from toolkit.analysis.regression.scoring import Curved, climb, covariance, inner_maximum, kind_of_error
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
