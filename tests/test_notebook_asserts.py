@@ -64,7 +64,7 @@ MUTANTS = {
         "04", "toolkit.local.design", "max(Fraction(int(a), int(b))", "min(Fraction(int(a), int(b))"
     ),
     "a canary that is never planted": Mutant(
-        "11", "toolkit.attacks.canaries", "planted[0], marked[0] =", "planted[:0], marked[:0] ="
+        "11", "toolkit.attacks.membership", "planted[0], marked[0] =", "planted[:0], marked[:0] ="
     ),
     "the larger loss for the sum of two": Mutant(
         "02",
@@ -84,7 +84,7 @@ MUTANTS = {
     ),
     "subsampling at twice the rate": Mutant(
         "06",
-        "toolkit.core.subsampling",
+        "toolkit.core.loss",
         "log_up(1 + share * (above - 1))",
         "log_up(1 + 2 * share * (above - 1))",
     ),

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from toolkit.attacks import canaries, membership
+from toolkit.attacks import membership
+from toolkit.attacks import membership as canaries
 from toolkit.learning import PrivateLogisticRegression
 
 

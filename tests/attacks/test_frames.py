@@ -16,16 +16,9 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit import attacks
-from toolkit.attacks import (
-    anonymity,
-    canaries,
-    intersection,
-    linkage,
-    marginals,
-    membership,
-    reconstruction,
-    streams,
-)
+from toolkit.attacks import anonymity, linkage, marginals, membership, reconstruction, streams
+from toolkit.attacks import anonymity as intersection
+from toolkit.attacks import membership as canaries
 from toolkit.attacks.anonymity import Generalised
 from toolkit.attacks.differencing import GuardedTable
 

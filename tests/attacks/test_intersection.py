@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.attacks.anonymity import bands, generalise, k_anonymity
-from toolkit.attacks.intersection import left_over
+from toolkit.attacks.anonymity import bands, generalise, k_anonymity, left_over
 
 PEOPLE = {"zip": [1, 1, 1, 2, 2, 2], "age": [30, 40, 50, 30, 40, 50]}
 ILL = ["flu", "gout", "cold", "flu", "cold", "flu"]

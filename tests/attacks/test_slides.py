@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from toolkit.attacks.slides import SLIDE, laplace_delta, slide_beta
+from toolkit.attacks.gallery import SLIDE, laplace_delta, slide_beta
 
 
 @pytest.mark.parametrize(("claimed", "true"), [(1e-6, 1.5e-3), (1e-4, 2.2e-3)])

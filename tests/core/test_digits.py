@@ -8,7 +8,7 @@ from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.linkage import Match
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.influence import influence
-from toolkit.core.digits import digits, digits_up
+from toolkit.core.inference.digits import digits, digits_up
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.local.compliance import Compliance
 

@@ -28,8 +28,7 @@ from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.oracles.ticks import CappedBoxes
 from toolkit.local.oracles.unary import Unary
-from toolkit.local.protocol import Randomizer
-from toolkit.local.reports import is_code, is_set
+from toolkit.local.protocol import Randomizer, is_code, is_set
 
 ZERO, ONE, FOUR = Fraction(0), Fraction(1), Fraction(4)
 THREE = ("a", "b", "c")

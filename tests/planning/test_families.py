@@ -8,8 +8,7 @@ import pytest
 
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
 from toolkit.local.catalogue import makers, parameters
-from toolkit.planning.families import check_family, is_randomizer, member, not_above
-from toolkit.planning.nearest_device import snap
+from toolkit.planning.families import check_family, is_randomizer, member, not_above, snap
 from toolkit.planning.split import budget_for
 
 OPTIONS = {"options": 5, "bounds": (0, 80)}

@@ -5,7 +5,7 @@ import pytest
 
 from toolkit import k_ary, warner
 from toolkit.local import oracles
-from toolkit.planning.nearest_device import snap
+from toolkit.planning.families import snap
 
 
 def test_devices_that_keep_epsilon_come_first_cheapest_first():

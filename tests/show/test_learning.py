@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.show import learning
+from toolkit.show import robust as learning
 
 CURVES = {"objective": [(2.0, 0.84), (0.5, 0.77)], "output": [(0.5, 0.745), (2.0, 0.826)]}
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from toolkit import Laplace
-from toolkit.show import tables
+from toolkit.show import bars as tables
 
 
 def released(labels, axes=()):

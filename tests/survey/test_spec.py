@@ -17,8 +17,8 @@ from toolkit.local.waves import Memo
 from toolkit.survey import client
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.problem import SurveyError
 from toolkit.survey.writing.survey_fields import Panel
+from toolkit.survey.writing.unknown import SurveyError
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 NASTY = [

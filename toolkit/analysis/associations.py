@@ -13,7 +13,7 @@ import numpy as np
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import estimates
-from toolkit.analysis.reading.asked import checked_designs, with_matrix
+from toolkit.analysis.reading.cells import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse
@@ -29,6 +29,7 @@ from toolkit.local.matrix.likelihood import likeliest
 #
 # Through a square matrix the truths agree exactly when the reports do, so the ordinary chi-squared test of the table
 # of reports is the test, and privacy needs no correction. With more reports than truths it is the likelihood ratio.
+
 
 @dataclass(frozen=True)
 class TableTest:

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.sampling.linear import ALIKE
+from toolkit.analysis.sampling.units import ALIKE
 from toolkit.core.arrays import Array, Counts, Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Shares, Student
 from toolkit.local.design import Design
-from toolkit.local.protocol import AnswerKind
-from toolkit.local.reports import is_code, is_set
+from toolkit.local.protocol import AnswerKind, is_code, is_set
 
 _COVERS = Covers([Source.SAMPLING])
 _PLAIN = "plain answers"

@@ -5,17 +5,17 @@ be private.
 from toolkit.attacks import (
     anonymity,
     averaging,
-    canaries,
     differencing,
     gallery,
-    intersection,
     linkage,
     marginals,
     membership,
     reconstruction,
-    slides,
     streams,
 )
+from toolkit.attacks import anonymity as intersection
+from toolkit.attacks import gallery as slides
+from toolkit.attacks import membership as canaries
 from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.replay import replay

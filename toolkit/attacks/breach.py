@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolkit.core.digits import concise
 from toolkit.core.extras import extra
+from toolkit.core.inference.digits import concise
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse, whole
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 
 
 def resignation(before: float, n: int, after: float) -> float:

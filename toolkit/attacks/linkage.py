@@ -11,8 +11,8 @@ import numpy.typing as npt
 from toolkit.attacks.classes import alone, codes, columns_of, floats, joined, singletons, values_of
 from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import refuse, whole
-from toolkit.core.digits import concise
 from toolkit.core.extras import extra
+from toolkit.core.inference.digits import concise
 from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from toolkit.core.extras import MissingExtraError
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.significance import Significance
-from toolkit.core.loss import Approx, Loss, Pure, WeakPromiseWarning, Zcdp
-from toolkit.core.subsampling import subsampled
+from toolkit.core.loss import Approx, Loss, Pure, WeakPromiseWarning, Zcdp, subsampled
 
 __all__ = [
     "Approx",

@@ -16,8 +16,7 @@ from toolkit.central import statistics
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.tables import coding, table_estimators
-from toolkit.central.tables.coding import Coding
-from toolkit.central.tables.composed import Composed
+from toolkit.central.tables.coding import Coding, Composed
 from toolkit.central.tables.table_estimators import CellEstimates, Limits, Moments
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse

@@ -23,8 +23,8 @@ from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.checks import Number, positive, refuse
-from toolkit.core.digits import concise
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing.publishable import ReleaseFacts

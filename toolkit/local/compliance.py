@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, first_largest
 from toolkit.core.checks import Number, exact, probability, refuse
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
 from toolkit.local.protocol import Randomizer

@@ -19,11 +19,12 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.devices import Device, nearest_devices
-from toolkit.local.matrix import encoding, fit, moments, scoring, tables
-from toolkit.local.matrix.drawing import draw_reports
+from toolkit.local.matrix import encoding, moments, tables
+from toolkit.local.matrix import likelihood as fit
+from toolkit.local.matrix import moments as scoring
+from toolkit.local.matrix.encoding import draw_reports
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
-from toolkit.local.protocol import AnswerKind, Randomizer
-from toolkit.local.reports import is_code
+from toolkit.local.protocol import AnswerKind, Randomizer, is_code
 from toolkit.local.wording import describe
 
 Method = Literal["moment", "mle", "simplex"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.checks import Number, explains, whole
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.numeric import one_bit

@@ -4,12 +4,43 @@ special case.
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Literal, Protocol, runtime_checkable
+from itertools import pairwise
+from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
+
+# Plain JSON values as reports: is this one that could have been sent? Strict, because the sender is anybody.
+#
+# A truth value is not a number here, nor is 1.0 a code: what an honest phone never sends is not guessed at.
+
+
+def is_code(value: object, kinds: int) -> bool:
+    """A whole number from 0 to kinds - 1.
+
+    >>> is_code(1, 2), is_code(2, 2), is_code(True, 2), is_code(1.0, 2)
+    (True, False, False, False)
+    """
+    return is_whole(value) and 0 <= value < kinds
+
+
+def is_set(value: object, kinds: int) -> bool:
+    """A list of distinct codes in rising order.
+
+    >>> is_set([0, 2], 3), is_set([2, 0], 3), is_set([1, 1], 3), is_set([], 3)
+    (True, False, False, True)
+    """
+    if not isinstance(value, list) or not all(is_code(code, kinds) for code in value):
+        return False
+    return all(first < second for first, second in pairwise(value))
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """An integer, and not a truth value."""
+    return type(value) is int
+
 
 Respondents = Literal["sample", "fixed"]
 """Whether people are a random sample, as in a survey, or always the same, so that only the randomization

@@ -4,6 +4,7 @@ would learn.
 
 from toolkit.planning.conditions import Field
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit
+from toolkit.planning.families import Snapped, snap
 from toolkit.planning.models import (
     DifferencePlan,
     ListPlan,
@@ -15,7 +16,6 @@ from toolkit.planning.models import (
     plan_slope,
     plan_two_groups,
 )
-from toolkit.planning.nearest_device import Snapped, snap
 from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for

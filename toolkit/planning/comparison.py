@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import first_largest
 from toolkit.core.checks import refuse
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.curated import Curated

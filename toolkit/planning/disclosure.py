@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
 

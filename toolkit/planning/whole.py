@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, exact, explains, refuse
-from toolkit.core.digits import concise
 from toolkit.core.extras import extra
+from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.conditions import Field, checked_field
 from toolkit.planning.models import plan_difference, plan_slope

@@ -11,18 +11,9 @@ from toolkit.core.extras import check_extras
 
 check_extras("matplotlib", "anywidget", "pandas")  # a sentence, before any of them is imported
 
-from toolkit.show import (
-    auditing,
-    breaches,
-    designing,
-    learning,
-    promises,
-    robust,
-    stream,
-    tables,
-    tradeoffs,
-    widgets,
-)
+from toolkit.show import auditing, breaches, designing, promises, robust, stream, tradeoffs, widgets
+from toolkit.show import bars as tables
+from toolkit.show import robust as learning
 from toolkit.show.plots import design_matrix, estimate_intervals, posterior, repeated_estimates
 from toolkit.show.widgets import *  # noqa: F403 — all of them, and they are listed there
 

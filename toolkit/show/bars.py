@@ -2,12 +2,70 @@
 place of the bar.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
-from toolkit.show.canvas import BLUE, VERMILLION, percent
+from toolkit.show.canvas import BLUE, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+
+_MOST_ROWS = 80
+_STYLES = ((BLUE, "o"), (ORANGE, "s"), (VERMILLION, "D"), (SKY, "^"))  # told apart by shape, too
+
+
+def table(
+    estimate: Estimate, *, level: float = 0.95, truth: Any = None, title: str = "", ax: Axes | None = None
+) -> Axes:
+    """Estimates as dots with the intervals of their noise, one row a cell.
+
+    A table by two columns, the second with at most four keys, has one row for each key of the first. `truth`,
+    for teaching, marks the true numbers.
+
+    >>> from toolkit import Laplace
+    >>> counts = Laplace.for_epsilon(1000).release([40, 60], labels=["north", "south"])
+    >>> table(counts)
+    <Picture: 2 cells with 95 % intervals: north 40, south 60>
+    """
+    labels = [label if isinstance(label, tuple) else (label,) for label in estimate.labels]
+    if len(labels) > _MOST_ROWS or not labels:
+        refuse(f"a picture holds 1 to {_MOST_ROWS} cells", len(labels), "draw fewer, or see to_frame()")
+    values, interval = np.atleast_1d(estimate.value).astype(float), estimate.interval(level)
+    low, high = (np.atleast_1d(limit) for limit in interval)
+    side = list(dict.fromkeys(label[-1] for label in labels))
+    together = len(labels[0]) == 2 and len(side) <= len(_STYLES)
+    names = list(dict.fromkeys(label[:-1] if together else label for label in labels))
+    ax = axes(ax, height=1.3 + (0.3 + 0.12 * (len(side) - 1) * together) * len(names))
+    for i, label in enumerate(labels):
+        place = side.index(label[-1]) if together else 0
+        shift = (place - (len(side) - 1) / 2) * 0.7 / len(side) if together else 0.0
+        row = names.index(label[:-1] if together else label) + shift
+        _cell(ax, row, values[i], (low[i], high[i]), _STYLES[place])
+        if truth is not None:
+            ax.plot(np.ravel(truth)[i], row, "|", color=INK, markersize=11, markeredgewidth=1.6)
+    ax.set_yticks(range(len(names)), [", ".join(map(str, name)) for name in names])
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    if together:
+        handles = [ax.plot([], [], mark, color=colour)[0] for colour, mark in _STYLES[: len(side)]]
+        ax.legend(handles, list(map(str, side)), frameon=False, title=_axis(estimate, -1))
+    ax.set_ylabel(_axis(estimate, 0))
+    told = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
+    alt = f"{len(labels)} cells with {100 * level:g} % intervals: {told}"
+    return finish(ax, title or f"Released numbers with {100 * level:g} % intervals of their noise", alt)
+
+
+def _cell(ax: Axes, row: float, value: float, limits: tuple[float, float], style: tuple[str, str]) -> None:
+    colour, mark = style
+    if np.all(np.isfinite(limits)):
+        ax.plot(limits, [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
+    ax.plot([value], [row], mark, color=colour, markersize=6)
+
+
+def _axis(estimate: Estimate, place: int) -> str:
+    return estimate.axes[place] if estimate.axes else ""
 
 
 def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
 from toolkit.survey import background
-from toolkit.survey.consent.stated import THIS_MACHINE, check_reach
+from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.reading.findings import remarks
 from toolkit.survey.reading.steps import in_steps, look, steps_note

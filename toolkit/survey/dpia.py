@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from toolkit.local.wording import Voice, odds_phrases
-from toolkit.survey.consent.stated import missing
-from toolkit.survey.consent.statement import hangs_on_somebody, patterns
+from toolkit.survey.consent.statement import hangs_on_somebody, missing, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
-from toolkit.core.digits import concise
 from toolkit.core.extras import extra
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.conditions import checked_field
 from toolkit.survey.question import Question
-from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.unknown import naming
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.survey import client
-from toolkit.survey.language.marks import HEADINGS
+from toolkit.survey.language.phrases import HEADINGS
 from toolkit.survey.serving.page import HEAD, as_block, page
 from toolkit.survey.spec import Survey
 

@@ -14,15 +14,13 @@ from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.local.likert import Likert
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.local.protocol import Randomizer
-from toolkit.local.reports import is_code, is_set
+from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.waves import Memo
-from toolkit.survey.language.labels import label
+from toolkit.survey.language.phrases import label
 from toolkit.survey.language.text import Frozen, Text, Words, in_language
 from toolkit.survey.writing.designs import read_design
-from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.question_fields import LONGEST, normalize
-from toolkit.survey.writing.unknown import refuse_unknown
+from toolkit.survey.writing.unknown import naming, refuse_unknown
 
 Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]

@@ -56,8 +56,7 @@ def _check(options: Options) -> None:
 
 def _reminders(survey: "Survey", language: str | None) -> list[str]:
     """What is missing before others may be asked; and free instructions beside what the design promises."""
-    from toolkit.survey.consent.stated import missing
-    from toolkit.survey.consent.statement import odds
+    from toolkit.survey.consent.statement import missing, odds
 
     absent, code = missing(survey.stated), language or survey.languages[0]
     told = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []

@@ -8,8 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic, mixed_logistic
-from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.fitted import part_of
+from toolkit.analysis.regression.fitted import covered, part_of
 from toolkit.analysis.regression.links import LINKS
 
 DATA = survey()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit.analysis import Sample
-from toolkit.analysis.sampling.linear import mean, randomization, total
+from toolkit.analysis.sampling.units import mean, randomization, total
 
 
 def test_what_a_person_moves_a_mean_by_is_its_derivative() -> None:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.analysis import cheater_detection, lie_detector
-from toolkit.analysis.twogroup.groups import Groups
-from toolkit.analysis.twogroup.kinds import Kinds
+from toolkit.analysis.twogroup.groups import Groups, Kinds
 
 
 def test_shares_of_yes_that_the_kinds_would_make_give_the_kinds_back() -> None:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from toolkit import k_ary, mangat, warner
-from toolkit.attacks.audit.auditor import enumerated, exact_delta, exact_epsilon, misfit
+from toolkit.attacks.audit.auditor import enumerated, exact_delta, exact_epsilon, law_misfit
 from toolkit.attacks.audit.neighbors import pairs_for
 from toolkit.attacks.audit.running import law_of
 
@@ -63,9 +63,9 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
             )
 
     rng = np.random.default_rng(1)
-    assert misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3
-    assert misfit(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
-    assert misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
+    assert law_misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3
+    assert law_misfit(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
+    assert law_misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
 
 
 def test_an_impossible_output_is_a_misfit_for_certain():
@@ -76,4 +76,4 @@ def test_an_impossible_output_is_a_misfit_for_certain():
         def randomize(self, answers, _):
             return ["maybe"] * len(answers)
 
-    assert misfit(Surprise(), {"pair": ("no", "yes")}, None) == 0
+    assert law_misfit(Surprise(), {"pair": ("no", "yes")}, None) == 0

@@ -1,7 +1,7 @@
 import numpy as np
 
 from toolkit import k_ary, warner
-from toolkit.local.matrix.drawing import draw_reports
+from toolkit.local.matrix.encoding import draw_reports
 
 
 def test_reversed_warner_is_the_mirror_image_word_for_word() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from toolkit import Design, forced, k_ary, kuk, warner
-from toolkit.local.matrix.fit import agreement, seen
+from toolkit.local.matrix.likelihood import agreement, seen
 from toolkit.local.matrix.moments import interval_basis
 
 CARDS = kuk("4/5", "1/5", draws=2)
@@ -82,7 +82,7 @@ def test_a_design_that_hardly_tells_its_options_apart_is_contradicted_by_nothing
     def unsettled(*_):
         raise ArithmeticError
 
-    monkeypatch.setattr("toolkit.local.matrix.fit.maximum_likelihood", unsettled)
+    monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", unsettled)
     counts = np.array([700.0, 300, 250, 50])
     found = agreement(
         JOINT.matrix, None, counts, interval_basis(JOINT.matrix, np.linalg.inv(JOINT.matrix), counts, None)

@@ -10,7 +10,7 @@ from toolkit import forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
-from toolkit.local.matrix.scoring import from_support, no_option, scored_option
+from toolkit.local.matrix.moments import from_support, no_option, scored_option
 from toolkit.local.numeric.scrambling import Scrambled
 
 SCORED = [name for name in CATALOGUE if name != "square_wave"]

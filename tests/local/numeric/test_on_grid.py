@@ -8,7 +8,7 @@ import pytest
 
 from toolkit.local import numeric
 from toolkit.local.numeric.bounded import OneBit
-from toolkit.local.numeric.on_grid import OnGrid
+from toolkit.local.numeric.grid import OnGrid
 
 ZERO, ONE = Fraction(0), Fraction(1)
 MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
-from toolkit.survey.consent.stated import check_reach, missing, paragraphs
+from toolkit.survey.consent.statement import check_reach, missing, paragraphs
 from toolkit.survey.language.phrases import languages
 from toolkit.survey.writing.survey_fields import STATED
 

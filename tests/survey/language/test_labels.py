@@ -1,5 +1,4 @@
-from toolkit.survey.language.labels import label, speaks_for_itself
-from toolkit.survey.language.phrases import languages, phrases
+from toolkit.survey.language.phrases import label, languages, phrases, speaks_for_itself
 from toolkit.survey.language.text import Frozen
 
 

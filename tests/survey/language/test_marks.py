@@ -4,7 +4,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.survey.client import asset
-from toolkit.survey.language.marks import HEADINGS, marked_words, rehearsal_mark
+from toolkit.survey.language.phrases import HEADINGS, marked_words, rehearsal_mark
 from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.serving.page import HEAD
 

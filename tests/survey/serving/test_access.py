@@ -20,8 +20,8 @@ from toolkit.survey.serving.access import (
     sign_request,
 )
 from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
+from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
-from toolkit.survey.serving.refusal import RefusalError
 from toolkit.survey.serving.server import application
 from toolkit.survey.storage.writer import Writer
 from toolkit.survey.store import State, open_store

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.limits import Limits, whole_body
-from toolkit.survey.serving.refusal import RefusalError
 
 
 def gather(*chunks, limits=Limits(body=10), stated=None, last=None):  # noqa: B008  # frozen

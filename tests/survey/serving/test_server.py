@@ -20,10 +20,9 @@ from toolkit.survey.serving import server
 from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connecting.answer import in_json
-from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.headers import HEADERS, RefusalError
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import PayloadError
-from toolkit.survey.serving.refusal import RefusalError
 from toolkit.survey.serving.server import Health, application
 from toolkit.survey.store import State, StoreError
 

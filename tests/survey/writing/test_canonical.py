@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.survey.writing.canonical import canonical, digest
+from toolkit.survey.writing.strict_json import canonical, digest
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -25,8 +25,7 @@ from toolkit.analysis.latent.model import (
     trait_share,
     vanished,
 )
-from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.fitted import Comparison, Footing
+from toolkit.analysis.regression.fitted import Comparison, Footing, covered
 from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.regression.scoring import Point, climb
 from toolkit.analysis.twogroup.lists import mean_difference

@@ -11,8 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.fitted import Fitted, Footing
+from toolkit.analysis.regression.fitted import Fitted, Footing, covered
 from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
 from toolkit.analysis.regression.reading.columns import Column, as_frame, column, some_rows
 from toolkit.analysis.regression.reading.covariates import (

@@ -21,6 +21,7 @@ from toolkit.core.inference.special import softmax
 # Of a person with covariates x the truth is option t with probability p_t, the softmax of x'b_t with b = 0 for the
 # base; the report y has the probability sum_t p_t P[t, y].
 
+
 @dataclass(frozen=True, eq=False)
 class OptionsModel:
     """Columns of covariates, the designs and the people; `order` is that of the options, the base first.

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.reading.rows import Rows
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.core.covers import Covers
-from toolkit.core.digits import concise
+from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
 from toolkit.core.inference.special import chdtrc, fdtrc
@@ -279,3 +281,34 @@ def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estima
     """A number that was made of an estimate with several, with the same kind of interval."""
     basis = Student(value, se, whole.basis.df) if isinstance(whole.basis, Student) else Normal(value, se)
     return replace(whole, value=value, se=se, labels=(label,), cov=np.array([[se**2]]), basis=basis)
+
+
+def covered(people: People) -> Covers:
+    """What the errors account for, in words."""
+    if not people.complex:
+        return SAMPLED
+    return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")
+
+
+def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, method: str) -> Estimate:
+    """Coefficients with t intervals where the sample has degrees of freedom, else with normal ones."""
+    se, people = np.sqrt(np.diag(cov)), rows.people
+    return Estimate(
+        value=value,
+        se=se,
+        labels=labels,
+        cov=cov,
+        n=people.n,
+        loss=rows.channel.loss,
+        covers=covered(people),
+        method=method,
+        notes=rows.notes,
+        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
+    )
+
+
+def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
+    """What another fit must share with this one to be compared with it."""
+    matrices = tuple(design.matrix for design in rows.channel.designs)
+    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
+    return Footing(shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None)

@@ -7,13 +7,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from toolkit.analysis.regression.binary import OptionsModel, option_shares
-from toolkit.analysis.regression.coefficients import as_estimate, footing_of
-from toolkit.analysis.regression.fitted import Fitted
+from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
 from toolkit.analysis.regression.margins import Effect, basis_of, effects, margin_estimate
-from toolkit.analysis.regression.penalised import penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import climb, covariance, inner_maximum, kind_of_error
+from toolkit.analysis.regression.scoring import (
+    climb,
+    covariance,
+    inner_maximum,
+    kind_of_error,
+    penalised_maximum,
+    with_penalty,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.sampling import linear
+from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.calibration import Calibration
 from toolkit.analysis.sampling.columns import domain, positive_weights, table
 from toolkit.analysis.sampling.units import Units

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.sampling import linear
+from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.calibration import Calibration, calibration
 from toolkit.analysis.sampling.columns import (
     check_index,
@@ -18,9 +18,8 @@ from toolkit.analysis.sampling.columns import (
     same_length,
     table,
 )
-from toolkit.analysis.sampling.linear import Linear
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
-from toolkit.analysis.sampling.units import Lonely, Units, units
+from toolkit.analysis.sampling.units import Linear, Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import explains, refuse
 from toolkit.core.covers import Covers, Source

@@ -7,13 +7,13 @@ import numpy as np
 
 from toolkit.analysis.twogroup.groups import (
     Groups,
+    Kinds,
     ModelTest,
     boundary_test,
     outside_notes,
     read_groups,
     standard_errors,
 )
-from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import level as check_level

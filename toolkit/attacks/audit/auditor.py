@@ -26,7 +26,7 @@ from toolkit.attacks.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gammaincc
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -94,7 +94,7 @@ def enumerated(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, floa
     return Exact(epsilon, violated)
 
 
-def misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None:
+def law_misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None:
     """The smallest p-value, times their number, of Pearson's test that draws follow the law that is told."""
     run, many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
@@ -278,7 +278,7 @@ def audit(
     coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
     tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
     exact = enumerated(mechanism, pairs, target)
-    misfit = misfit(mechanism, pairs, check_rng(rng)) if exact else None
+    misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
     return Verdict(
         claim=claim,

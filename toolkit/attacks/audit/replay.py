@@ -15,8 +15,8 @@ from toolkit.attacks.audit.neighbors import named_pairs, pairs_for
 from toolkit.attacks.audit.running import protocol, takes_rng
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, refuse
-from toolkit.core.digits import concise
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import concise
 
 
 @dataclass(frozen=True)

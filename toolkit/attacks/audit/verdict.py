@@ -5,8 +5,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from toolkit.core.digits import concise
 from toolkit.core.extras import extra
+from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:

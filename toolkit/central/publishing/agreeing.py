@@ -29,6 +29,7 @@ from toolkit.core.randomness import Rng, check_rng
 # each effect over the tables that show it (Xiao, He, Zhang and Kifer 2023, ResidualPlanner, of whose residual basis
 # this is the symmetric form).
 
+
 @dataclass(frozen=True)
 class Margins:
     """Tables over some of several axes, each with one variance of the noise in its cells.

@@ -18,7 +18,7 @@ import numpy as np
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence, location, sample
 from toolkit.core.checks import Number, positive, probability, refuse, whole
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtr
 from toolkit.core.loss import AsymptoticPromise
 

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from toolkit.central.robust.estimators import Estimator, Mean, Median
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
 POPULATIONS = ("normal", "t3", "contaminated")

@@ -29,6 +29,7 @@ from toolkit.frames.bounds import QUANTILE_BITS, Bounds, written
 # goes moves it by at most 1: there is nothing to estimate, and no other table to look at. All is in whole steps of the
 # grid, and exact; a function of the user's own is computed as it is computed.
 
+
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
     """For each step the least number of changes that make it a quantile: at most a share q of the values
     below it, at most a share 1 - q above.

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from toolkit.central.robust.estimators import Estimator
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 
 _ROUNDS = 1000
 

@@ -11,7 +11,7 @@ from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure, Zcdp
 
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.digits import concise
+from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Interval, Normal, Shares
 
 DOUBTFUL = 0.05

@@ -103,6 +103,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 # negative, add up to r with weight (r + 1) (r + 2) … (r + d) q**r / d!. It is kept with probability (2 r + 1) / (2 r +
 # 2 i) for each i = 1 … d, which leaves (2 r + 1)**d q**r times a constant.
 
+
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
     """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale), for a scale of at least the
     dimension.

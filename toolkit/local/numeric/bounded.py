@@ -19,7 +19,7 @@ from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window, Windowed
 from toolkit.local.oracles.support import Support
-from toolkit.local.reports import is_code
+from toolkit.local.protocol import is_code
 from toolkit.local.serial import keep_whole
 
 TURNS = 1 << 16

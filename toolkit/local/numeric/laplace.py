@@ -15,7 +15,7 @@ from toolkit.core.sampling.noise import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
-from toolkit.local.reports import is_whole
+from toolkit.local.protocol import is_whole
 from toolkit.local.serial import fraction
 
 _REACH = 64  # scales of noise; e**-64 is less than 10**-27

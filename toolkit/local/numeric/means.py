@@ -15,11 +15,9 @@ from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
-from toolkit.local.matrix.scoring import no_option
-from toolkit.local.numeric.grid import checked_reports
-from toolkit.local.numeric.on_grid import OnGrid
-from toolkit.local.protocol import Respondents
-from toolkit.local.reports import is_code
+from toolkit.local.matrix.moments import no_option
+from toolkit.local.numeric.grid import OnGrid, checked_reports
+from toolkit.local.protocol import Respondents, is_code
 
 
 @dataclass(frozen=True, repr=False)

@@ -22,7 +22,7 @@ from toolkit.core.rounding import log_up
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
-from toolkit.local.reports import is_whole
+from toolkit.local.protocol import is_whole
 from toolkit.local.serial import fraction
 
 

@@ -24,8 +24,7 @@ from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
 from toolkit.local.oracles.support import checked_shares, people_with
-from toolkit.local.protocol import Respondents
-from toolkit.local.reports import is_code
+from toolkit.local.protocol import Respondents, is_code
 
 SEED = 20_191_205
 """Drawing again is arithmetic, not privacy: with a fixed start the same reports always give the same band."""

@@ -20,7 +20,7 @@ from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_times
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.reports import is_code
+from toolkit.local.protocol import is_code
 from toolkit.local.serial import keep_whole
 
 Residues = npt.NDArray[np.unsignedinteger[Any]]

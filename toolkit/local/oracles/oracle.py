@@ -19,7 +19,7 @@ from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import encode
-from toolkit.local.matrix.scoring import from_support
+from toolkit.local.matrix.moments import from_support
 from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
 
@@ -31,6 +31,7 @@ from toolkit.local.protocol import AnswerKind, Respondents
 # all estimates, biased ones too, it is the least worst case only as n goes to infinity (Ye and Barg). At a given n a
 # biased estimate can have less: projected onto the simplex, 128 options and 1,000 people have about a tenth of it at
 # epsilon 1.
+
 
 class Limit(NamedTuple):
     """`risk`: sum over the options of n times the variance of unbiased estimates, at equal shares. `size`:

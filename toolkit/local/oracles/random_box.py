@@ -17,8 +17,7 @@ from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles.boxes import Boxes, Rows
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Respondents
-from toolkit.local.reports import is_code
+from toolkit.local.protocol import Respondents, is_code
 from toolkit.local.serial import keep_whole
 
 

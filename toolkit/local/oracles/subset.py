@@ -18,14 +18,13 @@ from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.design import Design
-from toolkit.local.matrix.drawing import draw_reports
-from toolkit.local.matrix.encoding import encode, tally
+from toolkit.local.matrix.encoding import draw_reports, encode, tally
 from toolkit.local.matrix.moments import Forced
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.reports import is_set
+from toolkit.local.protocol import is_set
 from toolkit.local.serial import keep_whole
 
 _RATE_PARTS = 256

@@ -15,7 +15,7 @@ from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.reports import is_set
+from toolkit.local.protocol import is_set
 from toolkit.local.serial import keep_whole
 
 

@@ -18,9 +18,7 @@ from toolkit.core.loss import Pure
 from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.kit.asking import QUESTION, Asked
-from toolkit.show.widgets.kit.still import icons, say
+from toolkit.show.widgets.explorer import QUESTION, Asked, Between, Explorer, Whole, browser_code, icons, say
 from toolkit.show.widgets.kit.words import at_least, at_most, bound, figure, fill, short
 
 EPSILONS = (

@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.show.canvas import BLUE, GREY, INK, new_figure
-from toolkit.show.widgets.explorer import Explorer, browser_code
-from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.explorer import Explorer, browser_code, say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.question import Question
 from toolkit.survey.reading.findings import TRIED_OUT

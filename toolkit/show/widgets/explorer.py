@@ -2,17 +2,116 @@
 still picture.
 """
 
+import json
 import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import anywidget
 import traitlets
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
-from toolkit.show.canvas import png, png_bundle
-from toolkit.show.widgets.kit.asking import VERDICT, Asked, call, filled, verdict
+from toolkit.show.canvas import BLUE, INK, VERMILLION, png, png_bundle
+from toolkit.show.widgets.kit.words import figure
+
+VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
+QUESTION = "\n".join(
+    [
+        "from toolkit import Question, warner",
+        'Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))',
+    ]
+)
+"""Warner's design as a question, for explorers whose epsilon is that of one answer."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be predicted of the setting that the sliders have, and in which unit."""
+
+    question: str
+    unit: str
+
+
+def plain(value: float) -> str:
+    """A number as somebody typed it: thousands apart, at most three decimals, no idle zeros.
+
+    >>> plain(4.0), plain(0.25), plain(14000.0), plain(0.0)
+    ('4', '0.25', '14,000', '0')
+    """
+    text = figure(value, 3)
+    return text.rstrip("0").rstrip(".")
+
+
+def verdict(asked: Asked, guess: float, truth: str) -> str:
+    """What was guessed, and what it is.
+
+    >>> verdict(Asked("How wide is the margin?", "points"), 3.0, "5.9")
+    'You guessed 3 points; at this setting it is 5.9.'
+    """
+    return VERDICT.format(guess=plain(guess), unit=asked.unit, truth=truth)
+
+
+def call(maker: str, names: Sequence[str]) -> str:
+    """Code that makes a widget anew, with a gap for each setting.
+
+    >>> print(call("explore_design", ["epsilon", "n"]))
+    from toolkit import show
+    show.explore_design(epsilon={epsilon}, n={n})
+    """
+    settings = ", ".join(f"{name}={{{name}}}" for name in names)
+    return f"from toolkit import show\nshow.{maker}({settings})"
+
+
+def filled(code: str, settings: Mapping[str, Any]) -> str:
+    """Code with its gaps filled by numbers and names; the browser does the same.
+
+    >>> filled("show.explore_mechanism(law={law}, epsilon={epsilon})", {"law": "laplace", "epsilon": 0.5})
+    'show.explore_mechanism(law="laplace", epsilon=0.5)'
+    """
+    return code.format(**{name: json.dumps(value) for name, value in settings.items()})
+
+
+def icons(ax: Axes, yes: int) -> None:
+    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow. Below them is room
+    for words.
+    """
+    across, down = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
+    ax.plot(across[:yes], down[:yes], "o", color=BLUE, markersize=8)
+    ax.plot(
+        across[yes:],
+        down[yes:],
+        "o",
+        markeredgecolor=VERMILLION,
+        markerfacecolor="none",
+        markeredgewidth=1.6,
+        markersize=7.5,
+    )
+    ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
+    ax.spines[:].set_visible(False)
+
+
+def say(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
+    """Sentences from the left edge downwards, in lines of `width` characters."""
+    text = "\n\n".join(textwrap.fill(sentence, width) for sentence in sentences)
+    ax.text(ax.get_xlim()[0], top, text, va="top", fontsize=9.5, color=INK)
+
+
+def point(ax: Axes, x: float, y: float, colour: str = VERMILLION) -> None:
+    """The chosen point; above the axis it stands at its upper edge, hollow, and says so. The axis has its
+    limits already.
+    """
+    top = ax.get_ylim()[1]
+    if y <= top:
+        ax.plot([x], [y], "o", color=colour, markersize=9)
+        return
+    ax.plot([x], [top], "o", markeredgecolor=colour, markerfacecolor="none", markersize=9, clip_on=False)
+    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=colour)
+
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MULTILINE)

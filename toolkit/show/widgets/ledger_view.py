@@ -16,8 +16,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import Entry
 from toolkit.core.loss import Loss, shown
 from toolkit.show.canvas import BLUE, GREY, INK, SKY, new_figure
-from toolkit.show.widgets.explorer import Explorer, browser_code
-from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.explorer import Explorer, browser_code, say
 from toolkit.show.widgets.kit.words import fill, short
 
 WORDS = {

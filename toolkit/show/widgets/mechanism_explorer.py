@@ -20,9 +20,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Between, Explorer, OneOf, browser_code
-from toolkit.show.widgets.kit.asking import Asked
-from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.explorer import Asked, Between, Explorer, OneOf, browser_code, say
 from toolkit.show.widgets.kit.words import bound, figure, fill, short, significant
 
 Mechanism: TypeAlias = Laplace | Gaussian

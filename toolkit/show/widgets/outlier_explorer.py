@@ -17,9 +17,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
 from toolkit.core.inference.special import ndtri
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Between, Explorer, browser_code
-from toolkit.show.widgets.kit.asking import Asked
-from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.explorer import Asked, Between, Explorer, browser_code, say
 from toolkit.show.widgets.kit.words import figure, fill, short
 
 WORDS = {

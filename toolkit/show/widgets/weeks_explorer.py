@@ -14,9 +14,7 @@ from toolkit.central.stream.calibration import best
 from toolkit.central.stream.trees import binary
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.kit.asking import Asked
-from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.explorer import Asked, Between, Explorer, Whole, browser_code, say
 from toolkit.show.widgets.kit.words import figure, fill, short
 
 WORDS = {

@@ -16,8 +16,7 @@ from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
-from toolkit.survey.language.labels import speaks_for_itself
-from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases
+from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases, speaks_for_itself
 from toolkit.survey.language.phrases import languages as known_languages
 from toolkit.survey.language.text import (
     Text,
@@ -30,9 +29,9 @@ from toolkit.survey.language.text import (
 )
 from toolkit.survey.language.words import ASKING, raw_words
 from toolkit.survey.question import LONGEST_ANSWER, Question
-from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.survey.writing.unknown import naming
 
 TEXTS = tuple(LONGEST)
 """What people read of a question, besides its labels."""

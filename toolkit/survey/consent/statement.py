@@ -3,8 +3,9 @@ true.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -12,9 +13,53 @@ from toolkit.local.wording import USUAL, Voice, sentences
 from toolkit.local.wording.odds import ON_SOMEBODY
 from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.phrases import languages as known_languages
-from toolkit.survey.language.text import in_language
+from toolkit.survey.language.text import Text, in_language
 from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
+
+OPTIONAL = ("withdrawal", "hashes")
+"""What need not be said: without the first people are told that nothing can be taken back; the second is
+where they can compare what their page shows at its end.
+"""
+
+THIS_MACHINE = "127.0.0.1"
+_OWN = (THIS_MACHINE, "localhost", "::1")
+
+Stated = Mapping[str, Text | None]
+"""What the researchers say of themselves, by name."""
+
+
+def missing(stated: Stated) -> list[str]:
+    """What a board would ask for, and nobody has said."""
+    return [name for name, text in stated.items() if text is None and name not in OPTIONAL]
+
+
+def paragraphs(stated: Stated, language: str, own: Own | None = None, *, paper: bool = False) -> list[str]:
+    """One paragraph for each statement; that this is a demonstration while any is missing. Paper has no
+    hashes.
+    """
+    voice = Voice(phrases(language, own))
+    said = {name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")}
+    told = [voice.say(name, words=text[language]) for name, text in said.items()]
+    return [*told, *([voice.say("demonstration")] if missing(stated) else [])]
+
+
+class _Asking(Protocol):
+    """What is asked of a survey here."""
+
+    @property
+    def rehearsal(self) -> bool: ...
+    @property
+    def stated(self) -> Stated: ...
+
+
+def check_reach(survey: _Asking, host: str, public_url: str | None) -> None:
+    """Whoever asks people beyond this machine must say who they are; a rehearsal is for colleagues."""
+    beyond = host not in _OWN or public_url is not None
+    if beyond and not survey.rehearsal and (absent := missing(survey.stated)):
+        rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
+        refuse(rule, "nothing", "people must know who asks, and what becomes of their answers")
+
 
 _LONGEST = 120
 

@@ -3,14 +3,41 @@ on odds, which `toolkit.local.wording` has.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Formatter
 
 from toolkit.core.checks import refuse
 from toolkit.local.wording import odds_phrases
-from toolkit.survey.language.text import Frozen, isolated, right_to_left
+from toolkit.survey.language.text import Frozen, Text, isolated, right_to_left
+from toolkit.survey.language.words import raw_words
+
+_COMMON = {name: name.replace(" ", "_") for name in ("yes", "no", "same", "different", "neither", "at least one")}
+
+
+def label(option: str | int, given: Text | None, language: str, phrases: Mapping[str, str]) -> str:
+    """The label that was given; else a common answer such as yes in that language; else the option's own
+    name.
+
+    >>> from toolkit.survey.language.phrases import phrases
+    >>> label("yes", None, "de", phrases("de")), label(5, None, "de", phrases("de"))
+    ('Ja', '5')
+    """
+    if given is not None and language in given:
+        return given[language]
+    return phrases[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
+
+
+def speaks_for_itself(option: str | int) -> bool:
+    """Whether an option is understood in every language without a label: a number, or an answer that we can
+    say.
+
+    >>> speaks_for_itself("18–24"), speaks_for_itself("yes"), speaks_for_itself("arts")
+    (True, True, False)
+    """
+    return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
+
 
 _FOLDER = Path(__file__).parent / "wording"
 OWN = "promise_"
@@ -80,3 +107,40 @@ def _of(language: str) -> Mapping[str, str]:
 def _set_apart(words: Mapping[str, str], language: str) -> Mapping[str, str]:
     """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
     return Frozen({name: isolated(text) for name, text in words.items()} if right_to_left(language) else words)
+
+
+HEADINGS = (
+    "check_title",
+    "no_report",
+    "practice",
+    "question",
+    "review",
+    "sending_title",
+    "sent_title",
+    "thanks",
+)
+"""The words of the page that head its screens; the first screen has the survey's title instead."""
+
+
+def rehearsal_mark(language: str) -> str:
+    """What stands before a heading; in English where the language is not known here.
+
+    >>> rehearsal_mark("de-AT"), rehearsal_mark("it")
+    ('PROBELAUF', 'REHEARSAL')
+    """
+    base = language.partition("-")[0]
+    return phrases(base if base in languages() else "en")["rehearsal"]
+
+
+def marked_words(languages: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """The researcher's words, and with them every heading of the page behind the mark.
+
+    >>> marked_words(["en"], {"en": {"next": "Go on"}})["en"]["review"]
+    'REHEARSAL: Before you send'
+    """
+    marked = {}
+    for code in languages:
+        words = raw_words(code, own.get(code, {}))
+        heads = {name: f"{rehearsal_mark(code)}: {words[name]}" for name in HEADINGS if name in words}
+        marked[code] = {**own.get(code, {}), **heads}
+    return marked

@@ -16,8 +16,8 @@ from typing import Any
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.consent.statement import patterns
 from toolkit.survey.serving.blind import Issuer, prepare
+from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, parsed
-from toolkit.survey.serving.refusal import RefusalError
 
 TOKEN_BYTES = 16
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")

@@ -7,6 +7,24 @@ import hashlib
 
 from toolkit.survey import client
 
+
+class RefusalError(Exception):
+    """A status of HTTP and a sentence of ours, never one of the client's.
+
+    >>> RefusalError(503, "Later.", retry_after=5).headers
+    {'retry-after': '5'}
+    """
+
+    def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.retry_after = status, sentence, retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """When to come again."""
+        return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+
+
 # The style stands in the page, so that nobody waits for one more answer; no other style has this hash.
 _STYLE = base64.b64encode(hashlib.sha256(client.asset("style.css")).digest()).decode()
 

@@ -26,18 +26,18 @@ from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
 from toolkit.survey.serving.connecting.answer import Answer, Scope, Send, in_json
+from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
-from toolkit.survey.serving.refusal import RefusalError
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import Entry, Outcome, StoreError
 
+_LOG = logging.getLogger("toolkit.survey")
+_Result = TypeVar("_Result")
+
 if TYPE_CHECKING:
     from toolkit.survey.serving.blind import IssuerKey
-
-
-_patience_Result = TypeVar("_patience_Result")
 
 
 class Patience:
@@ -54,7 +54,7 @@ class Patience:
         self._waiting: dict[asyncio.Task[Any], float] = {}
         self._looking: asyncio.AbstractEventLoop | None = None
 
-    async def with_(self, work: Awaitable[_patience_Result]) -> _patience_Result:
+    async def with_(self, work: Awaitable[_Result]) -> _Result:
         """What the work gives, if it does so in time; else it is cancelled."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # a coroutine is run by one
@@ -82,7 +82,6 @@ class Patience:
             self._looking = None
 
 
-_health_LOG = logging.getLogger("toolkit.survey")
 LOOK_SECONDS = 10.0
 """So long what is known of the collection's state is good enough."""
 
@@ -128,16 +127,15 @@ class Health:
 
     def failed(self, problem: Exception) -> None:
         if self._failed is None:
-            _health_LOG.warning("No reports can be stored: %s", str(problem) or "the store does not answer in time.")
+            _LOG.warning("No reports can be stored: %s", str(problem) or "the store does not answer in time.")
         self._failed = self._clock()
 
     def worked(self) -> None:
         if self._failed is not None:
-            _health_LOG.warning("Reports are stored again.")
+            _LOG.warning("Reports are stored again.")
             self._failed = None
 
 
-_LOG = logging.getLogger("toolkit.survey")
 _SCRIPT = "text/javascript; charset=utf-8"
 _JSON_NAMES = (b"application/json", b"application/json;charset=utf-8")
 _STORED = in_json(201, {"stored": "0" * 32})
@@ -148,7 +146,6 @@ _REFUSALS = {
     Outcome.SPENT: (403, "This link was used before, or is not one of this survey."),
 }
 _PAUSE_SECONDS, _BUSY_SECONDS = 60, 5
-_Result = TypeVar("_Result")
 Handler = Callable[[Scope, Receive], Awaitable[Answer]]
 
 

@@ -20,6 +20,7 @@ after the other and with the time of each commit, and so do its archive, replica
 backups of its files; its tables hold what was deleted until they are vacuumed, for whoever may look into
 their pages. Closing changes nothing of these. Whoever owns the server decides how long they live.
 """
+# ruff: noqa: S608 (statements are put together from constants)
 
 import secrets
 import selectors

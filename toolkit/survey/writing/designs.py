@@ -9,8 +9,8 @@ from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
 from toolkit.local.waves.memo import KIND as MEMO
-from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.question_fields import check_count
+from toolkit.survey.writing.unknown import naming
 
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 

@@ -1,9 +1,32 @@
 """Fields that a survey's file must not have, and why some that other tools offer are not offered here."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from toolkit.core.checks import refuse
+
+
+class SurveyError(ValueError):
+    """A survey that cannot be used as it is; the message says where, which rule, what was received, and why
+    it matters.
+    """
+
+
+@contextmanager
+def naming(where: str) -> Iterator[None]:
+    """Errors raised inside say where they happened.
+
+    >>> with naming("question 'cheated'"):
+    ...     raise ValueError("`p` must differ from 1/2")
+    Traceback (most recent call last):
+    toolkit.survey.writing.unknown.SurveyError: question 'cheated': `p` must differ from 1/2
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise SurveyError(f"{where}: {error}") from None
+
 
 _ORDER = (
     "such rules are not offered, since an order that depends on answers tells them; questions come as they are listed"

@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import Design, k_ary
 from toolkit.analysis import predictor
-from toolkit.analysis.regression.coefficients import covered
+from toolkit.analysis.regression.fitted import covered
 from toolkit.analysis.regression.hidden.cells import combinations, read_hidden
 from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel
 

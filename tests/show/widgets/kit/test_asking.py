@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.show.widgets.kit.asking import QUESTION, Asked, call, filled, plain, verdict
+from toolkit.show.widgets.explorer import QUESTION, Asked, call, filled, plain, verdict
 
 
 @pytest.mark.parametrize(

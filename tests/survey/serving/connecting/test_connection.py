@@ -24,9 +24,8 @@ from tests.survey.lines import (
     watched,
 )
 from toolkit.survey.serving.connecting.connection import Connection, refusal
-from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.headers import HEADERS, RefusalError
 from toolkit.survey.serving.limits import Limits, whole_body
-from toolkit.survey.serving.refusal import RefusalError
 
 LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
 

@@ -5,13 +5,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.fitted import Fitted, Footing
+from toolkit.analysis.regression.fitted import Fitted, Footing, covered
 from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
 from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel, checked_outcome
-from toolkit.analysis.regression.penalised import Penalised, penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import Covariates, standardised
-from toolkit.analysis.regression.scoring import Curved, climb, covariance, inner_maximum, kind_of_error
+from toolkit.analysis.regression.scoring import (
+    Curved,
+    Penalised,
+    climb,
+    covariance,
+    inner_maximum,
+    kind_of_error,
+    penalised_maximum,
+    with_penalty,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
