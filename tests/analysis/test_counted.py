@@ -3,7 +3,7 @@ import pandas as pd
 from tests.analysis.reference_survey import DIE, WARNER
 from toolkit.analysis import Sample
 from toolkit.analysis.counted import Counted
-from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.reports import Reader
 from toolkit.analysis.sampled import Sampled
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})

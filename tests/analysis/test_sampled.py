@@ -4,7 +4,7 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, survey
 from toolkit.analysis import Sample, estimates
-from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.reports import Reader
 from toolkit.analysis.sampled import Sampled
 
 

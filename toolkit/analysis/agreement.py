@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reading.cells import Asked, with_matrix
+from toolkit.analysis.reports import Asked, with_matrix
 from toolkit.core.arrays import Array, Codes, Counts
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student, share_error

@@ -13,7 +13,7 @@ import numpy as np
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import estimates
-from toolkit.analysis.reading.cells import checked_designs, with_matrix
+from toolkit.analysis.reports import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse

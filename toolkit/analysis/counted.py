@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.agreement import change_variance
 from toolkit.analysis.findings import Found, nobody
-from toolkit.analysis.reading.cells import Asked, Reader
+from toolkit.analysis.reports import Asked, Reader
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing
 from toolkit.core.covers import SAMPLED

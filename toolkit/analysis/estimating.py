@@ -5,7 +5,7 @@ from typing import Any
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.findings import Findings, groupless_notes
-from toolkit.analysis.reading.cells import Reader, checked_designs
+from toolkit.analysis.reports import Reader, checked_designs
 from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import choice, explains, refuse

@@ -12,7 +12,7 @@ import numpy as np
 from toolkit.analysis.associations import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.printing import latex, paper_rows
-from toolkit.analysis.reading.cells import Asked, estimated_labels, is_single, of_shares, with_matrix
+from toolkit.analysis.reports import Asked, estimated_labels, is_single, of_shares, with_matrix
 from toolkit.analysis.sampled import Sampled
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level

@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
 from toolkit.analysis.findings import Found, nobody
-from toolkit.analysis.reading.cells import Asked, Reader, estimated_labels, of_shares
+from toolkit.analysis.reports import Asked, Reader, estimated_labels, of_shares
 from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask

@@ -18,7 +18,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Pure
-from toolkit.core.publishing.publishable import Register, ReleaseFacts
+from toolkit.core.publishing import Register, ReleaseFacts
 from toolkit.core.randomness import Rng
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame

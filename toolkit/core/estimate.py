@@ -20,7 +20,7 @@ from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
-from toolkit.core.publishing.publishable import Publishable, ReleaseFacts
+from toolkit.core.publishing import Publishable, ReleaseFacts
 
 if TYPE_CHECKING:
     import pandas as pd

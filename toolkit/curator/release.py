@@ -27,7 +27,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
-from toolkit.core.publishing.publishable import ReleaseFacts
+from toolkit.core.publishing import ReleaseFacts
 from toolkit.core.randomness import Rng
 from toolkit.frames.persons import Persons
 

@@ -11,7 +11,7 @@ from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import checked_method, estimates
 from toolkit.analysis.findings import Findings, Found, groupless_notes
 from toolkit.analysis.plain import plain
-from toolkit.analysis.reading.cells import Asked, Reader
+from toolkit.analysis.reports import Asked, Reader
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate

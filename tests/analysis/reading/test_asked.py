@@ -5,7 +5,7 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import warner
 from toolkit.analysis import plain
-from toolkit.analysis.reading.cells import Asked, checked_designs, estimated_labels, is_single, of_shares
+from toolkit.analysis.reports import Asked, checked_designs, estimated_labels, is_single, of_shares
 
 
 @pytest.mark.parametrize("name", DESIGNS)

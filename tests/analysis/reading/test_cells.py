@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.analysis.reading.cells import STRANGE, Reader
+from toolkit.analysis.reports import STRANGE, Reader
 from toolkit.local import numeric, oracles
 
 DIE = Reader("report", forced("1/6", "1/6"), (9, "refused"))

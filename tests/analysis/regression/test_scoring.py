@@ -6,7 +6,7 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import mangat
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.binary import BinaryModel
+from toolkit.analysis.regression.likelihoods import BinaryModel
 from toolkit.analysis.regression.links import LINKS, link_named
 from toolkit.analysis.regression.reading.channel import through
 from toolkit.analysis.regression.reading.covariates import from_arrays, standardised

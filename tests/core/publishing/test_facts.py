@@ -1,6 +1,6 @@
 import pickle
 
-from toolkit.core.publishing.publishable import ReleaseFacts
+from toolkit.core.publishing import ReleaseFacts
 
 
 def test_steps_are_added_in_order_and_nothing_else_changes() -> None:

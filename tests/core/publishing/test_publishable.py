@@ -10,7 +10,7 @@ import pytest
 from toolkit import Laplace, warner
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.publishing.publishable import TIDIED, ReleaseFacts, promise_of
+from toolkit.core.publishing import TIDIED, ReleaseFacts, promise_of
 
 
 class Noted:

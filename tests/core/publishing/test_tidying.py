@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolkit.core.publishing.publishable import largest_remainders, norm_sub, tidied
+from toolkit.core.publishing import largest_remainders, norm_sub, tidied
 
 VALUES = st.lists(st.floats(-50, 500), min_size=1, max_size=12)
 

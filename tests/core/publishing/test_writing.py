@@ -2,7 +2,7 @@ import csv
 import io
 import math
 
-from toolkit.core.publishing.publishable import csv_text, key_columns
+from toolkit.core.publishing import csv_text, key_columns
 
 NAN = math.nan
 

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from toolkit.local.waves.memo import chances, changing, epsilon_of, redrawn, unchanged
+from toolkit.local.waves import chances, changing, epsilon_of, redrawn, unchanged
 
 
 def test_what_no_series_can_prove_costs_nothing_more() -> None:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.binary import BinaryModel
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
+from toolkit.analysis.regression.likelihoods import BinaryModel
 from toolkit.analysis.regression.links import Link, link_named
 from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
 from toolkit.analysis.regression.reading.covariates import standardised

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.binary import OptionsModel, option_shares
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
+from toolkit.analysis.regression.likelihoods import OptionsModel, option_shares
 from toolkit.analysis.regression.margins import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows

@@ -2,8 +2,8 @@
 follow the instructions, and lists with and without the sensitive item.
 """
 
-from toolkit.analysis.twogroup.cheating import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.twogroup.lists import double_list, item_sum, list_experiment, list_with_direct
+from toolkit.analysis.twogroup.models import cheater_detection, extended_crosswise, lie_detector, unknown_question
 
 __all__ = [
     "cheater_detection",

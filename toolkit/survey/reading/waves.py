@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from toolkit.analysis.counted import Counted
-from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.reports import Reader
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.frames.counts import has_column, rows_by

@@ -7,8 +7,8 @@ from toolkit.core.checks import refuse
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters
 from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
+from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.local.waves.memo import KIND as MEMO
 from toolkit.survey.writing.question_fields import check_count
 from toolkit.survey.writing.unknown import naming
 

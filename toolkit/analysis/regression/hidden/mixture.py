@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from toolkit.analysis.regression.binary import option_shares
+from toolkit.analysis.regression.likelihoods import option_shares
 from toolkit.analysis.regression.reading.people import People
 from toolkit.analysis.regression.scoring import Point
 from toolkit.core.arrays import Array

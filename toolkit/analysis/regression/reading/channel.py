@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.reading.cells import Asked, Reader, cell_key, with_matrix
 from toolkit.analysis.regression.reading.columns import Column
+from toolkit.analysis.reports import Asked, Reader, cell_key, with_matrix
 from toolkit.core.arrays import Array, Labels, Mask
 from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure

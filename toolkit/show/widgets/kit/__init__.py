@@ -1,1 +1,0 @@
-"""What widgets share besides the explorer: numbers in words, still pictures, modules joined into one."""
