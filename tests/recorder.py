@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from toolkit.central import laplace, selection
+from toolkit.central.exact_weights import Odds
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.publishing.keys import KeyThreshold
@@ -27,7 +28,6 @@ from toolkit.central.publishing.top import TopK
 from toolkit.central.robust import releases
 from toolkit.central.robust.inverse import InverseSensitivity
 from toolkit.central.selection import Exponential
-from toolkit.central.weights import Odds
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.sampling.noise import LatticeSampler
 
@@ -78,7 +78,7 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
         drawn.append(Draw("rounded", Fraction(tail(Fraction(1))(64)[0], 2**64), 1, (center,)))
         return math.floor(center + Fraction(1, 2)) + next(numbers, 0)
 
-    from toolkit.learning.fitting import pushing
+    from toolkit.learning.fitting import perturbation_noise as pushing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LatticeSampler, "draw", lattice)

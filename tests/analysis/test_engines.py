@@ -23,7 +23,8 @@ from tests.frames import tables
 from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
-from toolkit.analysis import association, counted, estimates, logistic
+from toolkit.analysis import association, estimates, logistic
+from toolkit.analysis import from_counts as counted
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.survey.results import estimate

@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 from toolkit.central import selection
+from toolkit.central.exact_weights import UNIT_BITS, Odds, lower_powers, upper_powers
 from toolkit.central.noise.grid import grid_exponent
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
-from toolkit.central.weights import UNIT_BITS, Odds, lower_powers, upper_powers
 from toolkit.core.loss import Approx, Pure, Zcdp
 
 SCORES = [4, 3, 2, 1, 0]

@@ -6,7 +6,7 @@ import pytest
 from toolkit import Design
 from toolkit.local import numeric, oracles, questions
 from toolkit.local.catalogue import CATALOGUE, check_arguments, example, makers, parameters
-from toolkit.local.drawn import Drawn
+from toolkit.local.sampled_randomizer import Drawn
 
 
 def test_every_maker_of_the_three_rooms_is_listed():

@@ -18,7 +18,7 @@ from toolkit.survey import client
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import Panel
-from toolkit.survey.writing.unknown import SurveyError
+from toolkit.survey.writing.unknown_fields import SurveyError
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 NASTY = [

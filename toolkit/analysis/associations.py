@@ -1,7 +1,5 @@
-"""`association`: two hidden answers of the same people: their joint table, odds ratio, phi, and independence.
-
-Reports that are randomized each for itself are independent exactly when the answers are, so Pearson's test of
-the table of reports is the test of independence. The phi of raw reports is too small: noise is in it.
+"""`association`: two hidden answers of the same people, their joint table, odds ratio, phi, and independence;
+`homogeneity`: whether groups have the same shares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import estimates
+from toolkit.analysis.from_counts import Counted
 from toolkit.analysis.reports import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from toolkit.analysis.counted import Counted
 from toolkit.analysis.findings import Findings, groupless_notes
+from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.from_sample import Sampled
 from toolkit.analysis.reports import Reader, checked_designs
-from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.frames.counts import columns_of

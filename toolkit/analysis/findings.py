@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.analysis.associations import TableTest, homogeneity, wald_homogeneity
-from toolkit.analysis.counted import Counted
+from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.from_sample import Sampled
 from toolkit.analysis.printing import latex, paper_rows
 from toolkit.analysis.reports import Asked, estimated_labels, is_single, of_shares, with_matrix
-from toolkit.analysis.sampled import Sampled
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.covers import Covers

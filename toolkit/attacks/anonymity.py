@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import class_of_rows, codes, columns_of, quietly, values_of
+from toolkit.attacks.equivalence_classes import class_of_rows, codes, columns_of, quietly, values_of
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.cells import key

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import floats
+from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.core.inference.digits import concise

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import alone, codes, columns_of, floats, joined, singletons, values_of
+from toolkit.attacks.equivalence_classes import alone, codes, columns_of, floats, joined, singletons, values_of
 from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra

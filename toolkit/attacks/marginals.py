@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import floats
+from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, Counts
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks

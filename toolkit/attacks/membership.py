@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.running import protocol
-from toolkit.attacks.classes import floats, quietly
+from toolkit.attacks.equivalence_classes import floats, quietly
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate

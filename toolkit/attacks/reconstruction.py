@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.running import protocol
-from toolkit.attacks.classes import floats
+from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate

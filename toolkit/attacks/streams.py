@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import clopper_pearson
-from toolkit.attacks.classes import floats, quietly
+from toolkit.attacks.equivalence_classes import floats, quietly
 from toolkit.attacks.membership import Roc, roc
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal

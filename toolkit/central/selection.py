@@ -1,7 +1,7 @@
 """Choosing one of many privately: the exponential mechanism, permute-and-flip, report-noisy-max.
 
 A score says how good a candidate is, higher is better, and one person moves each score by at most
-`sensitivity`. All three draw exactly, from integers (`toolkit.central.weights`), in a time that does not
+`sensitivity`. All three draw exactly, from integers (`toolkit.central.exact_weights`), in a time that does not
 depend on the scores. Scores are private: they must be finite, and the one refusal of those that are not
 quotes none of them.
 """
@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.central.exact_weights import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
@@ -28,7 +29,6 @@ from toolkit.central.noise.grid import (
     steps_of,
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
-from toolkit.central.weights import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp

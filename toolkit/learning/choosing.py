@@ -13,7 +13,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.cells import NOTHING, key
-from toolkit.learning.paying import allowed
+from toolkit.learning.base import allowed
 from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")

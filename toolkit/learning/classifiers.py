@@ -12,11 +12,11 @@ from toolkit.core.checks import Number, choice, positive, probability, refuse, w
 from toolkit.core.inference.special import expit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
+from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.descent import NoisyDescent
 from toolkit.learning.fitting.margins import HuberHinge, Logistic, MarginLoss
 from toolkit.learning.fitting.minimum import MOST_ROWS
 from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation, concentrated
-from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.scaling import Scale
 from toolkit.learning.tables import Target, one_column, places
 

@@ -9,8 +9,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from toolkit.core.arrays import Array, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.randomness import Rng
+from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.moments import Moments
-from toolkit.learning.paying import PrivateLearner
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.paying import allowed
+from toolkit.learning.base import allowed
 from toolkit.learning.tables import Target, one_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20

@@ -10,8 +10,8 @@ from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.randomness import Rng
 from toolkit.frames.column import Column
+from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.moments import Moments
-from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.tables import Target, one_column
 
 

@@ -19,7 +19,7 @@ from toolkit.planning.models import (
 from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for
-from toolkit.planning.whole import PeopleNeeded, plan_survey
+from toolkit.planning.survey_size import PeopleNeeded, plan_survey
 
 __all__ = [
     "DifferencePlan",

@@ -12,8 +12,8 @@ from toolkit.core.checks import refuse
 from toolkit.survey import background
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
-from toolkit.survey.reading.findings import remarks
-from toolkit.survey.reading.steps import in_steps, look, steps_note
+from toolkit.survey.reading.stepwise_disclosure import in_steps, look, steps_note
+from toolkit.survey.reading.survey_results import remarks
 from toolkit.survey.reading.table import table
 from toolkit.survey.reading.turnout import checked_groups
 from toolkit.survey.results import Results, estimate

@@ -11,9 +11,9 @@ from typing import IO, TYPE_CHECKING, Any
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.consent.shown import scale
+from toolkit.survey.consent.page_data import scale
 from toolkit.survey.question import Question
-from toolkit.survey.reading.findings import OPEN_ACCESS, TRIED_OUT
+from toolkit.survey.reading.survey_results import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 

@@ -20,7 +20,7 @@ from toolkit.survey.language.phrases import label
 from toolkit.survey.language.text import Frozen, Text, Words, in_language
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.question_fields import LONGEST, normalize
-from toolkit.survey.writing.unknown import naming, refuse_unknown
+from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 
 Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]

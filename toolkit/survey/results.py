@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import checked_method, estimates
 from toolkit.analysis.findings import Findings, Found, groupless_notes
+from toolkit.analysis.from_counts import Counted
 from toolkit.analysis.plain import plain
 from toolkit.analysis.reports import Asked, Reader
 from toolkit.analysis.sampling.sample import Sample
@@ -22,7 +22,7 @@ from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.findings import TRIED_OUT, Finding, Results
+from toolkit.survey.reading.survey_results import TRIED_OUT, Finding, Results
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
 from toolkit.survey.reading.turnout import Rows, checked_groups, refuse_strange, turnout
 from toolkit.survey.spec import Survey

@@ -15,12 +15,12 @@ from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
-from toolkit.survey.consent.shown import shown_survey, tried, unsure
+from toolkit.survey.consent.page_data import shown_survey, tried, unsure
+from toolkit.survey.consent.page_words import told
 from toolkit.survey.consent.statement import paragraphs
-from toolkit.survey.consent.told import told
 from toolkit.survey.language.phrases import OWN, Own, marked_words, rehearsal_mark
 from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
-from toolkit.survey.planned import planned
+from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
@@ -38,7 +38,7 @@ from toolkit.survey.writing.survey_fields import (
     own_words,
     stated_fields,
 )
-from toolkit.survey.writing.unknown import naming, refuse_unknown
+from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 
 ACCESS = ("open", "token", "blind")
 _NEEDED = {

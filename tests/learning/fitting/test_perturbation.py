@@ -5,7 +5,7 @@ from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning.fitting.margins import HuberHinge, Logistic
 from toolkit.learning.fitting.minimum import minimum, tolerance
 from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation
-from toolkit.learning.fitting.pushing import Cube, Normal
+from toolkit.learning.fitting.perturbation_noise import Cube, Normal
 
 LOGISTIC = Logistic()
 

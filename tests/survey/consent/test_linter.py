@@ -13,7 +13,7 @@ from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.language.words import ASKING, interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.unknown import SurveyError
+from toolkit.survey.writing.unknown_fields import SurveyError
 
 LAW = {"faculty": ["law"]}
 COMMENT = Question("comment", "Anything else?", free_text=True, required=False)

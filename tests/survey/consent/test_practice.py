@@ -2,7 +2,7 @@
 
 from tests.survey.samples import cheated, faculty
 from toolkit import k_ary, warner
-from toolkit.survey.consent.shown import practice_question, tried, unsure
+from toolkit.survey.consent.page_data import practice_question, tried, unsure
 from toolkit.survey.question import Question
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.survey import client
-from toolkit.survey.consent import told
+from toolkit.survey.consent import page_words as told
 from toolkit.survey.language.phrases import languages
 from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.serving import items, page

@@ -1,6 +1,6 @@
 from tests.survey.samples import survey
-from toolkit.survey.reading.findings import FLOODED, OPEN_ACCESS, remarks
-from toolkit.survey.reading.steps import Shown
+from toolkit.survey.reading.stepwise_disclosure import Shown
+from toolkit.survey.reading.survey_results import FLOODED, OPEN_ACCESS, remarks
 from toolkit.survey.storage.protocol import State
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.writing.unknown import SurveyError, naming
+from toolkit.survey.writing.unknown_fields import SurveyError, naming
 
 
 @pytest.mark.parametrize("kind", [ValueError, TypeError, SurveyError])

@@ -1,8 +1,4 @@
-"""The likelihood of yes/no truths behind randomized reports, as a function of coefficients.
-
-Of a person with linear predictor eta the truth is yes with probability g(eta), and the report y has
-probability P[no, y] (1 - g) + P[yes, y] g.
-"""
+"""Likelihoods of truths behind randomized reports, yes or no or among k options, as functions of coefficients."""
 
 from dataclasses import dataclass
 from functools import cached_property

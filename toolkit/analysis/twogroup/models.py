@@ -1,4 +1,10 @@
-"""Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands."""
+"""Models of two groups whose devices have different odds.
+
+Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands. The stochastic lie
+detector (Moshagen, Musch and Erdfelder 2012): some carriers deny it. The extended crosswise model (Heck,
+Hoffmann and Moshagen 2018): the odds of the groups are mirrored. An unrelated question whose prevalence nobody
+knows (Greenberg and others 1969).
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any

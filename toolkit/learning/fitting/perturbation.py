@@ -34,7 +34,7 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.margins import MarginLoss
 from toolkit.learning.fitting.minimum import MOST_ROWS, minimum, tolerance
-from toolkit.learning.fitting.pushing import GRID, Push, push_law
+from toolkit.learning.fitting.perturbation_noise import GRID, Push, push_law
 
 _FOR_SOLVER = Fraction(1, 64)
 

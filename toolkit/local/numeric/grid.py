@@ -15,9 +15,9 @@ import numpy as np
 from toolkit.core.arrays import Array, Labels, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
-from toolkit.local.drawn import Drawn
 from toolkit.local.numeric import browser
 from toolkit.local.protocol import AnswerKind
+from toolkit.local.sampled_randomizer import Drawn
 from toolkit.local.serial import fraction, keep_whole
 
 FINEST = 1 << 16

@@ -13,11 +13,11 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
 from toolkit.local.matrix.moments import no_option
 from toolkit.local.numeric.grid import OnGrid, checked_reports
 from toolkit.local.protocol import Respondents, is_code
+from toolkit.local.sampled_randomizer import DrawnAtOdds
 
 
 @dataclass(frozen=True, repr=False)

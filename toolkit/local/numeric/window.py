@@ -14,8 +14,8 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.local.calibration import check_odds
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.numeric.grid import OnGrid
+from toolkit.local.sampled_randomizer import DrawnAtOdds
 from toolkit.local.serial import keep_whole
 
 

@@ -15,10 +15,10 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.moments import from_support, scored_option
 from toolkit.local.oracles.support import Support, covariance_note, display_note
 from toolkit.local.protocol import AnswerKind, Respondents
+from toolkit.local.sampled_randomizer import DrawnAtOdds
 
 _TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
 

@@ -17,11 +17,11 @@ from toolkit.core.checks import Number, labels, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.calibration import checked_epsilon
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import encode
 from toolkit.local.matrix.moments import from_support
 from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
+from toolkit.local.sampled_randomizer import DrawnAtOdds
 
 # The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
 # against.

@@ -25,7 +25,7 @@ from toolkit.local.oracles.boxes import ticked
 from toolkit.local.protocol import Randomizer
 from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
 from toolkit.show.widgets.explorer import browser_code, browser_style
-from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.consent.wheel import sectors
 from toolkit.survey.question import Question
 

@@ -13,7 +13,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code, say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.question import Question
-from toolkit.survey.reading.findings import TRIED_OUT
+from toolkit.survey.reading.survey_results import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import promised
 from toolkit.survey.sharing import qr_path

@@ -31,7 +31,7 @@ from toolkit.survey.language.words import ASKING, raw_words
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
-from toolkit.survey.writing.unknown import naming
+from toolkit.survey.writing.unknown_fields import naming
 
 TEXTS = tuple(LONGEST)
 """What people read of a question, besides its labels."""

@@ -11,7 +11,7 @@ from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import UNDERSTOOD, value_of
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.unknown import naming
+from toolkit.survey.writing.unknown_fields import naming
 
 
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolkit.analysis.counted import Counted
+from toolkit.analysis.from_counts import Counted
 from toolkit.analysis.reports import Reader
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.estimate import Estimate

@@ -10,7 +10,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
 from toolkit.survey.writing.question_fields import check_count
-from toolkit.survey.writing.unknown import naming
+from toolkit.survey.writing.unknown_fields import naming
 
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 

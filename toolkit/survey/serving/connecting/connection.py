@@ -20,9 +20,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from toolkit.survey.serving.connecting.acceptor import Arrival
 from toolkit.survey.serving.connecting.answer import WHOLE, Answer, in_json
 from toolkit.survey.serving.connecting.connections import Connections
-from toolkit.survey.serving.connecting.door import Arrival
 from toolkit.survey.serving.headers import RefusalError
 
 _HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")

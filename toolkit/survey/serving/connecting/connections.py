@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import uvicorn
 
+from toolkit.survey.serving.connecting.acceptor import Arrival, Door
 from toolkit.survey.serving.connecting.connection import Connection
-from toolkit.survey.serving.connecting.door import Arrival, Door
 from toolkit.survey.serving.limits import Limits
 
 

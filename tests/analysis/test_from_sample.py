@@ -4,8 +4,8 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, survey
 from toolkit.analysis import Sample, estimates
+from toolkit.analysis.from_sample import Sampled
 from toolkit.analysis.reports import Reader
-from toolkit.analysis.sampled import Sampled
 
 
 def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:

@@ -20,7 +20,7 @@ from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
-from toolkit.survey.reading.steps import Shown, steps_note
+from toolkit.survey.reading.stepwise_disclosure import Shown, steps_note
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.reading.waves import Between, between, check_waves, frame_of
 from toolkit.survey.spec import Survey

@@ -20,7 +20,7 @@ def naming(where: str) -> Iterator[None]:
     >>> with naming("question 'cheated'"):
     ...     raise ValueError("`p` must differ from 1/2")
     Traceback (most recent call last):
-    toolkit.survey.writing.unknown.SurveyError: question 'cheated': `p` must differ from 1/2
+    toolkit.survey.writing.unknown_fields.SurveyError: question 'cheated': `p` must differ from 1/2
     """
     try:
         yield

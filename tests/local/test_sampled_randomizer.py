@@ -8,7 +8,7 @@ import pytest
 
 from toolkit import Estimate
 from toolkit.core.loss import Pure
-from toolkit.local.drawn import DrawnAtOdds
+from toolkit.local.sampled_randomizer import DrawnAtOdds
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
-from toolkit.survey.planned import planned
+from toolkit.survey.plan import planned
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 Z = 1.959963984540054

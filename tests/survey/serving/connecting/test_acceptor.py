@@ -9,8 +9,8 @@ import time
 import pytest
 
 from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, watched
+from toolkit.survey.serving.connecting.acceptor import Door
 from toolkit.survey.serving.connecting.connections import Connections
-from toolkit.survey.serving.connecting.door import Door
 from toolkit.survey.serving.limits import Limits
 
 

@@ -18,7 +18,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.conditions import checked_field
 from toolkit.survey.question import Question
-from toolkit.survey.writing.unknown import naming
+from toolkit.survey.writing.unknown_fields import naming
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,7 +16,7 @@ from toolkit.local.numeric import (
     piecewise,
     square_wave,
 )
-from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.question import Question
 
 FIELDS = [

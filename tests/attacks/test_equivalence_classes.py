@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.attacks.classes import (
+from toolkit.attacks.equivalence_classes import (
     alone,
     class_of_rows,
     codes,

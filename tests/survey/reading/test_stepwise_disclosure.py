@@ -10,8 +10,8 @@ from matplotlib.text import Text
 
 from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit.survey.collector import Collector
-from toolkit.survey.reading import steps
-from toolkit.survey.reading.steps import enlarged, look, steps_note
+from toolkit.survey.reading import stepwise_disclosure as steps
+from toolkit.survey.reading.stepwise_disclosure import enlarged, look, steps_note
 from toolkit.survey.storage.protocol import KEY_BYTES
 from toolkit.survey.store import Entry, State, StoreError, open_store
 

@@ -3,7 +3,7 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import warner
-from toolkit.survey.reading.findings import NOTHING
+from toolkit.survey.reading.survey_results import NOTHING
 from toolkit.survey.results import estimate
 
 REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["yes", "no"] * 50})

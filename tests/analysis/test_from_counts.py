@@ -2,9 +2,9 @@ import pandas as pd
 
 from tests.analysis.reference_survey import DIE, WARNER
 from toolkit.analysis import Sample
-from toolkit.analysis.counted import Counted
+from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.from_sample import Sampled
 from toolkit.analysis.reports import Reader
-from toolkit.analysis.sampled import Sampled
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})
 READERS = {"a": Reader("a", DIE), "b": Reader("b", WARNER)}

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from toolkit.learning.paying import PROMISES, LeftBehind
-from toolkit.learning.paying import PrivateLearner as Learner
+from toolkit.learning.base import PROMISES, LeftBehind
+from toolkit.learning.base import PrivateLearner as Learner
 
 
 def test_both_relations_have_a_promise() -> None:

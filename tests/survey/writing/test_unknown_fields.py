@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.writing.unknown import refuse_unknown
+from toolkit.survey.writing.unknown_fields import refuse_unknown
 
 
 @pytest.mark.parametrize(
