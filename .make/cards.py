@@ -55,7 +55,7 @@ def _page(title: str, device: str, p: str, first: str, unseen: str, question: st
 
 
 def _steps(design: Design, name: str) -> list[str]:
-    """What to do with a device that realises the design exactly."""
+    """What to do with a device that realizes the design exactly."""
     (found,) = [device for device in design.devices() if device.name == name and device.exact]
     return [step.strip().replace("say ", "tick ") for step in found.instructions.split(".") if step.strip()]
 

@@ -208,7 +208,7 @@ def deciles() -> None:
 
 
 def interval_quantile(ordered: Any, q: float, bounds: Any, epsilon: float, rng: np.random.Generator) -> float:
-    """One quantile as Smith (2011) and Tumult Core choose it: an interval between neighbouring values, with
+    """One quantile as Smith (2011) and Tumult Core choose it: an interval between neighboring values, with
     probability in proportion to its length times e**(epsilon score / (2 max(q, 1 - q))), and a point in it.
     """
     edges = np.concatenate([[bounds[0]], ordered, [bounds[1]]])

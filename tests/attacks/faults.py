@@ -112,10 +112,10 @@ def order_of_appearance(column, rng):
 
 @dataclass(frozen=True)
 class Fault:
-    """A mechanism, neighbours on which it breaks its claim, and the claim."""
+    """A mechanism, neighbors on which it breaks its claim, and the claim."""
 
     mechanism: Any
-    neighbours: Any
+    neighbors: Any
     epsilon: float = 1
     delta: float = 0
 

@@ -7,7 +7,7 @@ from data import make_attack_data as made
 from toolkit.attacks.anonymity import (
     background,
     bands,
-    generalise,
+    generalize,
     homogeneity,
     k_anonymity,
     l_diversity,
@@ -97,7 +97,7 @@ def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
     frame = pd.DataFrame(
         {"age": rng.integers(18, 90, 800), "zip": [f"{z:05d}" for z in rng.integers(13000, 13100, 800)]}
     )
-    coarse = generalise(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, suppress=0.05)
+    coarse = generalize(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, suppress=0.05)
     assert k_anonymity(coarse.columns, ["age", "zip"]) >= k
     assert coarse.suppressed <= 40
     assert len(coarse.columns["age"]) == 800 - coarse.suppressed
@@ -105,11 +105,11 @@ def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
 
 def test_generalised_values_contain_the_original_ones():
     frame = {"age": np.array([21, 24, 39, 38])}
-    coarse = generalise(frame, {"age": bands(5, 20)}, 2, suppress=0)
+    coarse = generalize(frame, {"age": bands(5, 20)}, 2, suppress=0)
     assert coarse.columns["age"].tolist() == ["20 to 24", "20 to 24", "35 to 39", "35 to 39"]
     assert coarse.steps == {"age": 1}
 
 
 def test_what_cannot_be_reached_is_refused():
     with pytest.raises(ValueError, match="within reach"):
-        generalise({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)
+        generalize({"age": np.array([1, 2])}, {"age": bands(5)}, 3, suppress=0)

@@ -19,7 +19,7 @@ from toolkit import attacks
 from toolkit.attacks import anonymity, linkage, marginals, membership, reconstruction, streams
 from toolkit.attacks import anonymity as intersection
 from toolkit.attacks import membership as canaries
-from toolkit.attacks.anonymity import Generalised
+from toolkit.attacks.anonymity import Generalized
 from toolkit.attacks.differencing import GuardedTable
 
 MARKER = "Bob"
@@ -54,8 +54,8 @@ READS: dict[str, Callable[[Any], Any]] = {
         (given.size, given.value) for given in anonymity.homogeneity(frame, ["year"], "zip")
     ],
     "anonymity.background": lambda frame: anonymity.background(frame, "ill", {"year": 71}, ruled_out=["z"]),
-    "anonymity.generalise": lambda frame: (
-        anonymity.generalise(frame, {"zip": anonymity.prefixes(1), "year": anonymity.bands(10)}, k=5).steps
+    "anonymity.generalize": lambda frame: (
+        anonymity.generalize(frame, {"zip": anonymity.prefixes(1), "year": anonymity.bands(10)}, k=5).steps
     ),
 }
 ROW = [[1.0], [0.0]]
@@ -63,7 +63,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "linkage.Links.precision": lambda x: linkage.link({"a": [1]}, {"a": [1]}, ["a"]).precision(x),
     "linkage.Links.recall": lambda x: linkage.link({"a": [1]}, {"a": [1]}, ["a"]).recall(x),
     "intersection.left_over": lambda x: intersection.left_over(
-        x, [Generalised({"a": np.zeros(5, dtype=int)}, {}, np.ones(5, dtype=bool))]
+        x, [Generalized({"a": np.zeros(5, dtype=int)}, {}, np.ones(5, dtype=bool))]
     ),
     "membership.roc": lambda x: membership.roc(x, [1]),
     "membership.inner_product": lambda x: membership.inner_product([1], x),
@@ -90,7 +90,7 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "streams.canaries": lambda x: streams.canaries(streams.exact_totals, x),
 }
 NO_DATA = {  # they take what the analyst writes, a release or a server, and no rows of a person
-    *("anonymity.bands", "anonymity.prefixes", "linkage.recognise"),
+    *("anonymity.bands", "anonymity.prefixes", "linkage.recognize"),
     *("averaging.ask_again", "averaging.average", "differencing.general_tracker", "differencing.outlier"),
     *("differencing.resignation", "differencing.resignation_error", "differencing.tracker"),
     *("membership.fit_area", "membership.inner_product_area", "membership.promised_advantage"),

@@ -58,7 +58,7 @@ def test_the_event_that_tells_costs_half_an_epsilon_for_every_answer_below_but_t
 
 @pytest.mark.slow
 def test_the_probability_of_the_event_is_that_of_the_mechanism():
-    """40,000 runs on each neighbour, 4.5 standard errors: false alarms 1.4e-5."""
+    """40,000 runs on each neighbor, 4.5 standard errors: false alarms 1.4e-5."""
     rng, expected = np.random.default_rng(4), telling_event(2, at_most=1.0)
     for chance, (early, last) in zip(expected, ((0.0, 1.0), (1.0, 0.0)), strict=True):
         answers = np.array([early, early, last])

@@ -7,7 +7,7 @@ import pytest
 
 from data import make_attack_data as made
 from tests.work import calls
-from toolkit.attacks.linkage import Ratings, exposure, link, recognise, uniqueness
+from toolkit.attacks.linkage import Ratings, exposure, link, recognize, uniqueness
 
 PATIENTS, VOTERS, TRUTH = made.hospital_and_voters()
 HOSPITAL = pd.DataFrame(PATIENTS, columns=["zip", "born", "sex", "diagnosis"])
@@ -74,7 +74,7 @@ def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewe
     right = accepted = 0
     for place, user in enumerate(chosen):
         rows = np.array([row[1:] for row in reviews if row[0] == f"reviewer {place + 1}"])
-        match = recognise(
+        match = recognize(
             Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)),
             released,
         )
@@ -84,7 +84,7 @@ def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewe
     assert accepted >= 38
 
 
-def test_a_stranger_is_not_recognised():
+def test_a_stranger_is_not_recognized():
     """Someone whose reviews are of other people's films stands out from nobody: of 40 strangers at most a few
     are accepted.
     """
@@ -97,7 +97,7 @@ def test_a_stranger_is_not_recognised():
             rng.integers(1, 6, 6).astype(float),
             rng.integers(0, 720, 6).astype(float),
         )
-        accepted += recognise(known, released).accepted
+        accepted += recognize(known, released).accepted
     assert accepted <= 12
 
 
@@ -106,8 +106,8 @@ def test_rare_films_say_more_than_popular_ones():
     item = np.array([5, 7, 7, *[7] * 38])
     released = Ratings(user, item, np.full(len(user), 3.0), np.zeros(len(user)))
     known = Ratings(np.zeros(2, int), np.array([5, 7]), np.array([3.0, 3.0]), np.zeros(2))
-    match = recognise(known, released)
+    match = recognize(known, released)
     assert match.user == 0
     assert match.score == pytest.approx(2 / np.log(2) + 2 / np.log(41))
     with pytest.raises(ValueError, match="at least one rating"):
-        recognise(Ratings(user[:0], item[:0], np.array([]), np.array([])), released)
+        recognize(Ratings(user[:0], item[:0], np.array([]), np.array([])), released)

@@ -27,4 +27,4 @@ def test_the_delta_is_the_integral(second: tuple[float, float]) -> None:
 @pytest.mark.slow
 def test_an_audit_of_twenty_thousand_runs_sees_nothing_of_it() -> None:
     assert not SLIDE.audit(runs=20_000, seconds=math.inf, rng=np.random.default_rng(1)).violated
-    assert SLIDE.repaired(SLIDE.neighbours[0], np.random.default_rng(1)).shape == (2,)
+    assert SLIDE.repaired(SLIDE.neighbors[0], np.random.default_rng(1)).shape == (2,)

@@ -23,7 +23,7 @@ from toolkit.core.sampling.noise import LatticeSampler
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
 def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
-    """Enclosed probabilities of the sampler's own table, for all neighbours 0 and 1 … sensitivity: largest
+    """Enclosed probabilities of the sampler's own table, for all neighbors 0 and 1 … sensitivity: largest
     ratio is e**epsilon.
     """
     power = Fraction(epsilon)

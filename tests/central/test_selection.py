@@ -152,8 +152,8 @@ def test_draws_accept_epsilon_and_reject_what_is_a_tenth_off(
         assert goodness(counts, names, list(wrong), n) < 1e-6
 
 
-def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbours() -> None:
-    """All neighbours of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below
+def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbors() -> None:
+    """All neighbors of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below
     e**epsilon.
     """
     mechanism, scores = Exponential.for_epsilon("0.7"), np.array([2, 0, 1, 5])
@@ -201,8 +201,8 @@ def test_noisy_max_draws_its_law(scores: list[int]) -> None:
 @pytest.mark.parametrize(
     "law", [lambda s: permute_and_flip_law(s, 0.35), lambda s: noisy_max_law(s, 0.7, 1)], ids=["flip", "max"]
 )
-def test_the_other_two_are_private_on_all_small_neighbours(law: Callable[[list[int]], list[float]]) -> None:
-    """Ties to the first included: the ratio of any outcome between neighbours is at most e**epsilon."""
+def test_the_other_two_are_private_on_all_small_neighbors(law: Callable[[list[int]], list[float]]) -> None:
+    """Ties to the first included: the ratio of any outcome between neighbors is at most e**epsilon."""
     for scores in ([0, 0, 0], [2, 1, 0], [0, 3, 3]):
         here = np.array(law(scores))
         for move in itertools.product((-1, 0, 1), repeat=3):
@@ -229,7 +229,7 @@ def renyi(p: np.ndarray, q: np.ndarray, order: float) -> float:
 
 
 def dearest(law: Callable[[list[float]], np.ndarray], bases: list[list[float]]) -> float:
-    """The largest Rényi divergence over its order, between all neighbours of the given scores: rho is at
+    """The largest Rényi divergence over its order, between all neighbors of the given scores: rho is at
     least this.
     """
     worst = 0.0

@@ -103,7 +103,7 @@ def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
     assert (three.l1, three.l2_squared) == (6, 18)
 
 
-def test_neighbours_are_always_said() -> None:
+def test_neighbors_are_always_said() -> None:
     for function, arguments in (
         (count, ()),
         (histogram, ()),

@@ -1,4 +1,4 @@
-"""Record and replay: the same statistic on a neighbouring column moves by at most its declared sensitivity.
+"""Record and replay: the same statistic on a neighboring column moves by at most its declared sensitivity.
 
 The columns are hostile on purpose: ends of the range, values just beside them, infinities, denormals, huge
 numbers.
@@ -34,8 +34,8 @@ relations = st.sampled_from(["replace", "add_remove"])
 shares = st.sampled_from([Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)])
 
 
-def neighbour(values: list[float], new: float, place: int, relation: str) -> tuple[np.ndarray, np.ndarray]:
-    """A column and one of its neighbours."""
+def neighbor(values: list[float], new: float, place: int, relation: str) -> tuple[np.ndarray, np.ndarray]:
+    """A column and one of its neighbors."""
     column = np.array(values)
     if relation == "add_remove":
         return column, np.insert(column, place % (len(column) + 1), new)
@@ -61,7 +61,7 @@ def test_sums_move_by_at_most_their_sensitivity(
 ) -> None:
     box = Bounds.of(bounds)
     statistic = statistics.total(box, relation, len(values))
-    one, other = (statistic.of(box.sums(column)) for column in neighbour(values, new, place, relation))
+    one, other = (statistic.of(box.sums(column)) for column in neighbor(values, new, place, relation))
     assert moved(one, other) <= statistic.sensitivity.l1
 
 
@@ -70,7 +70,7 @@ def test_sums_move_by_at_most_their_sensitivity(
 def test_means_and_variances_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object
 ) -> None:
-    column, changed = neighbour(values, new, place, "replace")
+    column, changed = neighbor(values, new, place, "replace")
     for make, box in (
         (statistics.mean, Bounds.of(bounds)),
         (statistics.variance, Bounds.of(bounds, SQUARE_BITS)),
@@ -86,7 +86,7 @@ def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are
     values: list[float], new: float, place: int, bounds: object, relation: str, vanishes: bool
 ) -> None:
     """Also when, under "replace", a value becomes missing and is dropped, or goes to another cell."""
-    column, changed = neighbour(values, new, place, relation)
+    column, changed = neighbor(values, new, place, relation)
     if vanishes and relation == "replace":
         changed[place % len(column)] = np.nan
     box = Bounds.of(bounds)
@@ -109,7 +109,7 @@ def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: obje
 
 
 def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
-    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbours gave two disjoint constants at epsilon
+    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbors gave two disjoint constants at epsilon
     1.
     """
     ulp = float(np.spacing(1024.0))
@@ -172,7 +172,7 @@ def test_bins_that_differ_have_different_names() -> None:
     )
 
 
-def test_neighbours_must_be_said() -> None:
+def test_neighbors_must_be_said() -> None:
     """A misspelt relation would otherwise mean "add_remove": half the noise that "replace" needs."""
     box = Bounds.of((0, 1))
     for call in (

@@ -354,7 +354,7 @@ def test_a_generator_of_options_is_read_once() -> None:
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
-    """Scores wrapped around: a table and its neighbour released different values almost surely; 2,768 values
+    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values
     raised.
     """
     for rows in (2767, 2768, 5000):

@@ -1,7 +1,7 @@
-"""Record and replay: neighbouring frames either both raise the same words before any charge, or release the
+"""Record and replay: neighboring frames either both raise the same words before any charge, or release the
 same shape.
 
-The neighbours differ in one cell, which may be anything; the calls are those that told about such a cell, and
+The neighbors differ in one cell, which may be anything; the calls are those that told about such a cell, and
 ordinary ones.
 """
 

@@ -52,7 +52,7 @@ def told_of(found: Estimate, folder: Path) -> Any:
 
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", VERBS)
-def test_documents_shapes_labels_notes_and_charges_are_the_same_on_neighbours(
+def test_documents_shapes_labels_notes_and_charges_are_the_same_on_neighbors(
     name: str, neighbors: str, tmp_path: Path
 ) -> None:
     frame = people(40)

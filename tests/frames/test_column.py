@@ -200,7 +200,7 @@ def timed(found: Column) -> float:
 def test_the_time_to_read_a_yes_no_column_does_not_tell_whether_a_value_is_missing(name: str) -> None:
     """One missing value in 200,000 made it 15 to 24 times slower.
 
-    A, a copy of A, and its neighbour B are timed in 61 turns, in random order. If only the machine decides,
+    A, a copy of A, and its neighbor B are timed in 61 turns, in random order. If only the machine decides,
     each is as likely as another to be the slower of two in a turn, so that one is slower by a quarter in at
     least 54 of 61 turns with probability below 3e-10 (binomial), and below 5e-9 over the four comparisons and
     five engines. The copy shows that this is so.

@@ -1,4 +1,4 @@
-"""Every learner against an auditor who fits it to two neighbours, and against a fault that was planted.
+"""Every learner against an auditor who fits it to two neighbors, and against a fault that was planted.
 
 One person, of whom a number or the target is 1 or -1: this moves the hinge, one step down it and the moments
 as far as anybody can, or nearly, so that half of the noise is found out. The logistic loss moves half as far

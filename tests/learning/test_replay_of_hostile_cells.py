@@ -1,4 +1,4 @@
-"""Record and replay: of neighbouring tables, one with a cell that may be anything, a learner shows the same.
+"""Record and replay: of neighboring tables, one with a cell that may be anything, a learner shows the same.
 
 The same charge, the same kind of result, the same words or none, no warning, and nothing on either output.
 """

@@ -62,7 +62,7 @@ def test_zero_red_cards_is_a_legal_answer() -> None:
 
 
 @pytest.mark.slow
-def test_the_unbiased_estimate_is_not_clipped_and_renormalised() -> None:
+def test_the_unbiased_estimate_is_not_clipped_and_renormalized() -> None:
     """multi-freq-ldpy: a true share of 0.5 has mean estimate 0.30 at k = 16, eps = 0.5, n = 2000.
 
     200 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6.

@@ -30,9 +30,9 @@ def test_crosswise_at_epsilon_is_warners_matrix_with_a_seldom_yes_beside_it() ->
 @pytest.mark.slow
 def test_warner_at_epsilon_is_on_the_private_side_and_within_a_millionth() -> None:
     for epsilon in np.random.default_rng(4).uniform(0.001, 20, size=1000):
-        realised = warner(epsilon=float(epsilon)).epsilon
-        assert realised <= epsilon
-        assert epsilon - realised < 1e-6
+        realized = warner(epsilon=float(epsilon)).epsilon
+        assert realized <= epsilon
+        assert epsilon - realized < 1e-6
 
 
 @pytest.mark.parametrize("k", [2, 3, 16, 1000])

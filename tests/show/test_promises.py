@@ -37,7 +37,7 @@ def test_an_output_that_one_table_cannot_give_has_the_height_zero():
     assert [p.get_data().values.tolist() for p in ax.patches if not p.get_fill()] == [[1.0, 0.0], [0.5, 0.5]]
 
 
-def test_other_laws_than_those_of_neighbours_stand_under_a_title_of_their_own():
+def test_other_laws_than_those_of_neighbors_stand_under_a_title_of_their_own():
     laws = {"few people": {1: 0.5, 2: 0.5}, "many": {1: 0.9, 2: 0.1}}
     assert promises.output_laws(laws, title="By people").get_title(loc="left") == "By people"
 
@@ -48,7 +48,7 @@ def test_one_law_or_four_are_refused():
             promises.output_laws(laws)
 
 
-def test_the_ratio_of_laplace_counts_of_neighbours_lies_on_the_edges_of_the_band():
+def test_the_ratio_of_laplace_counts_of_neighbors_lies_on_the_edges_of_the_band():
     first, second = counts(0.7, 0, 1)
     ax = promises.ratios(first, second, epsilon=0.7)
     assert sorted({round(value, 9) for value in marks(ax, "o")}) == pytest.approx([math.exp(-0.7), math.exp(0.7)])

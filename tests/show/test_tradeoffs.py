@@ -126,7 +126,7 @@ def test_the_tests_of_a_design_that_proves_an_answer_have_no_region():
     ]
 
 
-def test_neighbouring_curves_differ_in_dashes_and_in_grey():
+def test_neighboring_curves_differ_in_dashes_and_in_grey():
     lines = tradeoffs.margin_against_n(warner, 0.2).lines
     assert len({str(line.get_linestyle()) for line in lines}) == len(lines)
     shades = [float(np.dot(to_rgb(line.get_color()), (0.299, 0.587, 0.114))) for line in lines]

@@ -90,7 +90,7 @@ def test_what_no_hand_can_draw_is_refused():
     hours = Question("hours", "Hours?", design=numeric.one_bit((0, 80), 1.0))
     with pytest.raises(ValueError, match="a design that is a matrix, got hours"):
         paper(survey(hours))
-    with pytest.raises(ValueError, match="that a coin, die, slips or cards realise exactly, got cheated"):
+    with pytest.raises(ValueError, match="that a coin, die, slips or cards realize exactly, got cheated"):
         paper(survey(cheated(design=warner(epsilon=1))))
 
 

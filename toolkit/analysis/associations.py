@@ -170,7 +170,7 @@ class Association:
         shares, df = np.asarray(self.table.value), self._df()
         slope = _numeric_gradient(value, shares)
         t = float(value(shares) / np.sqrt(slope @ self._cov @ slope))
-        return TableTest(t, df, float(2 * stdtr(df, -abs(t))), "independence: t of p11 - p1 p1, linearised")
+        return TableTest(t, df, float(2 * stdtr(df, -abs(t))), "independence: t of p11 - p1 p1, linearized")
 
     @property
     def _cov(self) -> Array:

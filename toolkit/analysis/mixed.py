@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from toolkit.analysis.regression.fitted import Comparison, Fitted, Footing
 from toolkit.analysis.regression.reading.columns import as_frame, column, floats
-from toolkit.analysis.regression.reading.covariates import Covariates, standardised
+from toolkit.analysis.regression.reading.covariates import Covariates, standardized
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
 from toolkit.core.arrays import Array
@@ -349,7 +349,7 @@ def mixed_logistic(
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(len(places)))
     mass = _group_weights(rows, order, starts)
-    columns, back = standardised(rows.covariates)
+    columns, back = standardized(rows.covariates)
     model = GroupModel(columns[order], rows.channel.seen[:, order], starts, mass, nodes)
     plain = _without_groups(model)
     point = _maximum(model, plain)

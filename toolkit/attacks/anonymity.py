@@ -152,7 +152,7 @@ def _star(_: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Generalised:
+class Generalized:
     """Columns made coarse enough for k, the steps taken in each, and which rows were kept."""
 
     columns: dict[str, npt.NDArray[Any]]
@@ -164,7 +164,7 @@ class Generalised:
         return int(np.count_nonzero(~self.kept))
 
 
-def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalised:
+def generalize(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalized:
     """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows
     that remain.
 
@@ -180,7 +180,7 @@ def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, sup
         small = _in_small_classes(current, size)
         if small.mean() <= suppress:
             kept = {name: column[~small] for name, column in current.items()}
-            return Generalised(kept, steps, ~small)
+            return Generalized(kept, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
             refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
@@ -205,16 +205,16 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalised]) -> list[set[Any]]:
+def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
     """For each person the sensitive values that occur in their class of every release: one value left is a
     secret told.
 
     `sensitive` has one value a person, and each release was made from all of these people. Whoever was
     dropped from a release is not helped by it, nor exposed: it rules nothing out.
 
-    >>> from toolkit.attacks.anonymity import generalise
+    >>> from toolkit.attacks.anonymity import generalize
     >>> people = {"zip": [1, 1, 2, 2], "age": [30, 40, 30, 40]}
-    >>> by_zip, by_age = (generalise(people, {name: []}, k=2) for name in people)
+    >>> by_zip, by_age = (generalize(people, {name: []}, k=2) for name in people)
     >>> ill = ["flu", "gout", "cold", "flu"]
     >>> [[len(values) for values in left_over(ill, made)] for made in ([by_zip], [by_age], [by_zip, by_age])]
     [[2, 2, 2, 2], [2, 2, 2, 2], [1, 2, 2, 1]]

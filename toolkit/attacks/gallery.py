@@ -31,11 +31,11 @@ _REACH = 60  # noise beyond 60 has a probability below 1e-13
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A broken mechanism and its repair, neighbours on which the fault shows, and what the fault is."""
+    """A broken mechanism and its repair, neighbors on which the fault shows, and what the fault is."""
 
     broken: Callable[..., Any]
     repaired: Callable[..., Any]
-    neighbours: Any
+    neighbors: Any
     fault: str
     delta: float = 0.0
 
@@ -44,7 +44,7 @@ class Exhibit:
         for `audit`.
         """
         claim = {"epsilon": EPSILON, "delta": self.delta}
-        return audit(self.repaired if repaired else self.broken, self.neighbours, **claim | options)
+        return audit(self.repaired if repaired else self.broken, self.neighbors, **claim | options)
 
 
 def laplace(scale: float, size: int, rng: Generator) -> Array:
@@ -173,10 +173,10 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
 
 
 def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
-    """Probabilities, on two neighbours, of the event that breaks `telling_vector`: so many below, then an
+    """Probabilities, on two neighbors, of the event that breaks `telling_vector`: so many below, then an
     answer of at most this.
 
-    First neighbour: all answers are 0, the last is 1. Second: all are 1, the last is 0. Summed over the grid.
+    First neighbor: all answers are 0, the last is 1. Second: all are 1, the last is 0. Summed over the grid.
     Whoever sees an answer of at most 0 told as above knows that the threshold is lower still, and then every
     "below" before it costs epsilon/2.
 

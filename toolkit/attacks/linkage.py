@@ -149,7 +149,7 @@ class Match:
         return self.eccentricity > 1.5
 
 
-def recognise(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
+def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
     """Find a person of whom a few approximate ratings are known among anonymous ones: the Netflix attack.
 
     A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30),
@@ -158,7 +158,7 @@ def recognise(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     References: A. Narayanan and V. Shmatikov, Robust de-anonymization of large sparse datasets (2008).
     """
     if not len(known.item):
-        refuse("`known` must hold at least one rating", "none", "there is nothing to recognise")
+        refuse("`known` must hold at least one rating", "none", "there is nothing to recognize")
     items = int(max(released.item.max(), known.item.max())) + 1
     raters = np.bincount(released.item, minlength=items)
     stars, day = np.full(items, np.nan), np.full(items, np.nan)

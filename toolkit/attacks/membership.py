@@ -186,7 +186,7 @@ def canary_scores(
     """How well models fit a canary: of models that were trained with it, and of models that were not.
 
     `learn(rows, labels)` fits a classifier anew. The canary, a row and its label, takes the place of the
-    first row, so that both tables are neighbours by "replace". The score is the model's own, with the sign of
+    first row, so that both tables are neighbors by "replace". The score is the model's own, with the sign of
     the label.
     """
     row, label = canary

@@ -86,7 +86,7 @@ def reconstruct(
 ) -> Reconstruction:
     """The secret bits from random sets and what was told of them.
 
-    "least_squares" minimises the sum of squared errors; "linear_program" the sum of their sizes, with every
+    "least_squares" minimizes the sum of squared errors; "linear_program" the sum of their sizes, with every
     bit between 0 and 1 (HiGHS): slower, and not to be misled by a few wild answers. A bar shows how far long
     work is. Who knows the `noise_sd` of the answers draws least squares towards one half: of all linear
     guesses the best, and where there are hardly more answers than people, a much better one.

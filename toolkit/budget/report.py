@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NAMES = {"ε": "epsilon", "δ": "delta", "ρ": "rho"}
 _ROWS, _SEGMENTS = 20, 12
 NOT_SAID = "not said"
-_COLORS = ("#33648c", "#7fa8c9")  # neighbouring segments differ in lightness, not only in hue
+_COLORS = ("#33648c", "#7fa8c9")  # neighboring segments differ in lightness, not only in hue
 
 
 def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":

@@ -1,6 +1,6 @@
 """How far one person can move a statistic: the sensitivity that noise is made to hide.
 
-Two tables are neighbours if they differ in one person. "replace": one person's record changes, the number of
+Two tables are neighbors if they differ in one person. "replace": one person's record changes, the number of
 records n is public. "add_remove": one person comes or goes, n is private. Every function here asks which of
 the two is meant.
 
@@ -31,7 +31,7 @@ Table: TypeAlias = tuple[Any, ...]
 
 @dataclass(frozen=True, repr=False)
 class WorstCase:
-    """The largest change that was found between neighbours, and where. The sensitivity is at least this.
+    """The largest change that was found between neighbors, and where. The sensitivity is at least this.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def worst_case(
     limit: int = 50_000,
     rng: np.random.Generator | None = None,
 ) -> WorstCase:
-    """Search neighbouring tables of n rows (and n - 1 under "add_remove") for the largest change of
+    """Search neighboring tables of n rows (and n - 1 under "add_remove") for the largest change of
     `function`.
 
     All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the

@@ -355,8 +355,8 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """What a release from a secret random sample costs: ln(1 + rate (e**epsilon - 1)), and rate * delta;
     rounded up.
 
-    Either everybody is in the sample with probability `rate`, independently, and neighbours are "add_remove";
-    or the sample is a fixed number of a known population, `rate` is the quotient, and neighbours are
+    Either everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove";
+    or the sample is a fixed number of a known population, `rate` is the quotient, and neighbors are
     "replace". See the head of this module for when the result may be claimed.
 
     >>> subsampled(Pure(1.0), rate=0.01)

@@ -74,7 +74,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
     """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the
     Stern-Brocot tree.
 
-    Every fraction strictly between two neighbours of the tree is at least as large, in this sense, as both
+    Every fraction strictly between two neighbors of the tree is at least as large, in this sense, as both
     together; so when both together pass the limit, the lower one is the best there is.
 
     >>> best_below(Fraction(314159, 100000), others=1, limit=200)
@@ -86,7 +86,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
     while (low_size := low_a + others * low_b) + (high_size := high_a + others * high_b) <= limit:
         gap = target.numerator * low_b - target.denominator * low_a
         excess = target.denominator * high_a - target.numerator * high_b
-        if excess <= gap:  # the mediant is not above the target: raise the lower neighbour, as far as allowed
+        if excess <= gap:  # the mediant is not above the target: raise the lower neighbor, as far as allowed
             steps = min(gap // excess, (limit - low_size) // high_size)
             low_a, low_b = low_a + steps * high_a, low_b + steps * high_b
         else:

@@ -22,12 +22,12 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
         (lambda x: x / math.sqrt(2), "Too large by √2: is it a scale, or a standard deviation?"),
         (lambda x: x * math.sqrt(2), "Too small by √2: is it a scale, or a standard deviation?"),
     ),
-    "neighbours": (
+    "neighbors": (
         (
             lambda x: x / 2,
-            "Twice too large. Which neighbours are meant: does somebody come or go, or change?",
+            "Twice too large. Which neighbors are meant: does somebody come or go, or change?",
         ),
-        (lambda x: x * 2, "Half of it. Which neighbours are meant: does somebody come or go, or change?"),
+        (lambda x: x * 2, "Half of it. Which neighbors are meant: does somebody come or go, or change?"),
     ),
     "log": (
         (lambda x: math.log(x) if x > 0 else math.nan, "This is a factor; epsilon is its logarithm."),

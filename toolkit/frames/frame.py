@@ -1,4 +1,4 @@
-"""`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognised by its type, whose columns are
+"""`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognized by its type, whose columns are
 found by their labels.
 
 Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not
@@ -49,12 +49,12 @@ class Frame:
     """
 
     def __init__(self, table: Any) -> None:
-        self._engine = _recognised(table)
+        self._engine = _recognized(table)
         self._source: Source | None = None
         self._length: int | None = None
         if self._engine in SOURCES:
             self._source, table = _opened(self._engine, table)
-            self._engine = _recognised(table)
+            self._engine = _recognized(table)
         self._table = (
             table.copy(deep=False) if self._engine == "pandas" else table.clone() if self._engine == "polars" else table
         )
@@ -167,7 +167,7 @@ def _joined(parts: list[Frame], like: Frame) -> Frame:
     return Frame(module.concat(tables) if parts[0]._engine == "polars" else module.concat_tables(tables))
 
 
-def _recognised(table: Any) -> str:
+def _recognized(table: Any) -> str:
     engine = engine_of(table)
     if engine is None:
         _refuse_frame(type(table))

@@ -135,7 +135,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
-    Penalised likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
+    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
     public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
     the data before it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder
     that finds its categories (list them); nor is what a search chooses by scores (`choose_classifier` is for
@@ -145,9 +145,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     ----------
     epsilon : the cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
     rho : in place of epsilon, for "output" and "descent": Zcdp(rho).
-    method : "objective" puts noise into what is minimised, "output" onto the weights, "descent" onto each
+    method : "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each
         step.
-    C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the loss and
+    C : how little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
         the number of columns alone, for "objective" epsilon / 2 (of `PrivateSVC` epsilon width / 4).
         "objective" lowers a C for which epsilon is too small; `C_` is what was used.
     classes : the two labels; they are given, as seeing which there are would be a release. A column whose
@@ -158,7 +158,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     missing : what a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
         (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
         as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
-    fit_intercept : whether there is a constant column, penalised as the others.
+    fit_intercept : whether there is a constant column, penalized as the others.
     steps, rate, people : for "descent": how many steps, the chance of each person to take part in one, and a
         guess of how many there are, where that is private. A rate below 1 needs "add_remove" and delta.
     neighbors : "replace", or but for "objective" also "add_remove".

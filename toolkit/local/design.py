@@ -298,16 +298,16 @@ class Design:
         )
 
     def devices(self) -> "tuple[Device[Design], ...]":
-        """Coins, dice, cards, digits and birthdays that realise this design or come near it, nearest first.
+        """Coins, dice, cards, digits and birthdays that realize this design or come near it, nearest first.
 
         >>> Design([[5, 1], [1, 5]], 6, ("no", "yes")).devices()[0]
         <Device a die: 1: say "no". 2: say "yes". 3–6: answer truthfully. epsilon 1.609, exact>
         """
 
-        def realised(weights: list[list[int]], outcomes: int) -> Design:
+        def realized(weights: list[list[int]], outcomes: int) -> Design:
             return Design(weights, outcomes, self.options, self.report_options, self.name)
 
-        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
+        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realized)
 
     @property
     def reach(self) -> float:

@@ -56,7 +56,7 @@ class Step:
 class Device(Generic[D]):
     """A device with equally likely outcomes, what to do on each, and the design it really is.
 
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realises
+    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes
     them.
     """
 
@@ -93,7 +93,7 @@ def nearest_devices(
     options: Labels,
     report_options: Labels,
     form: Forced | None,
-    realised: Callable[[list[list[int]], int], D],
+    realized: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
     """Every device of the catalogue that can tell the answers apart, nearest first, fewest outcomes first
     among equals.
@@ -105,7 +105,7 @@ def nearest_devices(
             continue
         table, forced = parts
         try:
-            design = realised(table, len(outcomes))
+            design = realized(table, len(outcomes))
         except ValueError:  # too few outcomes: rounding made two answers look alike
             continue
         wanted = [[Fraction(int(w), denominator) for w in row] for row in weights]

@@ -125,7 +125,7 @@ def people_at_equal_epsilon(design: Design, prevalence: Any) -> float:
     >>> round(people_at_equal_epsilon(unrelated(p=0.7, prevalence=0.3), 0.1), 2)
     1.17
 
-    References: N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomised
+    References: N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomized
     response (2017).
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):

@@ -21,16 +21,16 @@ _LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 def outcome_ratios(
     first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
 ) -> Axes:
-    """How much likelier each outcome is on one neighbour than on the other, beside the band that epsilon
+    """How much likelier each outcome is on one neighbor than on the other, beside the band that epsilon
     allows.
 
     Outcomes are cut into cells of about equal numbers, or one for each value where there are few. All bars
     hold the truth at once with 99 %; those that lie outside the band stand out by mark and colour. An arrow:
-    never seen on one of the neighbours.
+    never seen on one of the neighbors.
 
     >>> rng = np.random.default_rng(1)
     >>> outcome_ratios(rng.geometric(0.5, 4000), rng.geometric(0.5, 4000), epsilon=1, cells=4)
-    <Picture: outcomes on two neighbours: 0 of 3 cells lie outside what epsilon 1 allows>
+    <Picture: outcomes on two neighbors: 0 of 3 cells lie outside what epsilon 1 allows>
     """
     a, b = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if a.ndim != 1 or b.ndim != 1 or not len(a) or not len(b):
@@ -60,7 +60,7 @@ def outcome_ratios(
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     said = f"{int(np.count_nonzero(outside))} of {len(names)} cells"
     title = f"{said} break the promise" if np.any(outside) else "No outcome speaks against the promise"
-    return finish(ax, title, f"outcomes on two neighbours: {said} lie outside what epsilon {epsilon:g} allows")
+    return finish(ax, title, f"outcomes on two neighbors: {said} lie outside what epsilon {epsilon:g} allows")
 
 
 def bounds_against_runs(

@@ -25,7 +25,7 @@ def output_laws(
     laws: Mapping[str, Law],
     *,
     across: str = "what is released",
-    title: str = "The same release, from neighbouring tables",
+    title: str = "The same release, from neighboring tables",
     ax: Axes | None = None,
 ) -> Axes:
     """How likely each output is on each of two or three tables: the more the outlines agree, the less an

@@ -34,7 +34,7 @@ _DEVICES = {
 
 def paper(survey: Survey, language: str | None = None) -> str:
     """A form to print, as HTML, with a page for whoever hands it out. Only yes/no and choice questions whose
-    design a device realises exactly can be asked on paper.
+    design a device realizes exactly can be asked on paper.
 
     Its devices are those whose outcome nobody can look up: never a birthday or a phone number. The reports of
     a paper form have the same meaning as those of phones, and can be estimated together with them.
@@ -130,7 +130,7 @@ def _device(question: Question) -> Device[Design]:
     exact = _exact(question.design)
     if not exact:
         refuse(
-            "a question on paper must have a design that a coin, die, slips or cards realise exactly",
+            "a question on paper must have a design that a coin, die, slips or cards realize exactly",
             question.name,
             "see design.devices(), or give the question `instructions`",
         )

@@ -118,7 +118,7 @@ def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
         FIT.compare(logistic("forced ~ stratum", DATA, DIE))
     with pytest.raises(ValueError, match="a smaller one inside this one"):
         FIT.compare(FIT)
-    with pytest.raises(ValueError, match="must not be penalised"):
+    with pytest.raises(ValueError, match="must not be penalized"):
         FIT.compare(logistic("forced ~ female", DATA, DIE, penalty="jeffreys"))
 
 

@@ -311,7 +311,7 @@ def test_the_direction_of_a_code_does_not_matter() -> None:
 
 
 def test_shifted_and_scaled_covariates_give_the_same_model() -> None:
-    """Columns are standardised inside: years since Christ are as good as decades since 45."""
+    """Columns are standardized inside: years since Christ are as good as decades since 45."""
     far = DATA.assign(year=2026.0 - DATA.age, cents=DATA.loginc * 1e6)
     one = logistic("forced" + COVARIATES, DATA, DIE)
     two = logistic("forced ~ female + year + cents", far, DIE)

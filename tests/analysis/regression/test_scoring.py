@@ -9,7 +9,7 @@ from toolkit.analysis import logistic
 from toolkit.analysis.regression.likelihoods import BinaryModel
 from toolkit.analysis.regression.links import LINKS, link_named
 from toolkit.analysis.regression.reading.channel import through
-from toolkit.analysis.regression.reading.covariates import from_arrays, standardised
+from toolkit.analysis.regression.reading.covariates import from_arrays, standardized
 from toolkit.analysis.regression.reading.people import people
 from toolkit.analysis.regression.scoring import Climb, Point, climb, covariance, inverse, kind_of_error, newton
 
@@ -20,7 +20,7 @@ def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows
     table = from_arrays(DATA[["female", "age10"]][:rows].to_numpy())
     weights = people(rows, DATA.weight[:rows].to_numpy(), None, None, None)
     reports = through(DATA[report][:rows].to_numpy(), design, None)
-    return BinaryModel(standardised(table)[0], link_named(link), reports, weights, jeffreys)
+    return BinaryModel(standardized(table)[0], link_named(link), reports, weights, jeffreys)
 
 
 @pytest.mark.parametrize("jeffreys", [False, True])
@@ -61,7 +61,7 @@ def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -
     assert not found.flat
     assert np.abs(found.point.gradient).max() < 1e-6
     reports, x = runaway()
-    columns, _ = standardised(from_arrays(x))
+    columns, _ = standardized(from_arrays(x))
     away = BinaryModel(columns, link_named("logit"), through(reports, DIE, None), people(300, None, None, None, None))
     assert climb(away.point, np.zeros(2)).flat
 
@@ -106,8 +106,8 @@ def test_mangats_impossible_report_does_not_spoil_the_fit(link: str) -> None:
 @pytest.mark.slow
 def test_low_prevalence_is_fitted_refused_or_penalised_but_never_absurd() -> None:
     """100 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is
-    refused; the penalised one is always finite. In 200 simulated surveys of the reference notes 17 % had
-    their highest point at infinity, and about half of these run away. The penalised interval of the slope
+    refused; the penalized one is always finite. In 200 simulated surveys of the reference notes 17 % had
+    their highest point at infinity, and about half of these run away. The penalized interval of the slope
     covered in 0.932 of 250 of them; a binomial of 100 with that chance is below 83 with probability
     1.4e-4.
     """

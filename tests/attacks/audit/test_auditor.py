@@ -59,7 +59,7 @@ def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(n
     fault = FAULTS[name]
     assert audit(
         fault.mechanism,
-        fault.neighbours,
+        fault.neighbors,
         epsilon=fault.epsilon,
         delta=fault.delta,
         **({"runs": 40_000} if name in PLAIN else {}),
@@ -178,8 +178,8 @@ OURS = {
 @pytest.mark.parametrize("name", OURS)
 def test_every_mechanism_and_design_of_ours_is_cleared(name):
     """A true claim is refuted with probability at most 1e-4; fewer than forty audits: 4e-3."""
-    mechanism, neighbours, epsilon = OURS[name]
-    verdict = audit(mechanism, neighbours, epsilon=epsilon, runs=10_000, seconds=1, rng=np.random.default_rng(3))
+    mechanism, neighbors, epsilon = OURS[name]
+    verdict = audit(mechanism, neighbors, epsilon=epsilon, runs=10_000, seconds=1, rng=np.random.default_rng(3))
     assert verdict, verdict
 
 
@@ -189,8 +189,8 @@ def test_every_mechanism_and_design_of_ours_is_cleared(name):
 )
 def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
     """Else clearing would mean nothing: most of epsilon must be found, and no more than all of it."""
-    mechanism, neighbours, _ = OURS[name]
-    verdict = audit(mechanism, neighbours, runs=30_000, seconds=3, rng=np.random.default_rng(4))
+    mechanism, neighbors, _ = OURS[name]
+    verdict = audit(mechanism, neighbors, runs=30_000, seconds=3, rng=np.random.default_rng(4))
     assert 0.75 * mechanism.epsilon < verdict.epsilon <= mechanism.epsilon
 
 

@@ -22,7 +22,7 @@ def test_pairs_follow_from_options_bounds_or_sensitivity():
     assert len(pairs_for(k_ary([*"abcdefgh"], epsilon=1))) == 6
     assert pairs_for(numeric.one_bit((0, 80), 1.0))["lowest, highest"] == (0.0, 80.0)
     assert pairs_for(Laplace.for_epsilon(1, sensitivity=2))["whole"] == (0, 2)
-    with pytest.raises(TypeError, match="`neighbours` must be given"):
+    with pytest.raises(TypeError, match="`neighbors` must be given"):
         pairs_for(print)
 
 

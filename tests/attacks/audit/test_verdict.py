@@ -33,7 +33,7 @@ def test_the_words_say_what_was_claimed_what_was_found_and_how_sure_it_is():
 
 def test_the_table_says_what_was_tried_and_nothing_in_it_is_taken_for_markup():
     html = verdict()._repr_html_()
-    assert "1 pair of neighbours, 2 events confirmed, 400 runs" in html
+    assert "1 pair of neighbors, 2 events confirmed, 400 runs" in html
     assert "the output &lt;b&gt; 1: 90 of 100 against 1 of 100" in html
     assert "few runs" in html
 

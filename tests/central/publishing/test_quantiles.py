@@ -43,7 +43,7 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
     return found
 
 
-def neighbours(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+def neighbors(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     for values in itertools.combinations_with_replacement(range(GRID), n):
         for place in range(n):
             rest = (*values[:place], *values[place + 1 :])
@@ -63,7 +63,7 @@ def largest(mechanism: RecursiveQuantiles, sizes: tuple[int, ...]) -> float:
 
     worst = 0.0
     for n in sizes:
-        for one, other in neighbours(n, mechanism.neighbors):
+        for one, other in neighbors(n, mechanism.neighbors):
             first, second = of(one), of(other)
             assert first.keys() == second.keys()
             worst = max(worst, *(abs(math.log(first[cuts] / second[cuts])) for cuts in first))
@@ -79,7 +79,7 @@ def largest(mechanism: RecursiveQuantiles, sizes: tuple[int, ...]) -> float:
 def test_no_cuts_become_more_than_e_to_epsilon_times_likelier(
     listed: list[Fraction], neighbors: str, expected: float
 ) -> None:
-    """Over all neighbours of two people on five steps; the numbers are those of this enumeration."""
+    """Over all neighbors of two people on five steps; the numbers are those of this enumeration."""
     found = largest(RecursiveQuantiles.for_epsilon(1, listed, neighbors=neighbors), (2,))
     assert found <= 1
     assert found == pytest.approx(expected, abs=1e-4)
@@ -88,7 +88,7 @@ def test_no_cuts_become_more_than_e_to_epsilon_times_likelier(
 @pytest.mark.slow
 def test_the_rate_of_add_remove_would_break_the_promise_about_replacing() -> None:
     """Both parts of a level change: with rates for one part only the ratio passes e**epsilon by far. The
-    neighbours were found by a search over 20 steps; where cuts lie between many steps, the odds of the few
+    neighbors were found by a search over 20 steps; where cuts lie between many steps, the odds of the few
     between others move most.
     """
 

@@ -25,7 +25,7 @@ def law(mechanism: TopK, counts: tuple[int, ...]) -> dict[tuple[int, ...], float
 @pytest.mark.slow
 @pytest.mark.parametrize(("neighbors", "expected"), [("add_remove", 0.9999), ("replace", 0.9981)])
 def test_no_choice_becomes_more_than_e_to_epsilon_times_likelier(neighbors: str, expected: float) -> None:
-    """Over all neighbours whose counts are near or far apart; the bound is nearly reached."""
+    """Over all neighbors whose counts are near or far apart; the bound is nearly reached."""
     mechanism = TopK.for_epsilon(1, 2, neighbors=neighbors, together=1)
     worst = 0.0
     for counts in itertools.product((1, 2, 20), repeat=3):

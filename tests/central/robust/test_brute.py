@@ -3,17 +3,17 @@ from itertools import product
 from toolkit.central.robust.smooth import (
     distance,
     local_by_brute_force,
-    neighbours,
+    neighbors,
     reaches_by_brute_force,
     tables,
 )
 
 
-def test_tables_and_neighbours_are_those_of_all_ordered_ones() -> None:
+def test_tables_and_neighbors_are_those_of_all_ordered_ones() -> None:
     domain = [0, 1, 5]
     assert set(tables(domain, 3)) == {tuple(sorted(table)) for table in product(domain, repeat=3)}
     for table in tables(domain, 3):
-        assert set(neighbours(table, domain)) == {
+        assert set(neighbors(table, domain)) == {
             tuple(sorted(other))
             for other in product(domain, repeat=3)
             if sum(a != b for a, b in zip(table, other, strict=True)) == 1

@@ -9,7 +9,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.robust.estimators import Huber, Mean, Tukey
 from toolkit.central.robust.influence import location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
-from toolkit.central.robust.smooth import neighbours, tables
+from toolkit.central.robust.smooth import neighbors, tables
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
 
@@ -21,12 +21,12 @@ from toolkit.core.loss import Pure, Zcdp
     ids=lambda one: getattr(one, "__name__", str(one)),
 )
 @pytest.mark.parametrize("n", [4, 5])
-def test_no_table_is_told_from_its_neighbours_beyond_epsilon(n: int, statistic: Any) -> None:
-    """The law itself, on all tables of 5 values and all their neighbours."""
+def test_no_table_is_told_from_its_neighbors_beyond_epsilon(n: int, statistic: Any) -> None:
+    """The law itself, on all tables of 5 values and all their neighbors."""
     domain = range(5)
     mechanism = InverseSensitivity.for_epsilon(1, statistic, bounds=(0, 4), step=1)
     laws = {table: mechanism.probabilities(np.array(table, dtype=float)) for table in tables(domain, n)}
-    worst = max(np.abs(np.log(laws[table] / laws[near])).max() for table in laws for near in neighbours(table, domain))
+    worst = max(np.abs(np.log(laws[table] / laws[near])).max() for table in laws for near in neighbors(table, domain))
     assert 0.4 < worst <= 1 + 1e-12
 
 

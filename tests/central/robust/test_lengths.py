@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from toolkit.central.robust.inverse import function_lengths, huber_lengths, quantile_lengths
-from toolkit.central.robust.smooth import Table, distance, neighbours, tables
+from toolkit.central.robust.smooth import Table, distance, neighbors, tables
 from toolkit.frames.bounds import Bounds
 
 
@@ -74,7 +74,7 @@ def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_o
         found = {table: length(steps(table)) for table in every}
         for table in (table for table in every if table):
             near = {
-                *neighbours(table, range(span + 1)),
+                *neighbors(table, range(span + 1)),
                 *(table[:i] + table[i + 1 :] for i in range(len(table))),
             }
             assert all(np.abs(found[table] - found[other]).max() <= 1 for other in near)

@@ -7,7 +7,7 @@ import pytest
 from tests.recorder import recorded
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import neighbours, reaches, tables
+from toolkit.central.robust.smooth import neighbors, reaches, tables
 from toolkit.core.loss import Approx
 from toolkit.frames.bounds import Bounds
 
@@ -30,7 +30,7 @@ def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at
         beyond = [k for k, reach in enumerate(listed) if reach > Fraction(proposed)]
         assert found[table] == (beyond[0] if beyond else 5)
     for table, far in found.items():
-        assert max(abs(far - found[near]) for near in neighbours(table, range(7))) <= 1
+        assert max(abs(far - found[near]) for near in neighbors(table, range(7))) <= 1
 
 
 def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta() -> None:

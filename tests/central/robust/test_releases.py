@@ -12,7 +12,7 @@ from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
-from toolkit.central.robust.smooth import neighbours, smooth_sensitivity, tables
+from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling.enclosure import exp_enclosure
 from toolkit.frames.bounds import Bounds
@@ -45,8 +45,8 @@ def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon: Any) -> None:
-    """The law on the grid itself, on all tables of 7 values and all neighbours; and the half of it is too
+def test_no_table_is_told_from_its_neighbors_beyond_epsilon(kind: str, epsilon: Any) -> None:
+    """The law on the grid itself, on all tables of 7 values and all neighbors; and the half of it is too
     little.
     """
     release = mechanism(kind, epsilon)
@@ -54,14 +54,14 @@ def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon:
     worst = max(
         float(np.abs(np.log(laws[table] / laws[near])).max())
         for table in laws
-        for near in neighbours(table, range(SPAN + 1))
+        for near in neighbors(table, range(SPAN + 1))
     )
     assert 0.5 * epsilon < worst <= epsilon + 1e-9
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_needs(kind: str) -> None:
+def test_statistic_and_sensitivity_are_exact_and_between_neighbors_as_the_law_needs(kind: str) -> None:
     release = mechanism(kind)
     name, _, options = KINDS[kind]
     least = Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
@@ -73,7 +73,7 @@ def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_n
         floor = Fraction(1, release.statistic.divisor)
         assert 0 <= found[table].smooth - max(expected, floor) <= Fraction(1, 2**128)
     for table, one in found.items():
-        for near in neighbours(table, range(SPAN + 1)):
+        for near in neighbors(table, range(SPAN + 1)):
             other = found[near]
             assert abs(one.value - other.value) <= min(one.smooth, other.smooth)
             assert one.smooth * least <= other.smooth
@@ -187,7 +187,7 @@ def test_an_audit_does_not_refute_the_releases_on_the_tables_that_break_local_no
 
 @pytest.mark.slow
 def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
-    """ln S moves by at most t between neighbours; the bound holds in at least 176 of 200 releases (95 %):
+    """ln S moves by at most t between neighbors; the bound holds in at least 176 of 200 releases (95 %):
     false alarms 1e-4.
     """
     values, rng = np.linspace(0, 100, 1001), np.random.default_rng(2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.smooth import distance, local_sensitivity, neighbours, reaches, smooth_sensitivity, tables
+from toolkit.central.robust.smooth import distance, local_sensitivity, neighbors, reaches, smooth_sensitivity, tables
 
 Q = Fraction(17, 20)
 SMALL: dict[str, tuple[str, int, tuple[int, ...], dict[str, int]]] = {
@@ -35,8 +35,8 @@ def function_of(name: str, n: int, options: dict[str, int]) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SMALL)
-def test_formulas_equal_all_tables_and_all_neighbours_as_fractions(case: str) -> None:
-    """And the smooth sensitivity of neighbours differs by a factor of at most 1/q, which some reach."""
+def test_formulas_equal_all_tables_and_all_neighbors_as_fractions(case: str) -> None:
+    """And the smooth sensitivity of neighbors differs by a factor of at most 1/q, which some reach."""
     name, n, domain, options = SMALL[case]
     function, bounds = function_of(name, n, options), (domain[0], domain[-1])
     smooth = {}
@@ -46,7 +46,7 @@ def test_formulas_equal_all_tables_and_all_neighbours_as_fractions(case: str) ->
         assert local_sensitivity(name, table, bounds=bounds, **options) == local_sensitivity(
             function, table, domain=domain
         )
-    worst = max(Q * smooth[table] / smooth[near] for table in smooth for near in neighbours(table, domain))
+    worst = max(Q * smooth[table] / smooth[near] for table in smooth for near in neighbors(table, domain))
     assert worst <= 1
     assert worst == 1 or n == 2
 
@@ -119,7 +119,7 @@ def test_values_are_sorted_once_and_then_read_at_most_three_times(beta: float, m
         assert sum(looks) <= 3 * len(data)
 
 
-def test_noise_scaled_to_the_local_sensitivity_tells_two_neighbours_apart_with_certainty() -> None:
+def test_noise_scaled_to_the_local_sensitivity_tells_two_neighbors_apart_with_certainty() -> None:
     """A scale of 0 and one of 100: the event "exactly 0" has probability 1 on the one, 0 on the other."""
     one, other = [0, 0, 0, 0, 100], [0, 0, 0, 100, 100]
     assert distance(tuple(one), tuple(other)) == 1

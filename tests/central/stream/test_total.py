@@ -82,7 +82,7 @@ def test_what_is_published_depends_on_noisy_numbers_alone(name: str) -> None:
 @pytest.mark.parametrize("name", ["fresh", "tree", "deep tree"])
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
 def test_the_loss_is_the_worst_ratio_by_enumeration(name: str, neighbors: str) -> None:
-    """All noisy numbers within two of the truth, all neighbours: the largest log ratio is epsilon, or below
+    """All noisy numbers within two of the truth, all neighbors: the largest log ratio is epsilon, or below
     it by what a record cannot use; under "replace" a record may move to any other period.
     """
     total = MAKERS[name](neighbors=neighbors)

@@ -37,7 +37,7 @@ def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
         assert reports.dtype == np.int64  # integers leave the device, no float does
 
 
-def test_neighbouring_floats_give_the_same_law() -> None:
+def test_neighboring_floats_give_the_same_law() -> None:
     """The last bit of an answer cannot be told: it is gone before anything is drawn."""
     mean = numeric.hybrid((0, 1), 1.0)
     x = 0.123456

@@ -224,8 +224,8 @@ def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> N
 
 
 @pytest.mark.slow
-def test_estimates_are_not_clipped_and_renormalised() -> None:
-    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalising moves the top option by
+def test_estimates_are_not_clipped_and_renormalized() -> None:
+    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalizing moves the top option by
     -0.078.
 
     400 surveys at count level with a fixed seed; 4.5 standard errors, false alarms 7e-6.

@@ -27,7 +27,7 @@ def test_the_view_says_what_was_spent_and_what_remains(ledger):
     assert {name: text.replace("\u00a0", " ") for name, text in view.describe().items()} == {
         "spent": "Spent ε = 0.35 of ε = 1; ε = 0.65 remains.",
         "next": "That is enough for 6 more like the last one (ε = 0.1).",
-        "state": "Charges: 2. Neighbours: one record changes. A charge is never taken back.",
+        "state": "Charges: 2. Neighbors: one record changes. A charge is never taken back.",
     }
     assert view.table["rows"] == [["1", "mean of age", "0.25"], ["2", "students (Laplace)", "0.1"]]
 
@@ -35,7 +35,7 @@ def test_the_view_says_what_was_spent_and_what_remains(ledger):
 def test_an_empty_ledger_says_so():
     view = show.show_ledger(Ledger(Pure(1)))
     assert view.describe()["next"] == "Nothing has been charged yet."
-    assert "Neighbours: not said" in view.describe()["state"]
+    assert "Neighbors: not said" in view.describe()["state"]
     assert view.table["rows"] == []
 
 

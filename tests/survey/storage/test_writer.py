@@ -173,7 +173,7 @@ def test_the_thread_survives_whatever_the_store_raises(writer: Writer, shelf: Sh
     finished(run())
 
 
-def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbours_out(writer: Writer, shelf: Shelf) -> None:
+def test_a_report_that_can_never_be_stored_does_not_keep_its_neighbors_out(writer: Writer, shelf: Shelf) -> None:
     async def run() -> None:
         first = await held_up(writer, shelf)
         entries = [entry("poison" if i in (7, 40) else f"{i}") for i in range(64)]

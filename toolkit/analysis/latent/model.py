@@ -19,7 +19,7 @@ from toolkit.analysis.regression.reading.covariates import (
     absent_in,
     from_formula,
     sides,
-    standardised,
+    standardized,
     variables,
 )
 from toolkit.analysis.regression.reading.people import People
@@ -284,7 +284,7 @@ class Fit:
 def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
     kind = kind_of_error(how.error, answers.people, False)
-    scaled = [standardised(one.covariates) for one in predictors]
+    scaled = [standardized(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
     start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))

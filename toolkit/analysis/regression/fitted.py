@@ -48,7 +48,7 @@ class Footing:
     reports: tuple[Any, ...]
     columns: Array
     error: str
-    penalised: bool
+    penalized: bool
     df: int | None
 
 
@@ -174,9 +174,9 @@ class Fitted:
         likelihood of the sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
         """
         added = self._added(smaller)
-        if self.footing.penalised or smaller.footing.penalised:
+        if self.footing.penalized or smaller.footing.penalized:
             refuse(
-                "models to compare must not be penalised",
+                "models to compare must not be penalized",
                 "penalty='jeffreys'",
                 "their heights are no likelihoods",
             )

@@ -11,7 +11,7 @@ from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
 from toolkit.analysis.regression.likelihoods import BinaryModel
 from toolkit.analysis.regression.links import Link, link_named
 from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
-from toolkit.analysis.regression.reading.covariates import standardised
+from toolkit.analysis.regression.reading.covariates import standardized
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import climb, covariance, inner_maximum, kind_of_error, penalised_maximum
 from toolkit.core.arrays import Array
@@ -108,7 +108,7 @@ class LogisticFit(Fitted):
 
     def _influence(self) -> Array:
         """What each person moves the coefficients by, to first order: one row a person."""
-        if self.footing.penalised:
+        if self.footing.penalized:
             refuse(
                 "respondents='sample' needs a fit without penalty",
                 "penalty='jeffreys'",
@@ -180,7 +180,7 @@ def logistic(
 
 def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     """The maximum, its errors, and both in the units of the covariates."""
-    columns, back = standardised(rows.covariates)
+    columns, back = standardized(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
     at = (
@@ -189,7 +189,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         else inner_maximum(model.observed, found, "use penalty='jeffreys'")
     )
     cov = covariance(model, at, kind, model.point(at).information)
-    how = "penalised" if jeffreys else "maximum"
+    how = "penalized" if jeffreys else "maximum"
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
     return LogisticFit(

@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
 from toolkit.analysis.regression.likelihoods import OptionsModel, option_shares
 from toolkit.analysis.regression.margins import Effect, basis_of, effects, margin_estimate
-from toolkit.analysis.regression.reading.covariates import standardised
+from toolkit.analysis.regression.reading.covariates import standardized
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import (
     climb,
@@ -145,7 +145,7 @@ def multinomial(
 def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
     """The maximum, its errors, and both in the units of the covariates."""
     options = rows.channel.options
-    columns, back = standardised(rows.covariates)
+    columns, back = standardized(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
     point = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
     found = climb(point, np.zeros(model.width))
@@ -153,7 +153,7 @@ def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> Multi
     cov = covariance(model, at, kind, model.point(at).information)
     wide = np.kron(np.eye(len(order) - 1), back)
     labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)
-    method = f"{rows.channel.described}, {'penalised' if jeffreys else 'maximum'} likelihood, {kind} errors"
+    method = f"{rows.channel.described}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
     against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
         as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows, method),

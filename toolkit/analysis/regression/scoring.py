@@ -35,7 +35,7 @@ class TellsApart(Curved, Protocol):
 
 
 def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
-    """The kind that was asked for; "robust" for a complex sample, "expected" for a penalised fit."""
+    """The kind that was asked for; "robust" for a complex sample, "expected" for a penalized fit."""
     if se is None:
         return "robust" if people.complex else "expected" if jeffreys else "observed"
     if choice(se, "se", ERRORS) != "robust" and people.complex:
@@ -82,11 +82,11 @@ def inverse(information: Array) -> Array:
 
 
 _STEPS = 100
-_LONGEST = 3.0  # of a step, in any coefficient of a standardised column
+_LONGEST = 3.0  # of a step, in any coefficient of a standardized column
 _HALVINGS = 40
 _CLOSE = 1e-16  # of gradient, inverse information, gradient: twice what one more step would gain
 _FLAT = 1e-3  # information at the maximum, relative to that at zero
-_WEAK = 1.0  # information that leaves a standard error of 1 to a standardised column
+_WEAK = 1.0  # information that leaves a standard error of 1 to a standardized column
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,13 +198,13 @@ def _solved(matrix: Array, vector: Array) -> Array | None:
     return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, vector)))
 
 
-_STEP = 1e-4  # of a coefficient of a standardised column: the error of a difference is its square
+_STEP = 1e-4  # of a coefficient of a standardized column: the error of a difference is its square
 
 
 def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
-    """The same likelihood, penalised; the slope of the penalty by differences of the information."""
+    """The same likelihood, penalized; the slope of the penalty by differences of the information."""
 
-    def penalised(at: Array) -> Point:
+    def penalized(at: Array) -> Point:
         here, half = evaluate(at), _half_log(information(at))
         if half == -np.inf:
             return Point(at, -np.inf, here.gradient, here.information)
@@ -214,7 +214,7 @@ def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> E
         ]
         return Point(at, here.height + half, here.gradient + np.array(slope), here.information)
 
-    return penalised
+    return penalized
 
 
 def _half_log(information: Array) -> float:
@@ -223,13 +223,13 @@ def _half_log(information: Array) -> float:
 
 
 def penalised_maximum(evaluate: Evaluate, found: Climb) -> Array:
-    """The maximum of a penalised likelihood: it falls to minus infinity in every direction."""
+    """The maximum of a penalized likelihood: it falls to minus infinity in every direction."""
     point, arrived = found.point, found.arrived
     if not arrived:
         point, arrived = newton(evaluate, point)
     if not arrived:
         refuse(
-            "the penalised likelihood must lead to its maximum",
+            "the penalized likelihood must lead to its maximum",
             "none within 60 steps",
             "rescale or leave out covariates",
         )
@@ -237,8 +237,8 @@ def penalised_maximum(evaluate: Evaluate, found: Climb) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Penalised:
-    """A likelihood whose errors are those of its penalised maximum: it bends as the penalised one does."""
+class Penalized:
+    """A likelihood whose errors are those of its penalized maximum: it bends as the penalized one does."""
 
     model: Curved
     evaluate: Evaluate

@@ -1,6 +1,6 @@
 """Weights made to add up to known totals: of cells (poststratification) or of several margins (raking).
 
-What the totals explain has no sampling error any more: linearised values are replaced by their residuals from
+What the totals explain has no sampling error any more: linearized values are replaced by their residuals from
 the weighted regression on the cells or margins (Deville and Särndal 1992).
 """
 

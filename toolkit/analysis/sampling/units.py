@@ -1,8 +1,8 @@
 """Who was drawn together: primary sampling units in strata, and the variance of a total over them.
 
-With z the sum of a cluster's linearised values, the variance of a total is the sum over strata of
+With z the sum of a cluster's linearized values, the variance of a total is the sum over strata of
 (1 - f) m / (m - 1) times the sum over their clusters of (z - mean z)**2, for m clusters drawn of M, f = m / M
-(Taylor linearisation; Binder 1983).
+(Taylor linearization; Binder 1983).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Is it as private as it says? A lower confidence bound on epsilon and delta, for anything that can be run.
 
-`audit(mechanism, neighbours)` runs the mechanism on pairs of neighbouring inputs, looks for events that are
+`audit(mechanism, neighbors)` runs the mechanism on pairs of neighboring inputs, looks for events that are
 much likelier on one than on the other, and confirms the best of them on fresh runs, which are taken to be
 independent. A mechanism that tells its law is enumerated as well, exactly, and its draws are compared with
 that law. An audit can refute a claim; it cannot prove one.
@@ -133,7 +133,7 @@ Outputs = dict[object, list[Any]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two neighbours, and the events to confirm: those likelier on the first, and those likelier on the
+    """Two neighbors, and the events to confirm: those likelier on the first, and those likelier on the
     second.
     """
 
@@ -149,7 +149,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for events: on which neighbours, against which claimed epsilon and delta, and with which
+    """How to look for events: on which neighbors, against which claimed epsilon and delta, and with which
     features.
     """
 
@@ -218,7 +218,7 @@ def identity(value: Any) -> object:
 
 
 _PACED = 4  # on so many inputs it is seen how long a run takes
-_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
+_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
 
@@ -227,7 +227,7 @@ Target = tuple[float, float]
 
 def audit(
     mechanism: Any,
-    neighbours: Any = None,
+    neighbors: Any = None,
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
@@ -243,7 +243,7 @@ def audit(
     Parameters
     ----------
     mechanism : something with `randomize` or `release`, or a function of the input (and of `rng`, if it has
-    one). neighbours : a tuple of two inputs, a list of such, or a mapping with names; see
+    one). neighbors : a tuple of two inputs, a list of such, or a mapping with names; see
     `toolkit.attacks.audit.neighbors`. None: from
         the options, bounds or sensitivity that the mechanism declares.
     epsilon, delta : the claim; the mechanism's own `loss` if left out.
@@ -268,7 +268,7 @@ def audit(
     References: Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al.,
     DP-Sniper (2021).
     """
-    pairs = named_pairs(neighbours) if neighbours is not None else pairs_for(mechanism)
+    pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     claim = _claim(mechanism, epsilon, delta)
     target = claimed(claim, _ZCDP_DELTA)
     share = check_level(level)
@@ -324,7 +324,7 @@ def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) 
 def _confirmed(
     run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target
 ) -> list[Trial]:
-    """Fresh runs on each pair of neighbours, for its events in both directions."""
+    """Fresh runs on each pair of neighbors, for its events in both directions."""
     shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
     tables: dict[object, Array] = {}
     for candidate, share in zip(candidates, shares, strict=True):

@@ -1,7 +1,7 @@
 """What counts prove: confidence bounds on a probability, and on epsilon and delta from one event seen on two
-neighbours.
+neighbors.
 
-Let p and q be the probabilities of an event on two neighbours. Each count alone has an exact p-value: of
+Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact p-value: of
 seeing so many if p were so small, and of seeing so few if q were so large. The two are independent, so
 Fisher's product holds for both together, and the pairs (p, q) that it does not reject are a confidence
 region: all bounds here are read off that one region.
@@ -42,7 +42,7 @@ def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
 
 def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
     """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times
-    in m on the neighbour.
+    in m on the neighbor.
 
     For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value.
     Numbers below 1e-100 are given as 1e-100. Whoever only asks whether it is `above` a number gets, if it is,

@@ -1,7 +1,7 @@
-"""Events that tell two neighbours apart, looked for in runs that are not used to confirm them.
+"""Events that tell two neighbors apart, looked for in runs that are not used to confirm them.
 
 A feature turns each output into a number; the numbers are cut into cells, and an event is a set of cells: a
-tail, or the cells that were likelier on one neighbour. Whatever event is found, its probabilities are
+tail, or the cells that were likelier on one neighbor. Whatever event is found, its probabilities are
 estimated afterwards from fresh runs, so that looking at many costs nothing but power.
 """
 

@@ -1,4 +1,4 @@
-"""Ways to look at a table of outputs: each makes one number of a row, in which two neighbours may differ.
+"""Ways to look at a table of outputs: each makes one number of a row, in which two neighbors may differ.
 
 Entries, their differences, pairs of them, sums and extremes, the last bits of floats, all entries together as
 one label, and the likelihood ratio that a first half of the runs suggests.

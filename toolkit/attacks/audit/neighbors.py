@@ -13,24 +13,24 @@ Pair = tuple[Any, Any]
 _MOST_OPTIONS = 4
 
 
-def named_pairs(neighbours: Any) -> dict[str, Pair]:
+def named_pairs(neighbors: Any) -> dict[str, Pair]:
     """Pairs with names: from one pair (a tuple of two), a list of pairs, or a mapping from names to pairs."""
-    if isinstance(neighbours, Mapping):
-        pairs = {str(name): pair for name, pair in neighbours.items()}
-    elif isinstance(neighbours, tuple) and len(neighbours) == 2:
-        pairs = {"pair": neighbours}
-    elif isinstance(neighbours, list) and neighbours:
-        pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbours)}
+    if isinstance(neighbors, Mapping):
+        pairs = {str(name): pair for name, pair in neighbors.items()}
+    elif isinstance(neighbors, tuple) and len(neighbors) == 2:
+        pairs = {"pair": neighbors}
+    elif isinstance(neighbors, list) and neighbors:
+        pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbors)}
     else:
         refuse(
-            "`neighbours` must be two inputs in a tuple, or a list of such",
-            type(neighbours).__name__,
+            "`neighbors` must be two inputs in a tuple, or a list of such",
+            type(neighbors).__name__,
             "see shapes",
             TypeError,
         )
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
         refuse(
-            "each of `neighbours` must be two inputs",
+            "each of `neighbors` must be two inputs",
             "another number",
             "one person changes the first into the second",
         )
@@ -38,7 +38,7 @@ def named_pairs(neighbours: Any) -> dict[str, Pair]:
 
 
 def pairs_for(mechanism: Any) -> dict[str, Pair]:
-    """Neighbours that follow from what a mechanism says of its input: its options, its bounds, or its
+    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its
     sensitivity.
 
     >>> from toolkit import warner
@@ -56,11 +56,11 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         reach = float(mechanism.sensitivity)
         pairs: dict[str, Pair] = {"at 0": (0.0, reach), "at 1000": (1000 * reach, 1001 * reach)}
         return pairs | ({"whole": (0, int(reach))} if reach == int(reach) else {})
-    refuse("`neighbours` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
+    refuse("`neighbors` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbours, each at most `reach` apart: the patterns that expose
+    """Answers to `size` queries on two neighbors, each at most `reach` apart: the patterns that expose
     broken selections.
 
     >>> shapes(4)["half up, half down"]

@@ -1,4 +1,4 @@
-"""Record and replay: the same noise on a neighbour. What then differs is what one person moved.
+"""Record and replay: the same noise on a neighbor. What then differs is what one person moved.
 
 Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For
 mechanisms that add noise the difference of the two outputs is the difference of the statistics, to be held
@@ -21,7 +21,7 @@ from toolkit.core.inference.digits import concise
 
 @dataclass(frozen=True)
 class Replay:
-    """One pair of neighbours under one noise.
+    """One pair of neighbors under one noise.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class Replay:
 
 def replay(
     mechanism: Any,
-    neighbours: Any = None,
+    neighbors: Any = None,
     *,
     sensitivity: Number | None = None,
     norm: str = "l1",
     seeds: int = 5,
 ) -> list[Replay]:
-    """Run a mechanism on neighbours with the same noise, and measure how far the output moved.
+    """Run a mechanism on neighbors with the same noise, and measure how far the output moved.
 
     Parameters
     ----------
     mechanism : as for `audit`; it must take `rng`.
-    neighbours : as for `audit`.
+    neighbors : as for `audit`.
     sensitivity : as declared; the mechanism's own if left out.
     norm : "l1" or "l2".
     seeds : how many noises are tried; the largest movement of each pair is told.
@@ -75,7 +75,7 @@ def replay(
     if declared is None:
         refuse("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
     reach = float(exact(declared, "sensitivity"))
-    pairs = named_pairs(neighbours) if neighbours is not None else pairs_for(mechanism)
+    pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)
     found = []
     for name, (a, b) in pairs.items():

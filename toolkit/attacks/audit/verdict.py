@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that
+    """One event on one pair of neighbors: how often it was seen on each, in fresh runs, and what that
     proves.
 
     `share` is the part of the audit's error that was given to this event before the runs; the p-value is that
@@ -46,7 +46,7 @@ class Verdict:
     epsilon, delta : lower bounds: with confidence `level` the mechanism's are at least these (delta at the
     claimed epsilon). violated : whether the claim is refuted. evidence : how strong the case against the
     claim is, in words. tried : the events that were confirmed on fresh runs. pairs, events, runs : how many
-    pairs of neighbours were tried, how many events were confirmed, and how often it was run. exact : epsilon
+    pairs of neighbors were tried, how many events were confirmed, and how often it was run. exact : epsilon
     by enumeration of the law, where the mechanism tells it; else None. notes : what else the reader should
     know.
     """
@@ -64,7 +64,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """True when the claim stands: `assert audit(mechanism, neighbours)`."""
+        """True when the claim stands: `assert audit(mechanism, neighbors)`."""
         return not self.violated
 
     def __repr__(self) -> str:
@@ -84,14 +84,14 @@ class Verdict:
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))
         return pd.DataFrame([[getattr(trial, name) for name in names] for trial in rows], columns=list(names))
 
-    def _neighbours(self) -> str:
-        return "1 pair of neighbours" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs of neighbours"
+    def _neighbors(self) -> str:
+        return "1 pair of neighbors" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs of neighbors"
 
     def _repr_html_(self) -> str:
         rows = [
             ("verdict", self._headline()),
             ("evidence", self.evidence),
-            ("tried", f"{self._neighbours()}, {len(self.tried)} events confirmed, {self.runs:,} runs"),
+            ("tried", f"{self._neighbors()}, {len(self.tried)} events confirmed, {self.runs:,} runs"),
             *(("note", note) for note in self.notes),
         ]
         best = max(self.tried, key=lambda trial: trial.epsilon, default=None)

@@ -17,7 +17,7 @@ t**2) / (2 s**2))
    over t from -1/2 to 1/2, times theta / sqrt(2 pi s**2). It is at least 1 - 1/(24 s**2), because theta is at
    least that root; and up to |z| <= T s at most e**(T**2 / (8 s**2)), but for a factor that no number of
    digits here would show.
-3. Over d entries and two neighbours the likelihoods so change by a factor of at most e**(d (T**2/8 + 1/12) /
+3. Over d entries and two neighbors the likelihoods so change by a factor of at most e**(d (T**2/8 + 1/12) /
 s**2), except
    for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). With T**2 = 2 (2 epsilon + ln d -
    ln delta + 16) and s**2 >= d T**2 2**18 / epsilon the first is within 2**-20 epsilon, the second, times

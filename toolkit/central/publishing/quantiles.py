@@ -92,7 +92,7 @@ class RecursiveQuantiles:
             refuse(
                 "quantiles must be increasing shares between 0 and 1",
                 f"{len(listed)} numbers that are not",
-                "each is sought between its neighbours",
+                "each is sought between its neighbors",
             )
 
     @classmethod

@@ -1,7 +1,7 @@
 """Noise that may be scaled to a smooth sensitivity S: laws whose density changes little when shift and scale
 change a little.
 
-A release is f + S Z. For neighbours f moves by at most the smaller of S and S', and S by at most a factor
+A release is f + S Z. For neighbors f moves by at most the smaller of S and S', and S by at most a factor
 e**t, where t, the `smoothness`, is fixed before the data are seen. Each law here says the t that it needs,
 its loss, and its tail; why it is private is proven below, and checked again by tests on grids of shifts and
 scales.

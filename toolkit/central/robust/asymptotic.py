@@ -65,11 +65,11 @@ class AvellaMedina:
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 
-    def exact_delta(self, values: Any, neighbour: Any) -> float:
+    def exact_delta(self, values: Any, neighbor: Any) -> float:
         """The delta that holds between these two tables at this epsilon."""
         return max(
-            normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbour)),
-            normal_delta(self.epsilon, self.mean_and_sd(neighbour), self.mean_and_sd(values)),
+            normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbor)),
+            normal_delta(self.epsilon, self.mean_and_sd(neighbor), self.mean_and_sd(values)),
         )
 
 

@@ -167,7 +167,7 @@ class InverseSensitivity:
 
     length(v) is the least number of people whose values must change for v to be the statistic, to the width
     of the grid. One person moves it by at most 1, whatever the data, so that the promise holds at every n;
-    of a quantile and of a Huber location under both neighbour relations, of a function under "replace".
+    of a quantile and of a Huber location under both neighbor relations, of a function under "replace".
 
     Parameters
     ----------

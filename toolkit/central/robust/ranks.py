@@ -7,7 +7,7 @@ sensitivity of the form
     reach(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
 
 the largest move that one person can cause in a table that differs from this one in at most k people
-("replace", n public). Tests compare it with all tables and all neighbours on small domains.
+("replace", n public). Tests compare it with all tables and all neighbors on small domains.
 """
 
 from collections.abc import Sequence

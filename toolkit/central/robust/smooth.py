@@ -1,5 +1,5 @@
 """Local and smooth sensitivity: how far one person moves a statistic of *these* values, and a bound on that
-which changes by at most a factor between neighbours.
+which changes by at most a factor between neighbors.
 
 Both depend on the data, so neither may be shown, nor may noise be scaled to the local one: a scale of 0 tells
 that the values agree. The functions here are for lessons and for planning with assumed data; the releases of
@@ -36,7 +36,7 @@ def tables(domain: Sequence[Any], n: int) -> list[Table]:
     return list(combinations_with_replacement(sorted(domain), n))
 
 
-def neighbours(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
+def neighbors(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
     """Every table that differs in one value."""
     for i in range(len(table)):
         if i and table[i] == table[i - 1]:
@@ -55,10 +55,10 @@ def distance(one: Table, other: Table) -> int:
 
 
 def local_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> Any:
-    """The largest change of the function from this table to a neighbour with values of the domain."""
+    """The largest change of the function from this table to a neighbor with values of the domain."""
     table = _within(values, domain)
     start = function(list(table))
-    return max((abs(function(list(other)) - start) for other in neighbours(table, domain)), default=0)
+    return max((abs(function(list(other)) - start) for other in neighbors(table, domain)), default=0)
 
 
 def reaches_by_brute_force(function: Function, values: Sequence[Any], domain: Sequence[Any]) -> list[Any]:
@@ -68,7 +68,7 @@ def reaches_by_brute_force(function: Function, values: Sequence[Any], domain: Se
     results = {other: function(list(other)) for other in everything}
     reaches: list[Any] = [0] * (len(table) + 1)
     for other in everything:
-        moved = max((abs(results[near] - results[other]) for near in neighbours(other, domain)), default=0)
+        moved = max((abs(results[near] - results[other]) for near in neighbors(other, domain)), default=0)
         away = distance(table, other)
         reaches[away] = max(reaches[away], moved)
     for k in range(len(table)):
@@ -102,7 +102,7 @@ def local_sensitivity(
     statistic : "median", "midpoint", "rank", "trimmed", "iqr" (of the values of ranks n/4 and 3n/4, rounded
         up), or a function of a list, whose order must not matter.
     bounds : of the values, which are clamped to them; public and obligatory, for a function `domain` instead.
-    domain : all values that may occur, few; every neighbour is looked at.
+    domain : all values that may occur, few; every neighbor is looked at.
 
     >>> local_sensitivity("median", [0, 0, 0, 0, 100], bounds=(0, 100))
     Fraction(0, 1)
@@ -130,7 +130,7 @@ def smooth_sensitivity(
 ) -> Any:
     """Max over k of e**(-beta k) times the largest local sensitivity at a distance of k people.
 
-    It is at least the local sensitivity, and between neighbours it changes by at most a factor e**beta. Given
+    It is at least the local sensitivity, and between neighbors it changes by at most a factor e**beta. Given
     `q`, a rational in place of e**-beta, it is an exact Fraction; it then changes by at most a factor 1/q.
 
     Other parameters are those of `local_sensitivity`.

@@ -75,7 +75,7 @@ class GeometricSumLaw:
 
 
 Way: TypeAlias = Tree | SquareRoot
-"""A factorisation B C of the matrix of totals: what is measured, with noise (`measure`), how far one person
+"""A factorization B C of the matrix of totals: what is measured, with noise (`measure`), how far one person
 moves it (`absolute`, `squared`), and how totals are read off (`reader`).
 """
 

@@ -1,4 +1,4 @@
-"""The weights with the smallest penalised loss, to a tolerance that is fixed before any row is seen.
+"""The weights with the smallest penalized loss, to a tolerance that is fixed before any row is seen.
 
 Newton's method, with a full step where that halves the gradient, else with one to the lowest point along its
 direction. The objective bends by at least

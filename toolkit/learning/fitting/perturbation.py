@@ -1,5 +1,5 @@
 """Where the noise of a private classifier goes: onto the weights, or into the objective before it is
-minimised.
+minimized.
 
 The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2, ridge = 1 / C. Every row has a
 length of at most 1 and every slope is at most 1, so a person pulls at the weights with a force of at most 1.
@@ -7,8 +7,8 @@ length of at most 1 and every slope is at most 1, so a person pulls at the weigh
 **Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If one person is replaced the minimum moves
 by at most 2 / ridge = 2 C, if one comes or goes by at most C; what the solver may miss it by is added twice.
 
-**Objective perturbation.** Add push . w with random push, then minimise. Given the weights w that come out,
-push is known from the data; for a neighbour it is another by at most 2 in length, and in each entry by at
+**Objective perturbation.** Add push . w with random push, then minimize. Given the weights w that come out,
+push is known from the data; for a neighbor it is another by at most 2 in length, and in each entry by at
 most twice the largest that a row can have (`pushing`). The density of w has the determinant of the Hessian as
 a factor (the Jacobian). With H the Hessian of all others plus the ridge, one row makes it H + a x x', and
 det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge: so the determinants cost at most ln(1 +

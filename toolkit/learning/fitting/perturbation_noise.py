@@ -26,7 +26,7 @@ from toolkit.core.sampling.noise import Integers, gaussian_sampler, laplace_samp
 
 # What Gaussian noise inside an objective costs, by Rényi's divergence of all orders, and the noise for a given cost.
 #
-# For neighbours that differ in one replaced row, Redberg, Koskela and Wang (2023) has its divergence of order t + 1
+# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) has its divergence of order t + 1
 # below
 #
 #     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,

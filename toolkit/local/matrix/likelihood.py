@@ -61,7 +61,7 @@ def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10
     """The maximum for any matrix, with a certificate.
 
     When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its
-    maximum, whatever way led there. Expectation-maximisation (the iterative Bayesian update) leads there too,
+    maximum, whatever way led there. Expectation-maximization (the iterative Bayesian update) leads there too,
     but crawls where a share goes to zero, which in private surveys is the common case; an interior-point
     method takes some 20 steps.
     """

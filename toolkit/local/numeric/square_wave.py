@@ -103,7 +103,7 @@ class SquareWave(Windowed):
 
         Parameters
         ----------
-        smoothing : how much neighbours are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None
+        smoothing : how much neighbors are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None
         for what that
             kernel does on 256 bins, 1/16 on 65 points. The band does not show its bias. 0 for maximum
             likelihood.
@@ -193,13 +193,13 @@ class SquareWave(Windowed):
         )
 
     def _mixed(self, smoothing: float | None) -> float:
-        """How much neighbouring points are mixed in a round."""
+        """How much neighboring points are mixed in a round."""
         if smoothing is None:
             return min(
                 1.0, (self.steps / _BINS) ** 2
             )  # a kernel's variance counts, and it grows with the square of the step
         if not 0 <= smoothing <= 1:
-            refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbours are mixed")
+            refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbors are mixed")
         return smoothing
 
     def _likeliest(self, tallies: Array) -> Array:
@@ -288,7 +288,7 @@ def _half_width(epsilon: float) -> float:
 def smoothed_likelihood(
     matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000
 ) -> Array:
-    """EMS: expectation-maximisation with smoothing after each round, until a round changes the log-likelihood
+    """EMS: expectation-maximization with smoothing after each round, until a round changes the log-likelihood
     by less than `gain`.
 
     Starting from even shares and stopping there is part of the method: it is what keeps noise out of the

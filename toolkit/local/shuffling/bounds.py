@@ -213,7 +213,7 @@ def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """A binomial count less its mean, on a grid: each value split between its neighbours so that the mean is
+    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is
     kept.
 
     A hinge is convex, so its mean over the coarser law is above that over the law itself.

@@ -141,7 +141,7 @@ class LearningExplorer(Explorer):
     ----------
     people : how many it learns from, from 250 to 20,000.
     epsilon : of the fit, from 0.1 to 4; small is private.
-    strength : C, how little weights are penalised, from 0.001 to 10.
+    strength : C, how little weights are penalized, from 0.001 to 10.
     guess : whether the live widget asks for a prediction before it shows the answer.
     """
 

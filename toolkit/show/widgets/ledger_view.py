@@ -153,15 +153,15 @@ def _row(line: Line) -> list[str]:
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
     relations = {
-        "replace": "Neighbours: one record changes",
-        "add_remove": "Neighbours: one person comes or goes",
+        "replace": "Neighbors: one record changes",
+        "add_remove": "Neighbors: one person comes or goes",
     }
     values = {
         "spent": _tied(ledger.spent),
         "ceiling": _tied(ledger.ceiling),
         "remaining": _tied(ledger.remaining),
         "count": f"{len(entries):,}",
-        "neighbors": relations.get(ledger.neighbors or "", "Neighbours: not said"),
+        "neighbors": relations.get(ledger.neighbors or "", "Neighbors: not said"),
         "last": _tied(entries[-1].charged) if entries else "",
         "times": _times(entries[-1], ledger) if entries else "",
     }

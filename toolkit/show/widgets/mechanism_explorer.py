@@ -2,7 +2,7 @@
 their parameters.
 
 Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two
-neighbours are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
+neighbors are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
 holds them against the mechanisms.
 """
 
@@ -43,7 +43,7 @@ _CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
 _DOTS, _DRAWS = 40, 40
 _NOISE = tuple(
     i / 4 for i in range(-24, 45)
-)  # places of releases, in units of the noise; the neighbour is at most 5 away
+)  # places of releases, in units of the noise; the neighbor is at most 5 away
 
 
 class MechanismExplorer(Explorer):
@@ -248,7 +248,7 @@ def _shape(mechanism: Mechanism) -> list[float]:
 
 
 def _quantiles(mechanism: Mechanism) -> list[float]:
-    """Noise that is equally likely to be between any two neighbours, in units of the scale."""
+    """Noise that is equally likely to be between any two neighbors, in units of the scale."""
     levels = [(2 * i + 1) / _DOTS - 1 for i in range(_DOTS)]
     return [short(math.copysign(mechanism.error(abs(level)) / mechanism.scale, level)) for level in levels]
 
@@ -265,7 +265,7 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
         [["two", "dots"], ["ratio", "words"], ["private", "words"]], height_ratios=[2, 1.4, 0.5]
     )
     shape = "laplace" if row["law"] == "laplace" else "gaussian"
-    _neighbours(parts["two"], table["shapes"][shape], 1 / row["ratio"])
+    _neighbors(parts["two"], table["shapes"][shape], 1 / row["ratio"])
     _losses(parts["ratio"], row)
     _dots(parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"])
     for name, texts in (("private", ["ratio"]), ("words", ["error", "scale", "others"])):
@@ -278,7 +278,7 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
     return canvas
 
 
-def _neighbours(ax: Axes, shape: list[float], shift: float) -> None:
+def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
     ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
     ax.plot(
         [x + shift for x in _NOISE],

@@ -27,7 +27,7 @@ Sector = tuple[int, int, tuple[int, ...]]
 
 
 def sectors(design: Design) -> list[Sector]:
-    """The sectors of a wheel that gives back the design, exactly: two neighbours never say the same.
+    """The sectors of a wheel that gives back the design, exactly: two neighbors never say the same.
 
     >>> from toolkit import k_ary, warner
     >>> sectors(warner(p="2/3"))

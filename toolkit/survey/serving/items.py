@@ -106,7 +106,7 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
 
 
 def _coloured(parts: Sequence[Item]) -> list[Item]:
-    """Parts of a wheel with colours by number: neighbours differ, and so do the last and the first."""
+    """Parts of a wheel with colours by number: neighbors differ, and so do the last and the first."""
     last = len(parts) - 1
     return [
         {**part, "colour": 1 if place == last and place and place % _COLOURS == 0 else place % _COLOURS}

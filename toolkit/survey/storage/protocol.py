@@ -192,4 +192,4 @@ def _encodes(text: str) -> bool:
 
 def _bytes(value: object, name: str, length: int) -> None:
     if not isinstance(value, bytes) or len(value) != length:
-        refuse(f"`{name}` must be {length} bytes", "others", "equal ones must be recognised")
+        refuse(f"`{name}` must be {length} bytes", "others", "equal ones must be recognized")

@@ -237,8 +237,8 @@ def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
         fit = predictor(formula, penalty="jeffreys", **given)
         assert np.isfinite([*fit.value, *fit.se, *fit.truth.value, *fit.truth.se]).all()
         assert "Jeffreys penalty" in fit.title
-        assert "penalised likelihood, observed errors" in fit.method
-    with pytest.raises(ValueError, match="models to compare must not be penalised"):
+        assert "penalized likelihood, observed errors" in fit.method
+    with pytest.raises(ValueError, match="models to compare must not be penalized"):
         fit.compare(predictor("y ~ t", frame, {"t": DIE}, truth="x", penalty="jeffreys"))
 
 

@@ -14,7 +14,7 @@ from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.reading.channel import through
 from toolkit.analysis.regression.reading.columns import absent, column, groups
-from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardised
+from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardized
 from toolkit.analysis.regression.reading.rows import complete
 
 DATA = survey()[:400]
@@ -156,7 +156,7 @@ def test_parts_of_the_reading() -> None:
     assert groups(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
     assert absent(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
     assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
-    columns, back = standardised(from_arrays(np.array([[1.0], [3.0], [8.0]])))
+    columns, back = standardized(from_arrays(np.array([[1.0], [3.0], [8.0]])))
     assert np.allclose(columns[:, 1].mean(), 0)
     assert np.allclose(columns @ np.linalg.inv(back), [[1, 1], [1, 3], [1, 8]])
 

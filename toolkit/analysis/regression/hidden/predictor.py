@@ -8,10 +8,10 @@ import numpy as np
 from toolkit.analysis.regression.fitted import Fitted, Footing, covered
 from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
 from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel, checked_outcome
-from toolkit.analysis.regression.reading.covariates import Covariates, standardised
+from toolkit.analysis.regression.reading.covariates import Covariates, standardized
 from toolkit.analysis.regression.scoring import (
     Curved,
-    Penalised,
+    Penalized,
     climb,
     covariance,
     inner_maximum,
@@ -82,7 +82,7 @@ def predictor(
         that goes with the truth biases the coefficients.
     penalty : "jeffreys" adds half the log determinant of the information that the coefficients would have if
         the truths were seen. The share of a truth then stays away from 0 and 1, and of a logistic outcome
-        the coefficients stay finite; intervals are by the curvature of the penalised likelihood.
+        the coefficients stay finite; intervals are by the curvature of the penalized likelihood.
     se, sample, weights, strata, clusters, times, missing : as for `logistic`.
 
     >>> import pandas as pd
@@ -108,8 +108,8 @@ def predictor(
         )
     outcome = checked_outcome(rows.outcome, family)
     stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
-    columns, back = standardised(stacked)
-    truths, truths_back = standardised(rows.truths)
+    columns, back = standardized(stacked)
+    truths, truths_back = standardized(rows.truths)
     shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
     by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
     model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
@@ -135,7 +135,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
         _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
     found = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
-        return penalised_maximum(fast, found), Penalised(model, fast)
+        return penalised_maximum(fast, found), Penalized(model, fast)
     return inner_maximum(model.observed, found, _ADVICE), model
 
 
@@ -165,7 +165,7 @@ def _as_fit(
         one = int(np.argmax(constant))
         value[one] += shift / rows.columns[0][0, one]
     through = " and ".join(item.described for item in rows.channels)
-    how = "penalised" if jeffreys else "maximum"
+    how = "penalized" if jeffreys else "maximum"
     method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
     truth_cov = wide @ cov[last:, last:] @ wide.T

@@ -231,7 +231,7 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     return matrix
 
 
-def standardised(covariates: Covariates) -> tuple[Array, Array]:
+def standardized(covariates: Covariates) -> tuple[Array, Array]:
     """Columns with mean 0 and variance 1, and the matrix that turns their coefficients into the original
     ones.
 

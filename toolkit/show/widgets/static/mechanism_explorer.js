@@ -76,7 +76,7 @@ const ACROSS = { from: -6, to: 11 }; // in units of the noise
 const PLACE = { left: 52, width: 284 };
 
 /** The likelihood of every release with one record and with another, and a mark where a release falls. */
-function neighbours() {
+function neighbors() {
   const x = { ...ACROSS, ticks: [{ at: 0, text: "truth" }] };
   const plot = chart({ x, y: { from: 0, to: 1.15, ticks: [] }, headroom: 20, ...PLACE });
   const [one, other, mark] = [plot.line("curve"), plot.line("other"), plot.drop()];
@@ -153,7 +153,7 @@ function controls(model) {
 }
 
 function panels(model) {
-  const [curves, dots] = [neighbours(), noise()];
+  const [curves, dots] = [neighbors(), noise()];
   const count = model.get("table").draws.laplace.length;
   function show(place, { numbers }) {
     curves.mark(numbers.draws[place]);
