@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit import forced, kuk
-from toolkit.analysis.associations import chi_squared, homogeneity, wald_f
+from toolkit.analysis.homogeneity import chi_squared, homogeneity, wald_f
 
 KUK = kuk("4/5", "1/5", draws=2)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates
-from toolkit.analysis.findings import entry
+from toolkit.analysis.group_estimate import entry
 from toolkit.local import numeric
 
 DATA = survey()

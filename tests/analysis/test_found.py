@@ -4,7 +4,7 @@ import pytest
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import forced, k_ary
 from toolkit.analysis import plain
-from toolkit.analysis.findings import Found, nobody
+from toolkit.analysis.group_estimate import Found, nobody
 from toolkit.local import numeric, oracles
 from toolkit.survey.rehearsal import report
 

@@ -1,5 +1,5 @@
 from tests.analysis.reference_survey import DIE
-from toolkit.analysis.findings import Found
+from toolkit.analysis.group_estimate import Found
 from toolkit.analysis.printing import escaped, latex, paper_rows
 
 

@@ -3,9 +3,10 @@ designs.
 """
 
 from toolkit.analysis import latent
-from toolkit.analysis.associations import Association, association, homogeneity
+from toolkit.analysis.associations import Association, association
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
+from toolkit.analysis.homogeneity import homogeneity
 from toolkit.analysis.mixed import mixed_logistic
 from toolkit.analysis.plain import plain
 from toolkit.analysis.regression import logistic, multinomial, predictor

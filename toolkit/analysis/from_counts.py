@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import change_variance
-from toolkit.analysis.findings import Found, nobody
+from toolkit.analysis.group_estimate import Found, nobody
 from toolkit.analysis.reports import Asked, Reader
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
-from toolkit.analysis.findings import Found, nobody
+from toolkit.analysis.group_estimate import Found, nobody
 from toolkit.analysis.reports import Asked, Reader, estimated_labels, of_shares
 from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample

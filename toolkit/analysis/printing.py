@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.findings import Found
+from toolkit.analysis.group_estimate import Found
 from toolkit.analysis.reports import Asked, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.analysis.estimating import checked_method, estimates
-from toolkit.analysis.findings import Findings, Found, groupless_notes
+from toolkit.analysis.findings import Findings, groupless_notes
 from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.group_estimate import Found
 from toolkit.analysis.plain import plain
 from toolkit.analysis.reports import Asked, Reader
 from toolkit.analysis.sampling.sample import Sample

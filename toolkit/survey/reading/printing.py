@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.analysis.findings import Found
+from toolkit.analysis.group_estimate import Found
 from toolkit.analysis.printing import lines_of
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question

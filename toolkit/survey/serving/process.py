@@ -33,7 +33,7 @@ import uvicorn
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.connecting.connections import BACKLOG, WatchedServer
+from toolkit.survey.serving.connecting.connection import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application

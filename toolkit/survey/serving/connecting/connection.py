@@ -14,16 +14,20 @@ stored.
 
 import asyncio
 import re
+import socket
+from collections.abc import Callable
 from enum import IntEnum, auto
 from http import HTTPStatus
 from typing import Any
 
+import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from toolkit.survey.serving.connecting.acceptor import Arrival
+from toolkit.survey.serving.connecting.acceptor import Arrival, Door
 from toolkit.survey.serving.connecting.answer import WHOLE, Answer, in_json
 from toolkit.survey.serving.connecting.connections import Connections
 from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.limits import Limits
 
 _HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")
 
@@ -192,3 +196,33 @@ def refusal(status: int, sentence: str) -> bytes:
     problem = RefusalError(status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None)
     answer = in_json(status, {"error": sentence}, {**problem.headers, "connection": "close"})
     return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body
+
+
+BACKLOG = 2048
+
+
+class WatchedServer(uvicorn.Server):
+    """Calls `announce` once, when a connection would be answered."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits, announce: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.connections, self._announce = Connections(limits), announce
+        self.servers: list[Any] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn's own, but every connection is counted as soon as it stands."""
+        await self.lifespan.startup()
+        asyncio.get_running_loop().set_exception_handler(_hush)
+        self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
+        self.started = True
+        self._announce()
+
+    def _connection(self, arrival: Arrival) -> Connection:
+        state = self.server_state
+        return Connection(
+            self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state
+        )
+
+
+def _hush(*_: object) -> None:
+    """The loop's own complaints name addresses."""

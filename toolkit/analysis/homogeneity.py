@@ -1,0 +1,91 @@
+"""Whether groups have the same shares, over all options together.
+
+Through a square matrix the truths agree exactly when the reports do, so the ordinary chi-squared test of the
+table of reports is the test, and privacy needs no correction. With more reports than truths it is the
+likelihood ratio.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
+from toolkit.local.design import Design
+from toolkit.local.matrix.likelihood import likeliest
+
+
+@dataclass(frozen=True)
+class TableTest:
+    """`df` : degrees of freedom; of an F test two of them."""
+
+    statistic: float
+    df: Any
+    p: float
+    method: str
+
+    def __repr__(self) -> str:
+        return f"<TableTest p = {self.p:.4g}: statistic {self.statistic:.5g}, df {self.df}, {self.method}>"
+
+
+def chi_squared(table: Any) -> TableTest:
+    """Pearson's test that the rows of a table of counts follow one law; empty columns are left out.
+
+    >>> chi_squared([[372, 291], [491, 290], [675, 281]])
+    <TableTest p = 1.189e-08: statistic 36.495, df 2, Pearson's chi-squared of the reports>
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    counts = counts[:, counts.any(axis=0)]
+    if len(counts) < 2 or not counts.any(axis=1).all():
+        refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    statistic, df = (
+        float(((counts - expected) ** 2 / expected).sum()),
+        (len(counts) - 1) * (counts.shape[1] - 1),
+    )
+    p = float(chdtrc(df, statistic)) if df else 1.0
+    return TableTest(statistic, df, p, "Pearson's chi-squared of the reports")
+
+
+def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
+    """Of counts of reports, one row a group, through a design."""
+    counts = np.asarray(tables, dtype=np.float64)
+    if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
+        rule = f"counts must have {len(design.report_options)} columns, one a report"
+        refuse(rule, f"shape {counts.shape}", "one row a group")
+    if design.matrix.shape[0] == design.matrix.shape[1]:
+        return chi_squared(counts)
+    if len(counts) < 2 or not counts.any(axis=1).all():
+        refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
+    apart = sum(_highest(design, row) for row in counts)
+    statistic = max(2 * (apart - _highest(design, counts.sum(axis=0))), 0.0)
+    df = (len(counts) - 1) * (len(design.options) - 1)
+    return TableTest(statistic, df, float(chdtrc(df, statistic)), "likelihood ratio")
+
+
+def _highest(design: Design, counts: Array) -> float:
+    """The greatest log-likelihood of counts, over all shares."""
+    return float(xlogy(counts, likeliest(design.matrix, counts, None) @ design.matrix).sum())
+
+
+def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
+    """W = d' V**-1 d of q differences; F = (v - q + 1) / (v q) W on q and v - q + 1 degrees of freedom."""
+    q = len(difference)
+    rest = df - q + 1
+    if rest < 1:
+        refuse(
+            "a sample must have more clusters than differences that are tested",
+            f"{df} df",
+            "merge options or groups",
+        )
+    wald = float(difference @ np.linalg.solve(cov, difference))
+    statistic = rest / (df * q) * wald
+    return TableTest(statistic, (q, rest), float(fdtrc(q, rest, statistic)), f"Wald's F, W = {wald:.6g}")
+
+
+def wald_homogeneity(source: Any, name: str) -> TableTest:
+    """Of a sample: all groups less the first, all options but the last, through the clusters."""
+    return wald_f(*source.contrasts(name))
