@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
-from hypothesis.internal.conjecture import providers
 
 from tests.needs import pytest_terminal_summary  # noqa: F401  pytest takes it from here
 
@@ -28,9 +27,13 @@ settings.load_profile("same")
 
 # Hypothesis tries the constants that it reads in the source of every module that is imported: for the same
 # examples in every run, whatever else is imported, and without reading a thousand files, not here.
-_is_local = getattr(providers, "is_local_module_file", None)
-if _is_local is not None:  # older ones read none
+try:
+    from hypothesis.internal.conjecture import providers
+
+    _is_local = providers.is_local_module_file
     providers.is_local_module_file = lambda file: not settings.default.derandomize and _is_local(file)
+except (ImportError, AttributeError):  # older ones read none
+    pass
 
 BROWSER = Path(__file__).parent / "browser"
 ENOUGH = 120  # seconds from the last test to the end of the session

@@ -21,7 +21,7 @@ _EXTRAS = {
 
 # Below these an engine reads otherwise than promised: pandas 2 holds text as objects, which would be added up
 # as numbers; polars below 1.37 fails on a lazy frame after the charge, or prints a value of one that fails.
-_LEAST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (16, 0), "duckdb": (1, 1), "pyspark": (4, 0)}
+_LEAST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1, 5), "pyspark": (4, 0)}
 
 
 class MissingExtraError(ImportError):
