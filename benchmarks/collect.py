@@ -178,11 +178,7 @@ def main() -> None:
     shown("Starlette that stores nothing", middle(bare))
     for engine, each in found.items():
         share = median(one["rate"] / beside["rate"] for one, beside in zip(each, bare, strict=True))
-        shown(
-            f"ours, {engine}",
-            middle(each),
-            f"{share:.2f} x Starlette  ({verdict(middle(each), share, engine)})",
-        )
+        shown(f"ours, {engine}", middle(each), f"{share:.2f} x Starlette  ({verdict(middle(each), share, engine)})")
 
 
 if __name__ == "__main__":

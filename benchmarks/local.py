@@ -37,10 +37,7 @@ def main() -> None:
     codes = rng.integers(0, 16, N)
     compare("16 options, one-byte codes", k_ary(16, epsilon=1.0), codes.astype(np.uint8))
     compare("16 options, eight-byte codes", k_ary(16, epsilon=1.0), codes)
-    for name, design, counts in (
-        ("Warner", warner("3/4"), [7, 3]),
-        ("16 options", k_ary(16, epsilon=1.0), [5] * 16),
-    ):
+    for name, design, counts in (("Warner", warner("3/4"), [7, 3]), ("16 options", k_ary(16, epsilon=1.0), [5] * 16)):
         seconds = best(lambda: design.estimate_counts(counts), 200)  # noqa: B023  called here
         print(f"estimate from counts, {name}: {1e6 * seconds:.0f} microseconds")
 

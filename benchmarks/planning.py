@@ -25,11 +25,7 @@ def main() -> None:
     many = {"prevalence": [0.05] * 20}
     report("plan n, Warner", 20, lambda: plan(warner, prevalence=0.2, margin=0.03, epsilon=1.0))
     report("plan epsilon, Warner", 20, lambda: plan(warner, prevalence=0.2, margin=0.03, n=5000))
-    report(
-        "plan epsilon for a power, Warner",
-        100,
-        lambda: plan(warner, prevalence=0.1, detect=0.2, power=0.8, n=1000),
-    )
+    report("plan epsilon for a power, Warner", 100, lambda: plan(warner, prevalence=0.1, detect=0.2, power=0.8, n=1000))
     report("plan n for a power, die", 20, lambda: plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8))
     report(
         "plan 24,894 people for a power, die",
@@ -37,11 +33,7 @@ def main() -> None:
         lambda: plan(forced("1/6", "1/6"), prevalence=0, detect=0.01, power=0.8),
     )
     report("plan epsilon, 20 options", 20, lambda: plan(partial(oracles.best, 20), **many, margin=0.03, n=5000))
-    report(
-        "plan epsilon, mean",
-        50,
-        lambda: plan(partial(numeric.hybrid, (0, 80)), prevalence=30, margin=2, n=3000),
-    )
+    report("plan epsilon, mean", 50, lambda: plan(partial(numeric.hybrid, (0, 80)), prevalence=30, margin=2, n=3000))
     grid = {"epsilons": np.geomspace(0.2, 5, 50), "ns": np.geomspace(100, 1e5, 50)}
     report("margins on a grid of 50 by 50, Warner", 200, lambda: margin_grid(warner, 0.2, **grid))
     report(

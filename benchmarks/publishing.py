@@ -53,27 +53,9 @@ def speed() -> None:
     print(f"\nmeans by 100 groups, {ROWS:,} rows, as multiples of the engine's own group sum")
     works: list[tuple[str, Any, Callable[[], object], int, str]] = [
         ("pandas, text", panda, lambda: panda.groupby("g")["x"].sum(), 3, "g"),
-        (
-            "pandas, category",
-            panda,
-            lambda: panda.groupby("category", observed=True)["x"].sum(),
-            3,
-            "category",
-        ),
-        (
-            "polars, text (its own sum on all cores)",
-            lake,
-            lambda: lake.group_by("g").agg(pl.col("x").sum()),
-            3,
-            "g",
-        ),
-        (
-            "polars, lazy",
-            lake.lazy(),
-            lambda: lake.lazy().group_by("g").agg(pl.col("x").sum()).collect(),
-            3,
-            "g",
-        ),
+        ("pandas, category", panda, lambda: panda.groupby("category", observed=True)["x"].sum(), 3, "category"),
+        ("polars, text (its own sum on all cores)", lake, lambda: lake.group_by("g").agg(pl.col("x").sum()), 3, "g"),
+        ("polars, lazy", lake.lazy(), lambda: lake.lazy().group_by("g").agg(pl.col("x").sum()).collect(), 3, "g"),
         (
             "DuckDB",
             base.table("people"),
@@ -152,10 +134,7 @@ def accuracy() -> None:
         found = [tools.mean(values, epsilon=epsilon, bounds=(0, 100)) for _ in range(runs)]
         show("diffprivlib (number of values public)", f"{np.std(found):.3f}")
     if (dp := peer("opendp.prelude")) is not None:
-        show(
-            "OpenDP, sum and count at half of epsilon each",
-            f"{np.std(opendp(dp, values, epsilon, runs)):.3f}",
-        )
+        show("OpenDP, sum and count at half of epsilon each", f"{np.std(opendp(dp, values, epsilon, runs)):.3f}")
 
 
 def opendp(dp: Any, values: Any, epsilon: float, runs: int) -> list[float]:

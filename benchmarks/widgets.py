@@ -79,21 +79,14 @@ def frames(page: Page, widget: Locator, slider: Locator) -> tuple[int, int]:
 
 def blank(data: str, widget: Locator) -> bool:
     """Whether the pictures of the widget, below its sliders, are of one colour."""
-    box, image = (
-        widget.locator(".panels").bounding_box(),
-        Image.open(io.BytesIO(base64.b64decode(data))).convert("L"),
-    )
+    box, image = (widget.locator(".panels").bounding_box(), Image.open(io.BytesIO(base64.b64decode(data))).convert("L"))
     bottom = min(box["y"] + box["height"], image.height)
     part = image.crop((int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4))
     return ImageStat.Stat(part).stddev[0] < 2
 
 
 def main() -> None:
-    with (
-        tempfile.TemporaryDirectory() as name,
-        jupyterlab(Path(name)) as lab,
-        browser_page(Path(name)) as page,
-    ):
+    with tempfile.TemporaryDirectory() as name, jupyterlab(Path(name)) as lab, browser_page(Path(name)) as page:
         cells = ["from toolkit import show", *EXPLORERS.values()]
         book = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(code) for code in cells], metadata={"kernelspec": KERNEL}

@@ -56,22 +56,10 @@ LAST = (
     "Orr",
 )
 MOVIES, USERS, REVIEWERS = 400, 220, 40
-COURSES = {
-    "logic": "B",
-    "ethics": "A",
-    "drawing": None,
-    "rhetoric": None,
-    "statistics": None,
-    "history": None,
-}
+COURSES = {"logic": "B", "ethics": "A", "drawing": None, "rhetoric": None, "statistics": None, "history": None}
 """Courses of the grade list, and the one grade that everyone got, where that was planted."""
 SNPS, POOL = 240, 60
-AGES, SEXES, ORIGINS, TENURES = (
-    ("0-17", "18-39", "40-64", "65+"),
-    ("f", "m"),
-    ("a", "b", "c"),
-    ("owner", "tenant"),
-)
+AGES, SEXES, ORIGINS, TENURES = (("0-17", "18-39", "40-64", "65+"), ("f", "m"), ("a", "b", "c"), ("owner", "tenant"))
 
 
 def shuffled(rng: Rng, values: Sequence[int]) -> list[int]:
@@ -82,11 +70,7 @@ def shuffled(rng: Rng, values: Sequence[int]) -> list[int]:
 def people(rng: Rng, count: int) -> list[tuple[str, str, str, str]]:
     """Name, ZIP, birth date and sex."""
     first, last = rng.integers(0, len(FIRST), count), rng.integers(0, len(LAST), count)
-    zips, days, sex = (
-        rng.integers(0, len(ZIPS), count),
-        rng.integers(0, 365 * 60, count),
-        rng.integers(0, 2, count),
-    )
+    zips, days, sex = (rng.integers(0, len(ZIPS), count), rng.integers(0, 365 * 60, count), rng.integers(0, 2, count))
     return [
         (f"{FIRST[f]} {LAST[s]}", ZIPS[z], (date(1935, 1, 1) + timedelta(days=int(d))).isoformat(), SEXES[x])
         for f, s, z, d, x in zip(first, last, zips, days, sex, strict=True)
@@ -102,11 +86,7 @@ def hospital_and_voters(seed: int = 1997) -> tuple[list[Row], list[Row], list[in
     electorate = [*range(IN_BOTH), *range(PATIENTS, len(everyone))]
     order = shuffled(rng, electorate)
     place = {person: row for row, person in enumerate(order)}
-    return (
-        patients,
-        [everyone[person] for person in order],
-        [place.get(person, -1) for person in range(PATIENTS)],
-    )
+    return (patients, [everyone[person] for person in order], [place.get(person, -1) for person in range(PATIENTS)])
 
 
 def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[int]]:

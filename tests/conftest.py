@@ -40,15 +40,7 @@ ENOUGH = 120  # seconds from the last test to the end of the session
 
 
 # What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
-LONG = (
-    "form_reload",
-    "waves",
-    "randomizer_agreement",
-    "form_secrecy",
-    "form_sending",
-    "form_way",
-    "form_looks",
-)
+LONG = ("form_reload", "waves", "randomizer_agreement", "form_secrecy", "form_sending", "form_way", "form_looks")
 
 
 def in_lab(root: Path) -> set[str]:

@@ -73,20 +73,14 @@ MUTANTS = {
         "return Pure(max(self.amount, other.amount))",
     ),
     "half the sensitivity of a mean": Mutant(
-        "07",
-        "toolkit.central.sensitivity",
-        '(high - low) / whole(n, "n")',
-        '(high - low) / (2 * whole(n, "n"))',
+        "07", "toolkit.central.sensitivity", '(high - low) / whole(n, "n")', '(high - low) / (2 * whole(n, "n"))'
     ),
     "k delta for a group": Mutant("02", "toolkit.core.loss", "_geometric_up(self.amount, people)", "people"),
     "a guess rate without its 1": Mutant(
         "05", "toolkit.planning.disclosure", "return 1 / (1 + math.exp(-", "return 1 / (1.02 + math.exp(-"
     ),
     "subsampling at twice the rate": Mutant(
-        "06",
-        "toolkit.core.loss",
-        "log_up(1 + share * (above - 1))",
-        "log_up(1 + 2 * share * (above - 1))",
+        "06", "toolkit.core.loss", "log_up(1 + share * (above - 1))", "log_up(1 + 2 * share * (above - 1))"
     ),
     "a classic formula with 1.2": Mutant("07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if"),
     "a tree whose levels cost nothing": Mutant(
@@ -139,12 +133,7 @@ def _first_failure(mutant: Mutant) -> dict[str, str]:
                 while frame.tb_next:
                     frame = frame.tb_next
                 raised = frame.tb_frame.f_code.co_filename
-                return {
-                    "cell": cell["id"],
-                    "error": type(error).__name__,
-                    "in": raised,
-                    "said": str(error)[:200],
-                }
+                return {"cell": cell["id"], "error": type(error).__name__, "in": raised, "said": str(error)[:200]}
     return {"cell": "", "error": "", "in": "", "said": "no cell failed"}
 
 

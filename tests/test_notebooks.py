@@ -210,9 +210,7 @@ def test_every_solution_is_folded_away_and_the_code_that_it_shows_is_run(cells):
     assert solved
     for place in solved:
         (shown,) = re.findall(
-            r"<summary>Solution</summary>.*?```python\n(.*?)\n```\n\n</details>",
-            cells[place].source,
-            re.DOTALL,
+            r"<summary>Solution</summary>.*?```python\n(.*?)\n```\n\n</details>", cells[place].source, re.DOTALL
         )
         check = cells[place + 1]
         assert check.source == f"# The solution above, checked.\n{shown}"

@@ -169,9 +169,7 @@ ANALYSED: dict[str, Callable[[], Any]] = {
 def fit(covariates: Any = None) -> Any:
     frame = asked()
     return logistic(
-        frame["report"].to_numpy(),
-        frame[["age"]].to_numpy() if covariates is None else covariates,
-        warner("3/4"),
+        frame["report"].to_numpy(), frame[["age"]].to_numpy() if covariates is None else covariates, warner("3/4")
     )
 
 
@@ -311,8 +309,7 @@ def test_the_estimate_of_every_design_is_numbers_and_comes_back_from_a_pickle(na
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "make",
-    [*list(released())[::3], *(pytest.param(one, id=name) for name, one in {**DERIVED, **LEARNED}.items())],
+    "make", [*list(released())[::3], *(pytest.param(one, id=name) for name, one in {**DERIVED, **LEARNED}.items())]
 )
 def test_what_is_shown_has_no_numpy_scalars_no_exponents_and_whole_people(make, tmp_path) -> None:
     result = make()

@@ -77,17 +77,7 @@ def environment(unpacked, setuptools, tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     wheel = built("wheel", setuptools, unpacked, folder)
     venv.create(folder / "venv", with_pip=False, symlinks=True)
-    call = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        folder / "venv",
-        "install",
-        "--quiet",
-        "--no-deps",
-        wheel,
-    ]
+    call = [sys.executable, "-m", "pip", "--python", folder / "venv", "install", "--quiet", "--no-deps", wheel]
     subprocess.run([*call, "--no-index", "--no-compile"], check=True, timeout=120)
     (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
     core_packages(site)

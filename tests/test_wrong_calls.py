@@ -24,17 +24,7 @@ PRIVATE = re.compile(
     r"\b(Keeper|SpreadVerbs|CountingVerbs|PairVerbs|RobustVerbs|QuantileVerbs|FindingVerbs|MarginVerbs|"
     r"Publishable|Additive|Selection)\b"
 )
-ROOMS = (
-    "",
-    ".analysis",
-    ".central",
-    ".central.stream",
-    ".core",
-    ".learning",
-    ".local",
-    ".planning",
-    ".survey",
-)
+ROOMS = ("", ".analysis", ".central", ".central.stream", ".core", ".learning", ".local", ".planning", ".survey")
 
 
 def _world() -> dict[str, Any]:
@@ -83,11 +73,7 @@ def _public(room: str) -> dict[str, Any]:
 
 
 WORLD = _world()
-WHY_BOUNDS = (
-    "needs `bounds`, got none",
-    "read from the data they would tell its extremes",
-    "bounds=(0, 100)",
-)
+WHY_BOUNDS = ("needs `bounds`, got none", "read from the data they would tell its extremes", "bounds=(0, 100)")
 RELATIONS = ("one person's record changes", "one person comes or goes", "Ledger(Pure(1.0))")
 CUT = "bounds=(0, 100), epsilon=1"
 
@@ -112,21 +98,14 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "curator().groupby('city')": ("a curator has bounds, choose", "got `groupby`", 'by={"city": ['),
     "curator().count(\"city == 'A'\", epsilon=1)": ("must be a mapping", "got str", "write {\"city\": 'A'}"),
     "curator().count(city='A', epsilon=1)": ("got `city`", 'count({"city": "north"}, epsilon=0.5)'),
-    "curator().mean('x', eps=1, bounds=(0, 100))": (
-        "`Curator.mean` takes",
-        "got `eps`",
-        "`epsilon` may be meant",
-    ),
+    "curator().mean('x', eps=1, bounds=(0, 100))": ("`Curator.mean` takes", "got `eps`", "`epsilon` may be meant"),
     "curator().mean('x', bounds=100, epsilon=1)": ("two finite numbers, got int", "write bounds=(0, 100)"),
     f"curator().mean('x', {CUT}, missing='mean')": ('must be "drop" or a number', "got 'mean'"),
     "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish('no_such_folder/x')": (
         "in a folder that is there, got no_such_folder",
         "nothing was written",
     ),
-    "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish()": (
-        "`Estimate.publish` needs `path`",
-        "pay.csv",
-    ),
+    "curator().count(by={'city': ['A', 'B']}, epsilon=1).publish()": ("`Estimate.publish` needs `path`", "pay.csv"),
     "est[0]": ("an estimate has the entries 'yes'", "got 0", ".value"),
     "est * 100": ("an estimate has `-`", "with int", ".rescaled(100)"),
     "est.rescaled(-1)": ("`factor` must be above 0, got -1", "limits would change places"),
@@ -135,11 +114,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "est.test(50)": ("`null` must lie between 0 and 1", "got 50", "write 0.5"),
     "(est - est.rescaled(1)).test(2)": ("between -1 and 1", "got 2", "write 0.02"),
     "RunningTotal(52)": ("`RunningTotal` needs `periods`", "how often the total is published", "periods=52"),
-    "RunningTotal.for_epsilon(52, 1)": (
-        "`RunningTotal.for_epsilon` takes `epsilon` by place",
-        "got 2",
-        "periods=52",
-    ),
+    "RunningTotal.for_epsilon(52, 1)": ("`RunningTotal.for_epsilon` takes `epsilon` by place", "got 2", "periods=52"),
     "RunningTotal.for_epsilon(1)": ("`RunningTotal.for_epsilon` needs `periods`", "how often", "periods=52"),
     "PrivateLogisticRegression(1, classes=(0, 1), row_norm=1, missing=0, ledger=1.0).fit([[1]], [0])": (
         "`ledger` must be a Ledger, got float",
@@ -151,22 +126,11 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "Ledger(epsilon=1)": ("`Ledger` takes `ceiling`", "got `epsilon`", "Ledger(Pure(1.0))"),
     "shuffled(1, 1000)": ("`shuffled` needs `delta`", "shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)"),
     "shuffled(1, 1000, 1e-6)": ("must be a design, got int", "warner(epsilon=1.0)"),
-    "plan_slope(design, 0.5, 1000)": (
-        "`plan_slope` takes `design` by place",
-        "got 3",
-        "intercept=-1, slope=0.5",
-    ),
-    "plan_difference(.1, .2)": (
-        "`plan_difference` takes `design` by place",
-        "got 2",
-        "prevalence=(0.1, 0.2)",
-    ),
+    "plan_slope(design, 0.5, 1000)": ("`plan_slope` takes `design` by place", "got 3", "intercept=-1, slope=0.5"),
+    "plan_difference(.1, .2)": ("`plan_difference` takes `design` by place", "got 2", "prevalence=(0.1, 0.2)"),
     "plan(design, prevalence=0.2, margin=0.04, confidence=0.95)": ("got `confidence`", "it is level=0.95"),
     "plan(design, prevalence=20, margin=0.04)": ("from 0 to 1", "got 20", "write 0.2"),
-    "plan_survey({'r': design}, {'r': 0.05}, prevalence={'r': 0.2})": (
-        "must be a mapping",
-        '{"margin": 0.05}',
-    ),
+    "plan_survey({'r': design}, {'r': 0.05}, prevalence={'r': 0.2})": ("must be a mapping", '{"margin": 0.05}'),
     "budget_for({'a': warner}, epsilon=1)": ("a family and a guess", '{"cheated": (warner, 0.2)}'),
     "questionnaire([design, design])": ("`questionnaire` needs `epsilon`", "lambda e: warner(epsilon=e)"),
     "questionnaire([design], 1)": ("functions of an epsilon", "got list", "lambda e: warner(epsilon=e)"),
@@ -178,25 +142,15 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "plain('yes')": ("must be a list of labels, got one string", "its letters"),
     "estimate(frame, survey)": ("`survey` must be a Survey, got DataFrame", "estimate(survey, reports)"),
     "design.estimate(frame)": ("reports must be one column, got DataFrame", 'frame["report"]'),
-    "design.estimate(['Yes', 'No'])": (
-        "(no, yes), got 2 of 2",
-        "truth values",
-        "estimates reads labels in any",
-    ),
+    "design.estimate(['Yes', 'No'])": ("(no, yes), got 2 of 2", "truth values", "estimates reads labels in any"),
     "design.estimate([1, 2])": ("in 0 … 1, got 1 of 2 outside", "column.replace("),
     "design.estimate_counts({'nein': 700, 'yes': 300})": ("by report (no, yes)", "got 'nein'"),
     "design.randomize(['yes'], seed=1)": ("`Design.randomize` takes", "got `seed`", "default_rng(1)"),
     "design.estimate_counts([5, 6]) - k_ary(3, epsilon=1).estimate_counts([5, 6, 7])": (
         "the same labels, got yes and 0, 1, 2",
     ),
-    "Question('a', 'Have you?', design=design, options=['yes', 'no'])": (
-        "(no, yes), got yes, no",
-        "make it equal",
-    ),
-    "logistic(frame, 'report ~ age', design)": (
-        "must be a frame, got 'report ~ age'",
-        "the formula comes first",
-    ),
+    "Question('a', 'Have you?', design=design, options=['yes', 'no'])": ("(no, yes), got yes, no", "make it equal"),
+    "logistic(frame, 'report ~ age', design)": ("must be a frame, got 'report ~ age'", "the formula comes first"),
     "logistic('report ~ age', frame)": ("`logistic` needs `design`", 'logistic("report ~ age", frame'),
     "logistic('report ~ agee', frame, design)": ("got 'agee'", "there are x, y"),
     "logistic('report ~ age', frame, {'a': design, 'b': design})": ("which design is whose", "design_by="),
@@ -267,12 +221,7 @@ def test_keys_that_were_found_are_taken_as_keys() -> None:
 
 def test_an_estimate_with_entries_is_no_sequence_and_no_array() -> None:
     est = WORLD["est"]
-    for bad in (
-        lambda: list(est),
-        lambda: np.array([1.0, 2.0]) - est,
-        lambda: est - [1.0],
-        lambda: est - "1",
-    ):
+    for bad in (lambda: list(est), lambda: np.array([1.0, 2.0]) - est, lambda: est - [1.0], lambda: est - "1"):
         with pytest.raises(TypeError):
             bad()
 

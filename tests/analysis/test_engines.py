@@ -146,8 +146,7 @@ def test_and_a_curator_releases_the_same_from_it(spark: Any, tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("verb", "name"),
-    [("count", "tables"), ("mean", "by"), ("bounds", "all"), ("keys", "all"), ("top", "two")],
+    ("verb", "name"), [("count", "tables"), ("mean", "by"), ("bounds", "all"), ("keys", "all"), ("top", "two")]
 )
 def test_and_one_person_with_500_rows_of_it_moves_no_more_than_is_charged(
     verb: str, name: str, spark: Any, tmp_path: Path

@@ -84,10 +84,7 @@ def test_cells_of_all_kinds_make_the_same_counts() -> None:
 
 def test_missing_values_are_accounted_for_and_add_up() -> None:
     frame = pd.DataFrame(
-        {
-            "report": ["yes", "no", 9, None, "refused", "", "no", "yes"],
-            "sex": ["f", "f", "f", "m", "m", "m", None, "f"],
-        }
+        {"report": ["yes", "no", 9, None, "refused", "", "no", "yes"], "sex": ["f", "f", "f", "m", "m", "m", None, "f"]}
     )
     found = estimates(frame, {"report": DIE}, by="sex", missing=(9, "refused"))
     table = found.missing
@@ -191,10 +188,7 @@ def test_a_group_without_reports_has_no_number_and_no_difference(sample) -> None
 
 BAD = {
     "a group twice": (lambda: estimates(DATA, {"forced": DIE}, by=["sex", "sex"]), "name each column once"),
-    "a column twice": (
-        lambda: estimates(pd.DataFrame([[1, 0]], columns=["a", "a"]), {"a": DIE}),
-        "names of their own",
-    ),
+    "a column twice": (lambda: estimates(pd.DataFrame([[1, 0]], columns=["a", "a"]), {"a": DIE}), "names of their own"),
     "a single group": (
         lambda: estimates(DATA.assign(g="a"), {"forced": DIE}, by="g").differences("a"),
         "another group than the reference",
@@ -210,10 +204,7 @@ BAD = {
     "a group by number": (lambda: estimates(DATA, {"forced": DIE}, by=1), "names of columns, got int"),
     "no frame": (lambda: estimates([1, 0], {"report": DIE}), "must be a frame of pandas, polars"),
     "no sample": (lambda: estimates(DATA, {"forced": DIE}, sample=DATA.weight), "`sample` must be a Sample"),
-    "other rows": (
-        lambda: estimates(DATA[:9], {"forced": DIE}, sample=Sample(weights=[1, 2])),
-        "must have 2 rows",
-    ),
+    "other rows": (lambda: estimates(DATA[:9], {"forced": DIE}, sample=Sample(weights=[1, 2])), "must have 2 rows"),
     "rows without order": (
         lambda: estimates(ENGINES["duckdb"](PLAIN), {"forced": DIE}, sample=Sample(weights=DATA.weight)),
         "collect it first",

@@ -10,11 +10,7 @@ from toolkit.survey.rehearsal import report
 
 
 def test_where_there_is_no_report_there_is_no_number() -> None:
-    for design, shape in (
-        (forced("1/6", "1/6"), ()),
-        (k_ary(3, epsilon=1.0), (3,)),
-        (numeric.one_bit((0, 1), 1), ()),
-    ):
+    for design, shape in ((forced("1/6", "1/6"), ()), (k_ary(3, epsilon=1.0), (3,)), (numeric.one_bit((0, 1), 1), ())):
         empty = nobody(design)
         assert np.shape(empty.value) == shape
         assert np.all(np.isnan(empty.value))

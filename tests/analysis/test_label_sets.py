@@ -13,15 +13,7 @@ import pytest
 import toolkit
 from tests.local.test_label_sets import SETS
 from toolkit import Question, Survey, k_ary
-from toolkit.analysis import (
-    Sample,
-    association,
-    estimates,
-    logistic,
-    multinomial,
-    plain,
-    predictor,
-)
+from toolkit.analysis import Sample, association, estimates, logistic, multinomial, plain, predictor
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles

@@ -67,11 +67,7 @@ def test_three_kinds_of_prediction_are_told_apart(fit) -> None:
 def test_poststratification_counts_both_errors(fit) -> None:
     """Total .356032 with variance 3.390e-4 + 3.071e-4; by draws .3556 (.0263)."""
     groups = np.arange(40)
-    census = {
-        "g": np.repeat(groups, 2),
-        "x": np.tile([-0.5, 0.5], 40),
-        "N": np.repeat(100 * (1 + groups % 4) / 2, 2),
-    }
+    census = {"g": np.repeat(groups, 2), "x": np.tile([-0.5, 0.5], 40), "N": np.repeat(100 * (1 + groups % 4) / 2, 2)}
     total = fit.poststratify(census, count="N")
     assert float(total.value) == pytest.approx(0.356032, abs=1e-6)
     assert float(total.se) == pytest.approx(0.025419, abs=1e-6)

@@ -102,14 +102,7 @@ def test_the_mean_score_is_the_estimate_and_its_error_that_of_a_mean(kind: str) 
 
 @pytest.mark.parametrize(
     ("asked", "answer"),
-    [
-        (AGE, 100),
-        (AGE, True),
-        (AGE, float("nan")),
-        (AGE, "20"),
-        (ASKED["boxes"][0], [1, 0]),
-        (plain(["a", "b"]), 2),
-    ],
+    [(AGE, 100), (AGE, True), (AGE, float("nan")), (AGE, "20"), (ASKED["boxes"][0], [1, 0]), (plain(["a", "b"]), 2)],
 )
 def test_what_is_no_answer_is_not_accepted(asked, answer) -> None:
     assert not asked.accepts(answer)

@@ -5,14 +5,7 @@ import pytest
 
 from data import make_attack_data as made
 from toolkit.attacks.audit.bounds import advantage
-from toolkit.attacks.differencing import (
-    GuardedTable,
-    general_tracker,
-    outlier,
-    resignation,
-    resignation_error,
-    tracker,
-)
+from toolkit.attacks.differencing import GuardedTable, general_tracker, outlier, resignation, resignation_error, tracker
 from toolkit.central.laplace import Laplace
 
 ROWS = made.salaries()

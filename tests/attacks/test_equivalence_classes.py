@@ -3,14 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.attacks.equivalence_classes import (
-    alone,
-    class_of_rows,
-    codes,
-    columns_of,
-    joined,
-    singletons,
-)
+from toolkit.attacks.equivalence_classes import alone, class_of_rows, codes, columns_of, joined, singletons
 
 DATA = {"zip": ["a", "b", "a", None], "age": [1, 2, 1, 3]}
 

@@ -99,10 +99,5 @@ def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
 def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
     ages = np.array([0.0, 0, 0, 100, 100]), np.array([0.0, 0, 100, 100, 100])
     assert audit(
-        EXHIBITS["local sensitivity"].repaired,
-        ages,
-        epsilon=1,
-        runs=20_000,
-        seconds=60,
-        rng=np.random.default_rng(3),
+        EXHIBITS["local sensitivity"].repaired, ages, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(3)
     )

@@ -75,8 +75,7 @@ def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewe
     for place, user in enumerate(chosen):
         rows = np.array([row[1:] for row in reviews if row[0] == f"reviewer {place + 1}"])
         match = recognize(
-            Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)),
-            released,
+            Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)), released
         )
         right += match.user == user
         accepted += match.accepted and match.user == user

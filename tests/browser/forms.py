@@ -197,11 +197,7 @@ def modes(**changes: Any) -> Survey:
         Question("cheated", "Have you ever cheated?", design=warner(p="3/4")),
         Question("stolen", "Have you ever stolen?", design=warner(p="2/3"), mode="guided"),
         Question(
-            "paid",
-            "Have you ever paid?",
-            design=crosswise("1/4"),
-            mode="physical",
-            instructions="Compare.\nThen tap.",
+            "paid", "Have you ever paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.\nThen tap."
         ),
         Question("comment", "Anything else?", free_text=True, required=False, warning="Name nobody."),
     ]

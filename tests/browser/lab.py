@@ -54,13 +54,7 @@ def chromium() -> str | None:
     """Where a Chromium is installed, if one is: the system's, best without windows (half the time);
     else the one that `playwright install` fetched.
     """
-    names = (
-        "chromium-headless-shell",
-        "chromium",
-        "chromium-browser",
-        "google-chrome",
-        "google-chrome-stable",
-    )
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     found = next((path for path in map(shutil.which, names) if path), None)
     if found:
         return found

@@ -215,8 +215,7 @@ def test_a_ledger_that_is_charged_is_shown_after_the_cell_and_after_the_button(w
 @pytest.mark.parametrize("theme", ["Dark", "Light"])
 def test_words_stand_out_from_the_ground_in_both_themes(notebook, theme):
     notebook.evaluate(
-        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })",
-        f"JupyterLab {theme}",
+        "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {theme}"
     )
     notebook.wait_for_selector(f'body[data-jp-theme-light="{str(theme == "Light").lower()}"]', state="attached")
     for element in notebook.locator(".toolkit-explorer").all():

@@ -90,10 +90,7 @@ def walk(person, words):
 
 
 WALKS = {
-    "by night at 400 %": {
-        "color_scheme": "dark",
-        "viewport": {"width": 320, "height": 256},
-    },  # of 1280 pixels
+    "by night at 400 %": {"color_scheme": "dark", "viewport": {"width": 320, "height": 256}},  # of 1280 pixels
     "by day from right to left": {
         "color_scheme": "light",
         "locale": "ar-EG",

@@ -48,13 +48,7 @@ def test_a_text_is_read_as_every_number_that_it_can_mean_and_a_number_is_written
 def german(*questions):
     said = {"title": {"de": "Geld"}, "consent": {"de": "Danke."}}
     return Survey(
-        said["title"],
-        questions,
-        consent=said["consent"],
-        languages=("de",),
-        practice=False,
-        check=False,
-        ceiling=20,
+        said["title"], questions, consent=said["consent"], languages=("de",), practice=False, check=False, ceiling=20
     )
 
 

@@ -265,14 +265,7 @@ BACKWARDS = """([selector, script]) => [...document.querySelectorAll(selector)].
   const behind = (one, other) => Math.abs(one[0] - other[0]) < 8 ? one[1] >= other[1] - 2 : one[0] > other[0];
   return seen.filter((one, i) => i && !behind(one, seen[i - 1])).map((one) => one[2]);
 })"""
-TURNED = [
-    "Yes\u202e",
-    "نعم (123) – a",
-    "שלום עולם, 4–5 ; x",
-    "نعم " * 20 + "b",
-    "\u2069\u202eYes\u2067",
-    "Yes”, “c",
-]
+TURNED = ["Yes\u202e", "نعم (123) – a", "שלום עולם, 4–5 ; x", "نعم " * 20 + "b", "\u2069\u202eYes\u2067", "Yes”, “c"]
 
 
 @pytest.mark.parametrize("label", TURNED)
@@ -282,11 +275,7 @@ def test_no_label_turns_the_promise_round(phone, language, script, label):
     asked = Question("cheated", {"en": "Cheated?", "ar": "هل غششت؟"}, design=warner(p="3/4"), mode="guided")
     words = {"en": "Exams", "ar": "امتحانات"}
     made = Survey(
-        words,
-        [asked],
-        consent=words,
-        languages=[language, {"en": "ar", "ar": "en"}[language]],
-        practice=False,
+        words, [asked], consent=words, languages=[language, {"en": "ar", "ar": "en"}[language]], practice=False
     )
     data = made.to_dict()
     label = label if language == "en" else label.replace("نعم", "No").replace("Yes", "No")

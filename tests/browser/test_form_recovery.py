@@ -97,9 +97,7 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
     assert len(set(person.posts())) == 1
 
 
-def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(
-    phone,
-):
+def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(phone):
     """What the phone keeps under the hash of an earlier page is the new page's, too."""
     survey, before = short(access="token"), "ab" * 32
     used, mine = "u" * 22, "m" * 22

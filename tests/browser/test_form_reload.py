@@ -192,8 +192,7 @@ def test_a_tab_that_was_copied_forgets_its_words_when_it_hears_that_the_phone_ha
     person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
     other = phone(beside=person).open()
     other.page.evaluate(
-        "kept => Object.entries(kept).forEach(([name, value]) => sessionStorage.setItem(name, value))",
-        person.session(),
+        "kept => Object.entries(kept).forEach(([name, value]) => sessionStorage.setItem(name, value))", person.session()
     )
     person.press("Send").sees("Thank you")
     other.page.reload()

@@ -28,10 +28,7 @@ HERE = """() => JSON.stringify([
 
 PAIRS = {  # for the lowest and the highest answer
     # in the window of the lowest answer, beside that of the highest: the very first report
-    "window": (
-        [0],
-        [next(one.design.width * one.design.inside for one in kinds().questions if one.name == "window")],
-    ),
+    "window": ([0], [next(one.design.width * one.design.inside for one in kinds().questions if one.name == "window")]),
     # noise of 30,000 steps up, and of 35,536 steps down; each: the size, that it is kept, that no round is
     # added, the sign
     "noise": ([30_000, 2**32 - 1, 0, 1, 0], [35_536, 2**32 - 1, 0, 1, 1]),

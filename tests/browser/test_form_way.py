@@ -114,11 +114,7 @@ def test_the_whole_way_by_keyboard_alone(phone):
     person.sees("Thank you")
     (stored,) = person.site.stored
     assert stored["understood"] is True
-    assert (stored["answers"]["work"], stored["answers"]["hours"], stored["answers"]["comment"]) == (
-        0,
-        None,
-        None,
-    )
+    assert (stored["answers"]["work"], stored["answers"]["hours"], stored["answers"]["comment"]) == (0, None, None)
 
 
 def test_every_kind_of_question_is_answered_and_its_report_is_taken_by_the_server(phone):

@@ -16,10 +16,7 @@ from toolkit.show.widgets.reconstruction_game import reading as game_reading
 
 pytestmark = pytest.mark.browser
 
-CELLS = {
-    "game": "show.reconstruction_game(400, noise=3)",
-    "composition": "show.explore_composition(52, epsilon=0.1)",
-}
+CELLS = {"game": "show.reconstruction_game(400, noise=3)", "composition": "show.explore_composition(52, epsilon=0.1)"}
 SLIDERS = [
     ("game", "Sums", "sums"),
     ("game", "Noise on each", "noise"),

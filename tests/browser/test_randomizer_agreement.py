@@ -115,8 +115,7 @@ BELOW = """([bound, size]) => {
 
 
 @pytest.mark.parametrize(
-    "bound",
-    [1, 2, 3, 6, 7, 100, 2**16, 2**31, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**53, 2**53 + 1, 2**64],
+    "bound", [1, 2, 3, 6, 7, 100, 2**16, 2**31, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**53, 2**53 + 1, 2**64]
 )
 def test_uniform_integers_are_those_that_python_draws_from_the_same_bytes(blank, monkeypatch, bound):
     """The bytes that Python reads from the operating system, as words for the browser: also the same number

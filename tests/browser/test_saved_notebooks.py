@@ -27,8 +27,7 @@ def test_an_untrusted_notebook_shows_a_picture_with_words_for_every_figure_and_w
         if cell["pictures"]:
             page.evaluate(SHOW, place)
             page.wait_for_function(
-                f"place => ({IMAGES})(place).length && ({IMAGES})(place).every(({{ width }}) => width > 200)",
-                arg=place,
+                f"place => ({IMAGES})(place).length && ({IMAGES})(place).every(({{ width }}) => width > 200)", arg=place
             )
             shown = page.evaluate(IMAGES, place)
             assert len(shown) == cell["pictures"]

@@ -204,10 +204,7 @@ FIVE = ("2026-1", "2026-2", "2026-2b", "2027-1", "2027-2")
             ("2026-2b", "2026-2", "2026-1", "2027-2", "2027-1", *FIVE, "others", "plain", "others", "plain"),
             ("2026-2b", "2026-1", "2027-2", "2027-1", "others", "plain"),
         ),
-        (
-            ("2026-1", "others", "plain", "2026-2", "others", "2026-2b"),
-            ("2026-1", "others", "plain", "2026-2"),
-        ),
+        (("2026-1", "others", "plain", "2026-2", "others", "2026-2b"), ("2026-1", "others", "plain", "2026-2")),
     ],
 )
 def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by_one_number(

@@ -36,10 +36,7 @@ def test_refusal_says_what_was_asked_and_what_remains_with_enough_digits(opener:
     for asked, words in (
         (Pure(0.6), r"got ε = 0.6 where 0.5 of 1 remains"),
         (Pure("0.5000000000000001"), r"got ε = 0.5000000000000001 where 0.5 of 1"),
-        (
-            Pure("0.50000000000000000000001"),
-            r"got ε = 0.5000000000000001 where 0.5 of 1|a little more than 0.5",
-        ),
+        (Pure("0.50000000000000000000001"), r"got ε = 0.5000000000000001 where 0.5 of 1|a little more than 0.5"),
         (Approx(0.1, 2e-7), r"got δ = 2e-07 where 1e-07 of 1e-06 remains"),
         (Approx(2, 1), r"got ε = 2 where 0.5 of 1 remains and δ = 1 where 1e-07 of 1e-06 remains"),
         (Pure(Fraction(10) ** 400), r"got ε = inf|∞"),
@@ -132,9 +129,7 @@ class Boaster:
     zcdp: Any
 
 
-def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(
-    opener: Opener,
-) -> None:
+def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(opener: Opener) -> None:
     ledger = opener(Zcdp(10))
     assert ledger.charge(Boaster(Pure(1), Zcdp(3))).charged == Zcdp(0.5)
     assert ledger.charge(Boaster(Pure(1), Zcdp(0.25))).charged == Zcdp(0.25)

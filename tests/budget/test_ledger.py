@@ -35,12 +35,7 @@ def test_a_ledger_of_a_simulation_says_so_everywhere_and_stays_one(tmp_path: Pat
     path = tmp_path / "budget.db"
     ledger = Ledger(Pure(1), path, simulated=True)
     ledger.charge(Pure("1/4"), "a try")
-    for one in (
-        ledger,
-        Ledger.open(path),
-        Ledger(Pure(1), path, simulated=True),
-        Ledger(Pure(1), simulated=True),
-    ):
+    for one in (ledger, Ledger.open(path), Ledger(Pure(1), path, simulated=True), Ledger(Pure(1), simulated=True)):
         assert one.simulated
         assert repr(one).startswith("<Ledger: simulated, no privacy claim; spent")
         assert "simulated, no privacy claim" in one._repr_html_()
@@ -102,18 +97,7 @@ def test_values_are_never_written_down(tmp_path: Path) -> None:
     with sqlite3.connect(path) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(entries)")]
     database.close()
-    assert columns == [
-        "number",
-        "label",
-        "mechanism",
-        "neighbors",
-        "loss",
-        "charged",
-        "total",
-        "link",
-        "unit",
-        "terms",
-    ]
+    assert columns == ["number", "label", "mechanism", "neighbors", "loss", "charged", "total", "link", "unit", "terms"]
 
 
 def test_one_neighbor_relation_for_life(opener: Opener) -> None:

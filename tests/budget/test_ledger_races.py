@@ -81,11 +81,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
         ledger.release(Deadly(), 1)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     ledger = Ledger.open(path)

@@ -291,10 +291,6 @@ def test_forked_child_shares_the_file_and_is_refused_the_memory(tmp_path: Path) 
         print(set(codes), float(shared.spent.amount), own.spent)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.stdout.strip() == "{7} 0.875 ε = 0", done.stderr

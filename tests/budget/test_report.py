@@ -37,8 +37,7 @@ def test_html_of_a_long_record_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "columns"),
-    [(Pure(1), ["epsilon"]), (Approx(1, 1e-3), ["epsilon", "delta"]), (Zcdp(1), ["rho"])],
+    ("ceiling", "columns"), [(Pure(1), ["epsilon"]), (Approx(1, 1e-3), ["epsilon", "delta"]), (Zcdp(1), ["rho"])]
 )
 def test_frame_has_one_row_a_charge(ceiling: Loss, columns: list[str], opener: Opener) -> None:
     ledger = opener(ceiling)

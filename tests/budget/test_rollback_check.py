@@ -34,8 +34,7 @@ def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(pat
 
 
 @pytest.mark.parametrize(
-    "use",
-    [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()],
+    "use", [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()]
 )
 def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gone(
     use: Callable[[Ledger], object], path: Path
@@ -96,8 +95,7 @@ def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text",
-    [b"", b"7", b"\xff\xfe", b"1 2 3", b"00000000000000000001 " + b"0" * 64 + b" " + b"0" * 16 + b"\n"],
+    "text", [b"", b"7", b"\xff\xfe", b"1 2 3", b"00000000000000000001 " + b"0" * 64 + b" " + b"0" * 16 + b"\n"]
 )
 def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
     ledger = Ledger(Pure(1), path)
@@ -148,11 +146,7 @@ def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_coun
         ledger.charge(Pure(0.25))
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
     noted = read_note(path)

@@ -60,11 +60,7 @@ def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> N
         ledger.charge(Pure("1/4"))
     with closing(sqlite3.connect(first)) as database:
         assert marks(database) == (APPLICATION, VERSION)
-        for statement in (
-            "UPDATE entries SET label = ''",
-            "UPDATE head SET mark = ''",
-            "DELETE FROM entries",
-        ):
+        for statement in ("UPDATE entries SET label = ''", "UPDATE head SET mark = ''", "DELETE FROM entries"):
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 database.execute(statement)
     assert Ledger(Approx(1, 1e-6), first).spent == Approx(Fraction(10, 12), 1e-7)

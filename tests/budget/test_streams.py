@@ -240,9 +240,7 @@ def test_what_a_condition_says_is_refused_before_the_period_is_used() -> None:
     assert weekly.total.period == 0
 
 
-def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
     weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
     monkeypatch.setattr("toolkit.budget.streams.counted", lambda *_: 1 / 0)
     with pytest.raises(RuntimeError, match="a failure that is not told: the period is still to come") as error:
@@ -274,10 +272,7 @@ from toolkit import Ledger
 weekly = Ledger.open(sys.argv[1]).resume(sys.argv[2])
 print(json.dumps([weekly.last.value, weekly.label, weekly.total.period, weekly.add(23).labels[0]]))
 """
-    for label, value in (
-        ("claims", first.value),
-        ("new claims, all offices", other.last and other.last.value),
-    ):
+    for label, value in (("claims", first.value), ("new claims, all offices", other.last and other.last.value)):
         arguments = [sys.executable, "-c", code, str(tmp_path / "budget.db"), label]
         said = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
         assert json.loads(said) == [value, label, 1, "total after 2 of 52 periods"]

@@ -15,12 +15,7 @@ from toolkit.budget.charges import UNITS, agreed_unit
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
-from toolkit.learning import (
-    PrivateLogisticRegression,
-    Thresholdout,
-    best_of,
-    choose_classifier,
-)
+from toolkit.learning import PrivateLogisticRegression, Thresholdout, best_of, choose_classifier
 
 FRAME = pd.DataFrame({"id": [1, 1, 2, 3], "pay": [1.0, 2.0, 3.0, 4.0]})
 SLACK = Approx("1/4", "1e-9")
@@ -57,14 +52,8 @@ SPENDERS: dict[str, tuple[str, Callable[[Ledger], Any]]] = {
     ),
     "learner": ("row", learned),
     "holdout": ("row", lambda ledger: Thresholdout(400, sigma=0.01, answers=2, ledger=ledger)),
-    "choice": (
-        "row",
-        lambda ledger: choose_classifier([Right()], FRAME, [0] * 4, epsilon=1, ledger=ledger),
-    ),
-    "best": (
-        "row",
-        lambda ledger: best_of(lambda: (1, 1), epsilon="1/3", neighbors="replace", ledger=ledger),
-    ),
+    "choice": ("row", lambda ledger: choose_classifier([Right()], FRAME, [0] * 4, epsilon=1, ledger=ledger)),
+    "best": ("row", lambda ledger: best_of(lambda: (1, 1), epsilon="1/3", neighbors="replace", ledger=ledger)),
 }
 
 
@@ -109,11 +98,7 @@ def test_a_ledger_that_was_given_a_unit_refuses_others_from_the_start(name: str,
         (RunningTotal.for_epsilon("1/4", periods=52), Pure(9), Pure(3)),
         (RunningTotal.for_rho("1/16", periods=52), Zcdp(9), Zcdp(9)),
         (RunningTotal.for_epsilon("1/4", periods=52), Zcdp(9), Zcdp("9/2")),
-        (
-            RunningTotal.for_loss("1/4", "1e-9", periods=52),
-            Approx(9, "1e-3"),
-            SLACK.group(12),
-        ),
+        (RunningTotal.for_loss("1/4", "1e-9", periods=52), Approx(9, "1e-3"), SLACK.group(12)),
     ],
 )
 def test_events_of_a_person_are_charged_together_and_said_in_entry_and_report(
@@ -160,13 +145,7 @@ def test_a_charge_without_a_unit_counts_as_the_ledgers_and_what_was_before_is_sa
 
 @pytest.mark.parametrize(
     ("known", "stated", "times"),
-    [
-        ("person", "person", 2),
-        ("row", "person", 2),
-        (None, "event", 2),
-        ("person", None, 2),
-        ("event", "row", 1),
-    ],
+    [("person", "person", 2), ("row", "person", 2), (None, "event", 2), ("person", None, 2), ("event", "row", 1)],
 )
 def test_times_are_for_a_finer_unit_than_the_ledgers(known: str, stated: str, times: int) -> None:
     with pytest.raises(BudgetError, match="`times` is for a charge about a finer unit than the ledger"):

@@ -28,12 +28,7 @@ class Seven(Additive):
 def test_a_release_is_the_value_with_the_noise_and_says_by_what_and_at_what_cost():
     estimate = Seven().release([1, 2], labels=["a", "b"])
     assert estimate.value.tolist() == [8, 9]
-    assert (estimate.labels, estimate.method, estimate.loss, estimate.covers) == (
-        ("a", "b"),
-        "Seven",
-        Pure(1),
-        "noise",
-    )
+    assert (estimate.labels, estimate.method, estimate.loss, estimate.covers) == (("a", "b"), "Seven", Pure(1), "noise")
     assert estimate.notes == ()
     assert "simulated" in Seven().release(1, np.random.default_rng(1)).notes[0]
 

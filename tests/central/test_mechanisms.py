@@ -40,9 +40,7 @@ def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsi
     for shift in range(1, sensitivity + 1):
         for k in range(-20, 20):
             worst = max(
-                worst,
-                Fraction(bounds[k][1], bounds[k + shift][0]),
-                Fraction(bounds[k + shift][1], bounds[k][0]),
+                worst, Fraction(bounds[k][1], bounds[k + shift][0]), Fraction(bounds[k + shift][1], bounds[k][0])
             )
     assert worst <= limit
     assert worst >= limit * (1 - Fraction(1, 10**45))
@@ -111,9 +109,7 @@ def test_the_root_of_an_irrational_variance_is_rounded_down_and_hardly(variance:
 
 
 @pytest.mark.parametrize(
-    "make",
-    [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)],
-    ids=["Laplace", "Gaussian"],
+    "make", [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)], ids=["Laplace", "Gaussian"]
 )
 def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(
     make: Callable[..., Laplace | Gaussian],

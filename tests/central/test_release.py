@@ -93,26 +93,12 @@ def test_noise_of_a_huge_scale_is_cut_not_wrapped() -> None:
 def test_what_is_refused_does_not_depend_on_the_private_value() -> None:
     for mechanism in MECHANISMS:
         messages = set()
-        for value in (
-            float("nan"),
-            float("inf"),
-            -float("inf"),
-            [1.0, float("nan")],
-            np.array([7.5, -np.inf]),
-        ):
+        for value in (float("nan"), float("inf"), -float("inf"), [1.0, float("nan")], np.array([7.5, -np.inf])):
             with pytest.raises(ValueError, match="must be finite") as caught:
                 mechanism.release(value)
             messages.add(str(caught.value))
         assert len(messages) == 1
-        for value in (
-            True,
-            Decimal(1),
-            "1",
-            None,
-            np.array([1], dtype=object),
-            np.ma.masked_array([1.0]),
-            1j,
-        ):
+        for value in (True, Decimal(1), "1", None, np.array([1], dtype=object), np.ma.masked_array([1.0]), 1j):
             with pytest.raises(TypeError, match="`value` must"):
                 mechanism.release(value)
 

@@ -93,13 +93,7 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
     places = [0, int(odds.envelope(slice(0, 1))[0])]  # the first place of each candidate
     for i, share in enumerate(shares):
         edge = int(share * 2**64)
-        for word, kept in (
-            (0, True),
-            (edge // 2, True),
-            (edge - 2, True),
-            (edge + 2, False),
-            (2**64 - 1, False),
-        ):
+        for word, kept in ((0, True), (edge // 2, True), (edge - 2, True), (edge + 2, False), (2**64 - 1, False)):
             places_left, words_left = [places[i], places[1 - i]], [word, 0]
             monkeypatch.setattr(
                 selection, "below", lambda *_, left=places_left: np.array([left.pop(0)], dtype=np.uint64)
@@ -281,9 +275,7 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
     """A sensitivity that is no multiple of the grid is rounded up to one, in the scale of the noise, too."""
     seen: list[Fraction] = []
     monkeypatch.setattr(
-        selection,
-        "discrete_laplace",
-        lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64),
+        selection, "discrete_laplace", lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64)
     )
     epsilon, sensitivity = Fraction(7, 10), Fraction(1, 3)
     NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
@@ -422,17 +414,7 @@ def test_points_have_the_law_of_the_grid() -> None:
     mechanism, rng = Exponential.for_epsilon(2), np.random.default_rng(25)
     edges, scores = [0, 0.75, 0.75, 1.2, 4], [0, 50, 2, 1]
     points = np.arange(0, 4.5, 0.5)
-    owner = [
-        0,
-        0,
-        2,
-        3,
-        3,
-        3,
-        3,
-        3,
-        3,
-    ]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
+    owner = [0, 0, 2, 3, 3, 3, 3, 3, 3]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
     weights = np.exp([scores[i] for i in owner])
     counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(6000))
     assert goodness(counts, list(points), list(weights / weights.sum()), 6000) > 1e-6

@@ -62,14 +62,7 @@ def test_one_row_a_person_moves_a_table_exactly_as_far_as_is_said(
     assert width > 0
 
 
-CAPS = [
-    (3, 3, 1, 3, 3),
-    (3, 2, 2, 3, 5),
-    (5, 3, 2, 5, 9),
-    (4, 1, 4, 4, 16),
-    (5, 3, 3, 5, 13),
-    (2, 2, 2, 2, 4),
-]
+CAPS = [(3, 3, 1, 3, 3), (3, 2, 2, 3, 5), (5, 3, 2, 5, 9), (4, 1, 4, 4, 16), (5, 3, 3, 5, 13), (2, 2, 2, 2, 4)]
 
 
 @pytest.mark.parametrize(("rows", "groups", "each", "l1", "squared"), CAPS)

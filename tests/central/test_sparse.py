@@ -25,9 +25,7 @@ def first_yes_law(values: list[float], threshold: float, epsilon: float) -> list
     for value in values:
         gap = threshold + bar - value
         no = np.where(
-            gap < 0,
-            0.5 * np.exp(np.minimum(gap, 0) * epsilon / 4),
-            1 - 0.5 * np.exp(-np.maximum(gap, 0) * epsilon / 4),
+            gap < 0, 0.5 * np.exp(np.minimum(gap, 0) * epsilon / 4), 1 - 0.5 * np.exp(-np.maximum(gap, 0) * epsilon / 4)
         )
         law.append(float((none * (1 - no)).sum()))
         none = none * no

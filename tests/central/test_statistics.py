@@ -20,15 +20,7 @@ extremes = st.sampled_from(
 )
 numbers = st.one_of(extremes, st.floats(allow_nan=False), st.floats(-100, 100))
 limits = st.sampled_from(
-    [
-        (0, 80),
-        (-1, 1),
-        (-5.5, 80),
-        ("1/3", "2/3"),
-        (1024, 1024 + 4 * np.spacing(1024.0)),
-        (10**9, 10**9 + 1),
-        (-3, -1),
-    ]
+    [(0, 80), (-1, 1), (-5.5, 80), ("1/3", "2/3"), (1024, 1024 + 4 * np.spacing(1024.0)), (10**9, 10**9 + 1), (-3, -1)]
 )
 relations = st.sampled_from(["replace", "add_remove"])
 shares = st.sampled_from([Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)])
@@ -71,10 +63,7 @@ def test_means_and_variances_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object
 ) -> None:
     column, changed = neighbor(values, new, place, "replace")
-    for make, box in (
-        (statistics.mean, Bounds.of(bounds)),
-        (statistics.variance, Bounds.of(bounds, SQUARE_BITS)),
-    ):
+    for make, box in ((statistics.mean, Bounds.of(bounds)), (statistics.variance, Bounds.of(bounds, SQUARE_BITS))):
         statistic, squares = make(box, len(values)), make is statistics.variance
         one, other = (statistic.of(box.sums(c, squares=squares)) for c in (column, changed))
         assert moved(one, other) <= statistic.sensitivity.l1
@@ -234,13 +223,7 @@ def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q:
 
 
 def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
-    for q in (
-        Fraction(10**40 + 1, 3 * 10**40),
-        Fraction(1, 2**20 + 7),
-        Fraction(0),
-        Fraction(1),
-        Fraction(1, 3),
-    ):
+    for q in (Fraction(10**40 + 1, 3 * 10**40), Fraction(1, 2**20 + 7), Fraction(0), Fraction(1), Fraction(1, 3)):
         near = statistics.rank_unit(q)
         assert near.denominator <= 2**20
         assert abs(near - q) <= Fraction(1, 2**21)

@@ -19,10 +19,7 @@ def binomial(trials, share):
     reach = 14 * math.sqrt(trials * share * (1 - share)) + 100  # by Bernstein's inequality the rest is below e**-92
     up = np.arange(mode, min(trials, mode + int(reach)), dtype=float)
     down = np.arange(mode, max(0, mode - int(reach)), -1, dtype=float)
-    rising, falling = (
-        np.cumprod((trials - up) / (up + 1) * odds),
-        np.cumprod(down / (trials - down + 1) / odds),
-    )
+    rising, falling = (np.cumprod((trials - up) / (up + 1) * odds), np.cumprod(down / (trials - down + 1) / odds))
     weights = np.concatenate([falling[::-1], [1.0], rising])
     return weights[weights > 1e-40] / weights.sum()
 

@@ -40,10 +40,7 @@ def _least_epsilon(epsilons: list[Fraction], delta: float) -> float:
         return 0.0
     return float(
         brentq(
-            lambda target: float(_excess(epsilons, target) - Decimal(delta)),
-            0,
-            float(sum(epsilons)) + 1e-9,
-            xtol=1e-14,
+            lambda target: float(_excess(epsilons, target) - Decimal(delta)), 0, float(sum(epsilons)) + 1e-9, xtol=1e-14
         )
     )
 
@@ -189,9 +186,7 @@ def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_
 @pytest.mark.slow
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
 @settings(max_examples=50)
-def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(
-    amounts: list[Fraction],
-) -> None:
+def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(amounts: list[Fraction]) -> None:
     exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
     for found, truth in (
         (compose([Pure(a) for a in amounts]).amount, exact),

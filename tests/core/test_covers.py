@@ -20,10 +20,7 @@ def estimate(covers: object) -> Estimate:
         (NOISE, "noise"),
         (Covers([Source.NOISE], unit="ranks"), "noise, in ranks"),
         (Covers([Source.SAMPLING, Source.SCORES], "(9 df)"), "sampling (9 df) and what is random in the scores"),
-        (
-            Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR]),
-            "sampling, randomization and the anchor",
-        ),
+        (Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR]), "sampling, randomization and the anchor"),
         (SAMPLED.replaced(Source.RANDOMIZATION), "sampling"),
         (SAMPLED.adding(", of these people"), "sampling and randomization, of these people"),
     ],

@@ -28,12 +28,7 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
 
 def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
     page = scalar()._repr_html_()
-    for words in (
-        "covers sampling and randomization",
-        "privacy loss ε = 1.1",
-        "0.294 to 0.373",
-        "standard error",
-    ):
+    for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.294 to 0.373", "standard error"):
         assert words in page
     assert "outside 0 to 1" in warner("3/4").estimate_counts([78, 22])._repr_html_()
 

@@ -53,9 +53,7 @@ def test_below_keeps_low_bits_and_skips_what_is_too_large(monkeypatch: pytest.Mo
     """The exact rule that the browser follows, word by word."""
     stream = iter(np.array([7, 6, 5, 2**32 - 1, 8, 13], dtype=np.uint32))
     monkeypatch.setattr(
-        randomness,
-        "words",
-        lambda count, _bits, _rng: np.array([next(stream) for _ in range(count)], dtype=np.uint32),
+        randomness, "words", lambda count, _bits, _rng: np.array([next(stream) for _ in range(count)], dtype=np.uint32)
     )
     assert below(6, 3).tolist() == [5, 0, 5]
 

@@ -32,11 +32,7 @@ TABLES: dict[str, Callable[..., Any]] = {
 }
 VERBS = [*TABLES, "keys"]
 OTHERS = [("f", 0.0, 0.0), ("m", 1.0, 1.0)] * 3
-PEOPLE = {
-    "nobody more": OTHERS,
-    "a woman": [*OTHERS, ("f", 1.0, 0.0)],
-    "a man": [*OTHERS, ("m", 1.0, 1.0)],
-}
+PEOPLE = {"nobody more": OTHERS, "a woman": [*OTHERS, ("f", 1.0, 0.0)], "a man": [*OTHERS, ("m", 1.0, 1.0)]}
 NEIGHBOURS = {"add_remove": ("nobody more", "a woman"), "replace": ("a woman", "a man")}
 LESS = {"covariance": 8, "correlation": 4}
 """Of the nine sums behind a covariance one number is shown, and a count without its fraction, so that it

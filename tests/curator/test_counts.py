@@ -165,11 +165,7 @@ def test_dates_are_keys_bands_and_conditions() -> None:
         epsilon=10**6,
     )
     came = pd.to_datetime(frame()["came"])
-    assert found.value.tolist() == [
-        (came < "2024-02-01").sum(),
-        came.between("2024-02-01", "2024-02-15").sum(),
-        0,
-    ]
+    assert found.value.tolist() == [(came < "2024-02-01").sum(), came.between("2024-02-01", "2024-02-15").sum(), 0]
     assert found.labels[0] == "2024-01-01 to under 2024-02-01"
 
 

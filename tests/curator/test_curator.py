@@ -52,10 +52,7 @@ RELEASES: dict[str, Release] = {
 def frame(seed: int = 1, rows: int = 2000) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
-        {
-            "hours": rng.gamma(4, 8, rows),
-            "degree": rng.choice(["law", "art", "math"], rows, p=[0.5, 0.3, 0.2]),
-        }
+        {"hours": rng.gamma(4, 8, rows), "degree": rng.choice(["law", "art", "math"], rows, p=[0.5, 0.3, 0.2])}
     )
 
 
@@ -216,11 +213,7 @@ def test_choosing_a_classifier_follows_the_lecture() -> None:
     keeper, rng = curator(pd.DataFrame({"x": range(n)}), "replace"), np.random.default_rng(9)
     chosen = [
         keeper.choose(
-            list(errors),
-            lambda data, name: -round(errors[name] * len(data)),
-            sensitivity=1,
-            epsilon=epsilon,
-            rng=rng,
+            list(errors), lambda data, name: -round(errors[name] * len(data)), sensitivity=1, epsilon=epsilon, rng=rng
         )
         for _ in range(draws)
     ]
@@ -237,14 +230,8 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         (lambda: keeper.histogram("degree", options=["a"], edges=[0, 1], epsilon=1), "exactly one of"),
         (lambda: keeper.mean("hours", bounds=(80, 0), epsilon=1), "must be below"),
         (lambda: keeper.mean("nothing", bounds=(0, 80), epsilon=1), "`column` must be one of"),
-        (
-            lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=0),
-            "`epsilon` must be above 0",
-        ),
-        (
-            lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=-1),
-            "`epsilon` must be above 0",
-        ),
+        (lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=0), "`epsilon` must be above 0"),
+        (lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=-1), "`epsilon` must be above 0"),
         (
             lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing="skip"),
             '`missing` must be "drop" or a number',
@@ -344,13 +331,7 @@ def test_a_generator_of_options_is_read_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "q",
-    [
-        Fraction(10**40 + 1, 3 * 10**40),
-        "0.33333333333333333333333333333333333333",
-        Fraction(1, 2**61 - 1),
-        1e-17,
-    ],
+    "q", [Fraction(10**40 + 1, 3 * 10**40), "0.33333333333333333333333333333333333333", Fraction(1, 2**61 - 1), 1e-17]
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
@@ -396,12 +377,9 @@ def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing
 
     def score(table: pd.DataFrame, candidate: str) -> float:
         table["hours"] = 0.0
-        return {
-            "raises": lambda: 1 / 0,
-            "nan": lambda: np.nan,
-            "array": lambda: np.array([1, 2]),
-            "good": lambda: 500,
-        }[candidate]()
+        return {"raises": lambda: 1 / 0, "nan": lambda: np.nan, "array": lambda: np.array([1, 2]), "good": lambda: 500}[
+            candidate
+        ]()
 
     chosen = curator(data, "add_remove").choose(
         iter(["raises", "nan", "array", "good"]), score, sensitivity=1, epsilon=1

@@ -64,12 +64,7 @@ def test_a_count_tells_enough_to_check_it() -> None:
     """Discrete Laplace with scale 2 / 0.5: the standard deviation of a cell is 5.642150."""
     found = VERBS["count"](Curator(frame(), Ledger(Approx(1, 1e-6)), "replace"))
     noise = found.release.noise
-    assert (noise["mechanism"], noise["sensitivity"], noise["norm"], noise["scale"]) == (
-        "Laplace",
-        "2",
-        "L1",
-        4.0,
-    )
+    assert (noise["mechanism"], noise["sensitivity"], noise["norm"], noise["scale"]) == ("Laplace", "2", "L1", 4.0)
     assert noise["sd"] == pytest.approx(5.642150, abs=1e-6)
 
 
@@ -79,12 +74,7 @@ def test_totals_before_and_after_are_those_of_the_ledger() -> None:
     keeper.count(by=BY, rho="1/4")
     found = keeper.count(by=BY, rho="1/8")
     told = found.release.ledger
-    assert (told["entry"], told["before"], told["after"], told["ceiling"]) == (
-        2,
-        "ρ = 0.25",
-        "ρ = 0.375",
-        "ρ = 1",
-    )
+    assert (told["entry"], told["before"], told["after"], told["ceiling"]) == (2, "ρ = 0.25", "ρ = 0.375", "ρ = 1")
 
 
 def test_noise_is_told_with_its_norm() -> None:

@@ -42,10 +42,7 @@ def test_a_key_of_one_person_does_not_show() -> None:
     assert all(keeper.keys("city", epsilon=1, delta=1e-9).labels == ("common",) for _ in range(10))
 
 
-@pytest.mark.parametrize(
-    ("ceiling", "words"),
-    [(Zcdp(10), "no ρ bounds it"), (Pure(10), "it has a δ")],
-)
+@pytest.mark.parametrize(("ceiling", "words"), [(Zcdp(10), "no ρ bounds it"), (Pure(10), "it has a δ")])
 def test_a_ledger_that_cannot_count_delta_refuses_before_anything_is_read(ceiling: Any, words: str) -> None:
     keeper = Curator(pd.DataFrame({"city": ["a"]}), Ledger(ceiling), "replace")
     with pytest.raises(ValueError, match=words):

@@ -88,9 +88,7 @@ ONE_ROW: dict[str, dict[str, Call]] = {
         )
     },
     "quantile": {"one": lambda c, **pay: c.quantile("x", "1/4", bounds=(-1, 3), step=1, **pay)},
-    "median": {
-        "smooth": lambda c, **pay: c.median("x", bounds=(-1, 3), method="smooth", missing=1, **pay),
-    },
+    "median": {"smooth": lambda c, **pay: c.median("x", bounds=(-1, 3), method="smooth", missing=1, **pay)},
     "trimmed_mean": {"smooth": lambda c, **pay: c.trimmed_mean("x", trim="1/4", bounds=(-1, 3), missing=1, **pay)},
     "iqr": {"smooth": lambda c, **pay: c.iqr("x", bounds=(-1, 3), missing=1, **pay)},
 }

@@ -25,7 +25,7 @@ SMOOTH: dict[str, Release] = {
     "iqr": lambda c, rng: c.iqr("x", bounds=(0, 80), missing=40, epsilon="1/10", rng=rng),
 }
 RELEASES: dict[str, Release] = SMOOTH | {
-    "location": lambda c, rng: c.location("x", estimator=Huber(10), bounds=(0, 80), step=1, epsilon="1/10", rng=rng),
+    "location": lambda c, rng: c.location("x", estimator=Huber(10), bounds=(0, 80), step=1, epsilon="1/10", rng=rng)
 }
 VALUES = {
     "nan": [np.nan] * 6,
@@ -147,10 +147,7 @@ def test_releases_are_near_the_truth() -> None:
     keeper, rng = curator(values), np.random.default_rng(5)
     ordered = np.sort(np.clip(values, 0, 80))
     for found, expected in (
-        (
-            keeper.median("x", bounds=(0, 80), method="smooth", missing=0, epsilon=5, rng=rng),
-            np.median(values),
-        ),
+        (keeper.median("x", bounds=(0, 80), method="smooth", missing=0, epsilon=5, rng=rng), np.median(values)),
         (
             keeper.trimmed_mean("x", trim="1/10", bounds=(0, 80), missing=0, epsilon=5, rng=rng),
             ordered[400:3600].mean(),
@@ -166,37 +163,21 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
     keeper, moving = curator([1.0, 2.0]), curator([1.0, 2.0], "add_remove")
     bounds: Any = (0, 80)
     for error, message, call in (
-        (
-            ValueError,
-            "`method` must be one of",
-            lambda: keeper.median("x", bounds=bounds, epsilon=1, method="a"),
-        ),
+        (ValueError, "`method` must be one of", lambda: keeper.median("x", bounds=bounds, epsilon=1, method="a")),
         (
             ValueError,
             "`step` is said only",
             lambda: keeper.median("x", bounds=bounds, epsilon=1, method="smooth", step=1),
         ),
-        (
-            ValueError,
-            "`missing` is said only",
-            lambda: keeper.median("x", bounds=bounds, epsilon=1, missing=1),
-        ),
+        (ValueError, "`missing` is said only", lambda: keeper.median("x", bounds=bounds, epsilon=1, missing=1)),
         (ValueError, "what a missing value counts as", lambda: keeper.iqr("x", bounds=bounds, epsilon=1)),
         (
             ValueError,
             "their number would be private",
             lambda: keeper.iqr("x", bounds=bounds, epsilon=1, missing="drop"),
         ),
-        (
-            ValueError,
-            "needs neighbors='replace'",
-            lambda: moving.iqr("x", bounds=bounds, epsilon=1, missing=0),
-        ),
-        (
-            ValueError,
-            "at least 2 values",
-            lambda: curator([1.0]).iqr("x", bounds=bounds, epsilon=1, missing=0),
-        ),
+        (ValueError, "needs neighbors='replace'", lambda: moving.iqr("x", bounds=bounds, epsilon=1, missing=0)),
+        (ValueError, "at least 2 values", lambda: curator([1.0]).iqr("x", bounds=bounds, epsilon=1, missing=0)),
         (
             ValueError,
             "`trim` must be below 1/2",
@@ -204,11 +185,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         ),
         (ValueError, "must be below the upper", lambda: keeper.iqr("x", bounds=(1, 0), epsilon=1, missing=0)),
         (ValueError, "above 0", lambda: keeper.iqr("x", bounds=bounds, epsilon=0, missing=0)),
-        (
-            TypeError,
-            "no bounded score",
-            lambda: keeper.location("x", estimator=Tukey(3), bounds=bounds, epsilon=1),
-        ),
+        (TypeError, "no bounded score", lambda: keeper.location("x", estimator=Tukey(3), bounds=bounds, epsilon=1)),
         (TypeError, "got Huber", lambda: keeper.location("x", estimator=Huber, bounds=bounds, epsilon=1)),
         (
             ValueError,

@@ -55,28 +55,11 @@ def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> N
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
     values = np.array(
-        [
-            low,
-            np.nextafter(low, high),
-            (low + high) / 2,
-            np.nextafter(high, low),
-            high,
-            -np.inf,
-            np.inf,
-            1e308,
-            np.nan,
-        ]
+        [low, np.nextafter(low, high), (low + high) / 2, np.nextafter(high, low), high, -np.inf, np.inf, 1e308, np.nan]
     )
     steps = box.steps(values)
     assert steps[:5].tolist() == sorted(steps[:5].tolist())
-    assert (steps[0], steps[4], steps[5], steps[6], steps[7], steps[8]) == (
-        0,
-        box.span,
-        0,
-        box.span,
-        box.span,
-        -1,
-    )
+    assert (steps[0], steps[4], steps[5], steps[6], steps[7], steps[8]) == (0, box.span, 0, box.span, box.span, -1)
     assert 2**bits - 2 <= box.span <= 2 ** (bits + 1) + 2
 
 
@@ -99,10 +82,7 @@ def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: obj
     present = [value for value in values if not np.isnan(value)]
     for value, step in zip(present, box.steps(np.array(present)).tolist(), strict=True):
         clamped = min(
-            max(
-                Fraction(value) if np.isfinite(value) else Fraction(10**400 if value > 0 else -(10**400)),
-                box.low,
-            ),
+            max(Fraction(value) if np.isfinite(value) else Fraction(10**400 if value > 0 else -(10**400)), box.low),
             box.high,
         )
         slack = Fraction(np.spacing(max(abs(float(box.low)), abs(float(box.high))))) * 2

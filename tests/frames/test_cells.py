@@ -43,18 +43,7 @@ def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_numb
         -math.inf,
         1,
     ]
-    for cell in (
-        "3",
-        b"3",
-        [3],
-        None,
-        pd.NA,
-        pd.NaT,
-        3j,
-        dt.date(2020, 1, 1),
-        np.datetime64(3, "ns"),
-        CELLS["raises"],
-    ):
+    for cell in ("3", b"3", [3], None, pd.NA, pd.NaT, 3j, dt.date(2020, 1, 1), np.datetime64(3, "ns"), CELLS["raises"]):
         assert math.isnan(number(cell))
     assert number(CELLS["a float that raises"]) == 3.0
 
@@ -78,11 +67,7 @@ def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
 
 def test_dates_are_days_and_datetimes_are_moments_whatever_holds_them() -> None:
     noon = Moment(18_262 * 86_400 * 10**9 + 43_200 * 10**9, False)
-    for cell in (
-        dt.datetime(2020, 1, 1, 12),
-        pd.Timestamp("2020-01-01 12:00"),
-        np.datetime64("2020-01-01T12", "h"),
-    ):
+    for cell in (dt.datetime(2020, 1, 1, 12), pd.Timestamp("2020-01-01 12:00"), np.datetime64("2020-01-01T12", "h")):
         assert cells.key(cell) == noon
         assert cells.key(cell, days=True) == Day(18_262)
     for cell in (dt.date(2020, 1, 1), np.datetime64("2020-01-01")):

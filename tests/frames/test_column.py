@@ -87,11 +87,7 @@ def test_missing_values_are_nan_as_numbers_and_missing(values: object) -> None:
 
 def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> None:
     large = 2**53 + 1
-    for values in (
-        pd.Series([large, None], dtype="Int64"),
-        pl.Series([large, None]),
-        pa.array([large, None]),
-    ):
+    for values in (pd.Series([large, None], dtype="Int64"), pl.Series([large, None]), pa.array([large, None])):
         assert column(values).ticks()[0][0] == large
         assert column(values).floats()[0] == float(large)
 

@@ -49,11 +49,7 @@ MET = [
     ({"member": 0}, [1], "member = 0"),
     ({"member": MISSING}, [3], "member missing"),
     ({"born": dt.date(2000, 1, 2)}, [1], "born = 2000-01-02"),
-    (
-        {"born": between(dt.date(2000, 1, 2), dt.date(2001, 1, 1))},
-        [1, 3],
-        "born between 2000-01-02 and 2001-01-01",
-    ),
+    ({"born": between(dt.date(2000, 1, 2), dt.date(2001, 1, 1))}, [1, 3], "born between 2000-01-02 and 2001-01-01"),
     ({"born": MISSING}, [2], "born missing"),
     ({"came": dt.datetime(2020, 1, 1, 10)}, [0], "came = 2020-01-01T10:00:00"),
     ({"came": pd.Timestamp("2020-01-02")}, [1], "came = 2020-01-02T00:00:00"),
@@ -65,11 +61,7 @@ MET = [
     ),
     ({"came": between(dt.datetime(2020, 1, 1, 1), dt.datetime(2020, 1, 2))}, [0, 1], None),
     ({"came": dt.date(2020, 1, 1)}, [0, 2], "came = 2020-01-01"),
-    (
-        {"came": between(dt.date(2020, 1, 1), dt.date(2020, 1, 2))},
-        [0, 1, 2],
-        "came between 2020-01-01 and 2020-01-02",
-    ),
+    ({"came": between(dt.date(2020, 1, 1), dt.date(2020, 1, 2))}, [0, 1, 2], "came between 2020-01-01 and 2020-01-02"),
     ({"came": MISSING}, [3], "came missing"),
     ({}, [0, 1, 2, 3], ""),
     (None, [0, 1, 2, 3], ""),
@@ -171,10 +163,7 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_function_is_given_the_rows_of_every_engine(engine: str) -> None:
     frame = Frame(ENGINES[engine]())
-    asked = condition(
-        frame,
-        lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None,
-    )
+    asked = condition(frame, lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None)
     assert np.flatnonzero(asked.mask(frame)).tolist() == [3]
 
 
@@ -185,10 +174,7 @@ LARGE = 2**64 - 1
     "table",
     [
         lambda: pd.DataFrame(
-            {
-                "id": np.array([LARGE, LARGE - 1, 0], dtype=np.uint64),
-                "dose": np.array([0.1, 0.2, 7], np.float32),
-            }
+            {"id": np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), "dose": np.array([0.1, 0.2, 7], np.float32)}
         ),
         lambda: pd.DataFrame(
             {
@@ -202,10 +188,7 @@ LARGE = 2**64 - 1
             {"id": [LARGE, LARGE - 1, 0], "dose": [0.1, 0.2, 7]}, schema={"id": pl.UInt64, "dose": pl.Float32}
         ),
         lambda: pa.table(
-            {
-                "id": pa.array([LARGE, LARGE - 1, 0], pa.uint64()),
-                "dose": pa.array([0.1, 0.2, 7], pa.float32()),
-            }
+            {"id": pa.array([LARGE, LARGE - 1, 0], pa.uint64()), "dose": pa.array([0.1, 0.2, 7], pa.float32())}
         ),
     ],
     ids=["numpy", "nullable", "polars", "pyarrow"],

@@ -34,9 +34,7 @@ def test_where_keeps_and_by_splits(make: object) -> None:
 
 def test_every_cell_has_its_label_and_the_words_say_it_all() -> None:
     rows = grouping(
-        Frame(pd.DataFrame(TABLE)),
-        {"age": between(30, 39)},
-        {"region": ["n", OTHER], "sex": (s for s in ("f", "m"))},
+        Frame(pd.DataFrame(TABLE)), {"age": between(30, 39)}, {"region": ["n", OTHER], "sex": (s for s in ("f", "m"))}
     )
     assert rows.labels == (("n", "f"), ("n", "m"), ("other", "f"), ("other", "m"))
     assert (rows.cells, rows.names, rows.is_part) == (4, ("region", "sex"), True)

@@ -110,8 +110,7 @@ def test_a_set_has_no_order_that_a_table_could_be_in(values: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "values",
-    [{"a": 1}, "ab", b"ab", bytearray(b"ab"), 3, np.array(3), np.array([[1]]), pd.DataFrame({"a": [1]})],
+    "values", [{"a": 1}, "ab", b"ab", bytearray(b"ab"), 3, np.array(3), np.array([[1]]), pd.DataFrame({"a": [1]})]
 )
 def test_what_is_no_list_is_refused(values: Any) -> None:
     with pytest.raises(TypeError, match="`by` must be a list"):
@@ -183,13 +182,7 @@ def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(column: str, 
 def test_ranges_that_touch_are_apart_where_one_leaves_its_end_out() -> None:
     for engine in ENGINES.values():
         frame = Frame(engine())
-        assert keys_of(frame, "age", [*bands(1, 30, 45)[:1], 30], "by").codes(frame).tolist() == [
-            0,
-            1,
-            -1,
-            -1,
-            -1,
-        ]
+        assert keys_of(frame, "age", [*bands(1, 30, 45)[:1], 30], "by").codes(frame).tolist() == [0, 1, -1, -1, -1]
 
 
 def test_days_in_a_time_zone_that_is_not_known_are_refused_before_the_charge_and_moments_are_not() -> None:

@@ -38,10 +38,7 @@ def test_what_is_masked_is_missing() -> None:
 
 
 def test_a_long_double_beyond_the_floats_is_infinite_without_a_warning() -> None:
-    assert numpy_column(np.array(["1e400", "-1e400"], dtype=np.longdouble)).floats().tolist() == [
-        np.inf,
-        -np.inf,
-    ]
+    assert numpy_column(np.array(["1e400", "-1e400"], dtype=np.longdouble)).floats().tolist() == [np.inf, -np.inf]
 
 
 def test_no_method_of_a_hostile_cell_is_called() -> None:

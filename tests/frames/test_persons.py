@@ -205,14 +205,7 @@ def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
 
 
 def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
-    same: list[object] = [
-        Decimal("1E+18"),
-        10**18,
-        Fraction(10**18),
-        1e18,
-        np.float64(1e18),
-        np.int64(10**18),
-    ]
+    same: list[object] = [Decimal("1E+18"), 10**18, Fraction(10**18), 1e18, np.float64(1e18), np.int64(10**18)]
     halves = [Fraction(1, 2), 0.5, Decimal("0.50"), np.longdouble("0.5")]
     far = [Decimal("1E+400"), 10**400, Fraction(10**400)]
     huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E+999999998")]
@@ -242,12 +235,7 @@ _ARROW = {
     REFUSED: ["binary", "large_binary", "month_day_nano_interval", "uuid"],
 }
 _ARROW_MADE: dict[str, list[Any]] = {
-    SHORT: [
-        pa.timestamp("s"),
-        pa.timestamp("ns", "UTC"),
-        pa.decimal128(15, 3),
-        pa.dictionary(pa.int8(), pa.string()),
-    ],
+    SHORT: [pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.decimal128(15, 3), pa.dictionary(pa.int8(), pa.string())],
     LONG_ONES: [pa.decimal128(16, 3), pa.decimal128(38, 0), pa.decimal256(76, 0)],
     REFUSED: [
         pa.binary(16),

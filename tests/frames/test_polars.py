@@ -6,20 +6,7 @@ import pytest
 
 from toolkit.frames.polars import Hashed, polars_column
 
-ODD = [
-    "",
-    " ",
-    "a",
-    "A",
-    "ä",
-    "a\u0308",
-    "a\x00",
-    "\x00",
-    "twelve bytes",
-    "thirteen byte",
-    "x" * 1000,
-    "☕" * 9,
-]
+ODD = ["", " ", "a", "A", "ä", "a\u0308", "a\x00", "\x00", "twelve bytes", "thirteen byte", "x" * 1000, "☕" * 9]
 
 
 @pytest.mark.parametrize("number", [1, 2, 7, 100, 1023, 1024, 1025])
@@ -43,9 +30,7 @@ def test_a_text_in_the_place_of_another_is_not_taken_for_it() -> None:
     assert np.all(found.places(others) == -1)
 
 
-def test_keys_whose_hashes_meet_for_every_seed_are_found_without_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_keys_whose_hashes_meet_for_every_seed_are_found_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hashed, "_slots", lambda _, column: np.zeros(len(column), dtype=np.int64))
     assert Hashed.of(["a", "b"]) is None
     assert polars_column(pl.Series(["b", None, "c", "a"])).places(["a", "b"]).tolist() == [1, -1, -1, 0]

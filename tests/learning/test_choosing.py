@@ -289,10 +289,6 @@ def test_of_equal_runs_the_first_is_told() -> None:
     for seed in range(5):
         runs = iter([(0, "low"), (1, "first"), *((1, "later") for _ in range(10**4))])
         found = best_of(
-            lambda runs=runs: next(runs),
-            epsilon=1,
-            stop="1/1000",
-            neighbors="replace",
-            rng=np.random.default_rng(seed),
+            lambda runs=runs: next(runs), epsilon=1, stop="1/1000", neighbors="replace", rng=np.random.default_rng(seed)
         )
         assert found == (1, "first")

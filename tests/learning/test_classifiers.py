@@ -249,13 +249,7 @@ def test_what_parameters_cannot_be_is_refused_before_anything_is_charged(said, e
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "asked",
-    [
-        {"epsilon": 1e-9},
-        {"epsilon": 1e6},
-        {"epsilon": 1e-3, "delta": 1e-300},
-        {"epsilon": 1e-6, "delta": 1e-6},
-    ],
+    "asked", [{"epsilon": 1e-9}, {"epsilon": 1e6}, {"epsilon": 1e-3, "delta": 1e-300}, {"epsilon": 1e-6, "delta": 1e-6}]
 )
 @pytest.mark.parametrize("n", [1, 7])
 def test_very_little_and_very_much_privacy_and_one_person_are_no_error(asked, n) -> None:

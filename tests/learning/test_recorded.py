@@ -52,14 +52,7 @@ ENGINES: dict[str, Callable[[Any], Any]] = {
     "pyarrow": lambda rows: pa.table({"u": [row[0] for row in rows], "v": [row[1] for row in rows]}),
 }
 OTHERS = [((0.5, -0.5), 0), ((0.2, 0.9), 1), ((-1.0, 0.1), 1)]
-PEOPLE = [
-    ((1.0, 1.0), 1),
-    ((-1.0, -1.0), 1),
-    ((1e308, -1e308), 0),
-    ((1.0, 1.0), 0),
-    ((0.0, 1e9), 1),
-    ((0.0, 0.0), 7),
-]
+PEOPLE = [((1.0, 1.0), 1), ((-1.0, -1.0), 1), ((1e308, -1e308), 0), ((1.0, 1.0), 0), ((0.0, 1e9), 1), ((0.0, 0.0), 7)]
 
 
 def test_every_learner_has_a_case() -> None:
@@ -168,9 +161,7 @@ def test_every_step_of_a_descent_draws_its_noise_and_takes_all_of_it(neighbors: 
 PART = {"epsilon": 2, "delta": "1e-6", "method": "descent", "neighbors": "add_remove", "people": 3, **PLAIN}
 
 
-def test_the_noise_of_a_step_over_a_random_part_is_that_of_the_accountant(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_noise_of_a_step_over_a_random_part_is_that_of_the_accountant(monkeypatch: pytest.MonkeyPatch) -> None:
     """For delta less the thousandth that is kept for the grid."""
     asked = []
     monkeypatch.setattr(descent, "sampled_sigma", lambda *said: asked.append(said) or 4.0)
@@ -180,9 +171,7 @@ def test_the_noise_of_a_step_over_a_random_part_is_that_of_the_accountant(
     assert [sqrt(one.scale) / 2**30 for one in drawn] == pytest.approx([4.0] * 3, rel=1e-8)
 
 
-def test_a_step_over_a_random_part_takes_the_gradients_of_that_part_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_step_over_a_random_part_takes_the_gradients_of_that_part_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """From 0 every row of the hinge pulls with all of its length; half of three people are 1.5."""
     monkeypatch.setattr(descent, "sampled_sigma", lambda *_: 4.0)
     signs = np.where(Y == 1, 1, -1)[:, None]

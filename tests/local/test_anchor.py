@@ -5,14 +5,7 @@ import pytest
 from scipy.stats import beta, norm
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.local.anchor import (
-    _interval_basis,
-    at_random,
-    attention,
-    attention_counts,
-    corrected,
-    corrected_counts,
-)
+from toolkit.local.anchor import _interval_basis, at_random, attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
 
 # R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
@@ -46,11 +39,7 @@ CASES = {
     "crosswise, other anchor": (crosswise("1/6"), crosswise("1/4"), 0.1),
     "forced": (forced("1/6", "1/3"), forced("1/6", "1/6"), 0.2),
     "cards": (kuk("7/10", "3/10", draws=2), warner("3/4"), 0.3),
-    "three options": (
-        k_ary(["a", "b", "c"], epsilon=1.5),
-        k_ary(["x", "y", "z"], epsilon=2.0),
-        [0.5, 0.3, 0.2],
-    ),
+    "three options": (k_ary(["a", "b", "c"], epsilon=1.5), k_ary(["x", "y", "z"], epsilon=2.0), [0.5, 0.3, 0.2]),
 }
 
 

@@ -40,10 +40,7 @@ def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_design_that_reports_really_come_from_estimates_the_truth(design):
-    real, shares = (
-        Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design),
-        shares_of(design),
-    )
+    real, shares = (Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design), shares_of(design))
     arrived = (shares @ real.matrix * 1e9).round().astype(np.int64)
     assert np.atleast_1d(real.estimate_counts(arrived).value) == pytest.approx(
         shares[1:] if len(shares) == 2 else shares, abs=1e-6

@@ -6,18 +6,7 @@ import pytest
 from tests.local import contract
 from tests.local.contract import CHECKS, Check
 from tests.slowly import slowly
-from toolkit import (
-    Design,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    mangat,
-    triangular,
-    unrelated,
-    warner,
-)
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local.catalogue import CATALOGUE, example
 
 RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))

@@ -89,9 +89,4 @@ def test_estimates_need_no_starting_values_and_are_deterministic(epsilon: float)
     design = kuk(0.6, 0.4, draws=4)
     counts = [3, 10, 20, 40, 7]
     assert design.estimate_counts(counts, method="mle").value == design.estimate_counts(counts, method="mle").value
-    assert k_ary(4, epsilon=epsilon).estimate_counts([1, 0, 0, 0], method="mle").value.tolist() == [
-        1,
-        0,
-        0,
-        0,
-    ]
+    assert k_ary(4, epsilon=epsilon).estimate_counts([1, 0, 0, 0], method="mle").value.tolist() == [1, 0, 0, 0]

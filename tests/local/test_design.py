@@ -190,11 +190,7 @@ def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
     """Two billionths too much, within the tolerance of decimals: taken from a billionth, nothing would be
     left of that.
     """
-    rows = [
-        ["0.000000001", "0.5", "0.500000001"],
-        ["0.5", "0.000000001", "0.499999999"],
-        ["0.25", "0.25", "0.5"],
-    ]
+    rows = [["0.000000001", "0.5", "0.500000001"], ["0.5", "0.000000001", "0.499999999"], ["0.25", "0.25", "0.5"]]
     design = Design.from_matrix(rows, ("a", "b", "c"))
     assert design.matrix[0] == pytest.approx([1e-9, 0.5, 0.499999999], abs=1.5 / 2**32)
     assert design.weights.min() > 0

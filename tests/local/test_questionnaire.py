@@ -19,11 +19,7 @@ from toolkit.local.oracles.unary import Unary
 from toolkit.local.questionnaire import Questionnaire, compare, questionnaire
 
 DIE = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
-MAKERS = {
-    "cheated": lambda e: warner(epsilon=e),
-    "drug": lambda e: best(6, e),
-    "party": lambda e: k_ary(4, epsilon=e),
-}
+MAKERS = {"cheated": lambda e: warner(epsilon=e), "drug": lambda e: best(6, e), "party": lambda e: k_ary(4, epsilon=e)}
 TRUTHS = {"cheated": 0.2, "drug": np.arange(1, 7) / 21, "party": [0.1, 0.2, 0.3, 0.4]}
 
 

@@ -4,18 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit import (
-    Design,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    mangat,
-    triangular,
-    unrelated,
-    warner,
-)
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 
 
 def test_crosswise_at_epsilon_is_warners_matrix_with_a_seldom_yes_beside_it() -> None:
@@ -118,12 +107,7 @@ def test_impossible_parameters_are_refused_with_a_reason(make: object, message: 
 
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda: warner(True),
-        lambda: warner([0.3]),
-        lambda: k_ary("abc", epsilon=1),
-        lambda: kuk(0.8, 0.2, draws=1.5),
-    ],
+    [lambda: warner(True), lambda: warner([0.3]), lambda: k_ary("abc", epsilon=1), lambda: kuk(0.8, 0.2, draws=1.5)],
 )
 def test_wrong_types_are_refused(make: object) -> None:
     with pytest.raises(TypeError, match="must be"):

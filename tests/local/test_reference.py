@@ -39,13 +39,7 @@ def test_rrreg_gives_the_same_prevalence_and_standard_error(name: str) -> None:
 
 def test_rrreg_gives_the_same_shares_of_a_likert_question() -> None:
     shares = [0.351388888888889, 0.258333333333333, 0.209027777777778, 0.0993055555555556, 0.0819444444444445]
-    errors = [
-        0.0154536073409276,
-        0.0144277389030335,
-        0.0137474196517883,
-        0.0117924709601326,
-        0.0114123839387768,
-    ]
+    errors = [0.0154536073409276, 0.0144277389030335, 0.0137474196517883, 0.0117924709601326, 0.0114123839387768]
     answers = np.array(column("likert"))
     estimate = forced_options(5, [0.08] * 5).estimate(answers - answers.min())
     assert np.allclose(estimate.value, shares, rtol=1e-12)

@@ -10,15 +10,7 @@ import pytest
 
 from tests.local.channel import Draw, channel, frozen
 from toolkit import Design, k_ary, kuk, mangat, triangular
-from toolkit.local.numeric import (
-    additive,
-    hybrid,
-    local_laplace,
-    multiplicative,
-    one_bit,
-    piecewise,
-    square_wave,
-)
+from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.square_wave import SquareWave
@@ -93,13 +85,7 @@ def test_exactly_what_can_be_drawn_is_accepted(randomizer: Any, answers: list[An
 
 
 @pytest.mark.parametrize(
-    "design",
-    [
-        Design([[3, 1], [1, 3]], 4, ("no", "yes")),
-        mangat("1/2"),
-        kuk("4/5", "1/5", draws=2),
-        triangular("1/4"),
-    ],
+    "design", [Design([[3, 1], [1, 3]], 4, ("no", "yes")), mangat("1/2"), kuk("4/5", "1/5", draws=2), triangular("1/4")]
 )
 def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
     possible = {int(design.report_codes(truth, u)) for truth in range(2) for u in range(design.denominator)}

@@ -69,10 +69,7 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
 
 @pytest.mark.slow
 def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
-    for one_each, noise in (
-        (True, 3.0),
-        (False, 3.0),
-    ):  # a third of the people behind each, or a third of epsilon
+    for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
         case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
         central = four_ways(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
         assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)

@@ -64,12 +64,7 @@ def test_no_more_people_answer_than_can_be_invited(population, response):
 
 def test_a_plain_field_has_no_conditions_but_the_response():
     assert Field(response=0.5).plain
-    others = (
-        Field(smallest=0.5),
-        Field(population=100),
-        Field(questions=2),
-        Field(compliance=Compliance(random=0.1)),
-    )
+    others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
     assert not any(field.plain for field in others)
 
 

@@ -8,23 +8,9 @@ import numpy as np
 import pytest
 
 from toolkit import Design, forced, k_ary, kuk, mangat, triangular, unrelated, warner
-from toolkit.planning.disclosure import (
-    bet,
-    guess_rate,
-    guess_rate_of,
-    learned,
-    people_at_equal_epsilon,
-    roc,
-    roc_limit,
-)
+from toolkit.planning.disclosure import bet, guess_rate, guess_rate_of, learned, people_at_equal_epsilon, roc, roc_limit
 
-DESIGNS = [
-    warner("3/4"),
-    warner("1/4"),
-    forced("1/6", "1/3"),
-    unrelated(0.7, 0.3),
-    kuk("4/5", "1/5", draws=2),
-]
+DESIGNS = [warner("3/4"), warner("1/4"), forced("1/6", "1/3"), unrelated(0.7, 0.3), kuk("4/5", "1/5", draws=2)]
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)

@@ -140,12 +140,7 @@ def test_the_same_for_other_designs(design, prevalence, detect, n):
 def test_a_note_says_how_the_power_was_found():
     counted = plan(**DIE, detect=0.1, n=300)
     assert counted.notes == ("two-sided test at 5 %, power counted from the binomial law",)
-    for given in (
-        {"subgroup": 0.5},
-        {"population": 10_000},
-        {"compliance": {"random": 0.1}},
-        {"questions": 2},
-    ):
+    for given in ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2}):
         notes = plan(**DIE, detect=0.1, n=300, sides=1, **given).notes
         assert "one-sided test at 5 %, power by the normal approximation" in notes
     many = plan(**DIE, detect=0.001, power=0.8)
@@ -365,10 +360,7 @@ def test_no_more_errors_than_a_sure_thing():
         ({"epsilon": 1, "n": 300, "response": 2}, "`response` must be a share"),
         ({"epsilon": 1, "n": 300, "compliance": {"lazy": 0.1}}, "self_protective, random, candid"),
         ({"epsilon": 1, "n": 300, "compliance": {"random": 1}}, "some people must follow"),
-        (
-            {"n": 200, "margin": 0.01},
-            "with 200 people, got ±1 points: even direct questioning has ±6.93 points",
-        ),
+        ({"n": 200, "margin": 0.01}, "with 200 people, got ±1 points: even direct questioning has ±6.93 points"),
         ({"n": 20, "detect": 0.51, "power": 0.8}, "even direct questioning has a power of"),
         (
             {"epsilon": 1, "margin": 0.01, "population": 500},

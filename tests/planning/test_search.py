@@ -33,10 +33,7 @@ def test_who_cannot_be_invited_is_not_planned_with():
     with pytest.raises(ValueError, match="the 750 people who answer when all 1,500 of the population are invited"):
         people_for(accuracy, Target(margin=0.02))
     with pytest.raises(ValueError, match="nobody answers"):
-        people_for(
-            Case(warner, 0.3, 0.95, field=Field(population=20, response=0.01)).accuracy(3.0),
-            Target(margin=0.5),
-        )
+        people_for(Case(warner, 0.3, 0.95, field=Field(population=20, response=0.01)).accuracy(3.0), Target(margin=0.5))
 
 
 def test_the_smallest_epsilon_is_found_from_above():

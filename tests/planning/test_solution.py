@@ -68,11 +68,7 @@ def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that(
 def test_local_central_and_direct_as_in_the_textbook_example():
     """n = 1000, epsilon = ln 3, prevalence 0.1: 0.0290, 0.0096, 0.0095."""
     frame = plan(warner, prevalence=0.1, n=1000, epsilon=math.log(3)).compare()
-    assert frame["se"].drop("shuffled").round(4).to_dict() == {
-        "direct": 0.0095,
-        "local": 0.0290,
-        "central": 0.0096,
-    }
+    assert frame["se"].drop("shuffled").round(4).to_dict() == {"direct": 0.0095, "local": 0.0290, "central": 0.0096}
 
 
 @pytest.mark.slow
@@ -80,10 +76,7 @@ def test_the_inverse_table_of_shuffling():
     """n, wanted epsilon: noise of shuffled, local and central, from the closed forms at the local epsilons
     2.57 and 2.20.
     """
-    for n, epsilon, hidden, local, central in (
-        (1000, 0.5, 0.0095, 0.0626, 0.0028),
-        (10_000, 0.1, 0.0038, 0.1, 0.0014),
-    ):
+    for n, epsilon, hidden, local, central in ((1000, 0.5, 0.0095, 0.0626, 0.0028), (10_000, 0.1, 0.0038, 0.1, 0.0014)):
         frame = plan(warner, prevalence=0.5, n=n, epsilon=epsilon).compare()
         assert list(frame["noise se"].drop(["direct", "shuffled"])) == pytest.approx([local, central], rel=0.02)
         allowed = math.exp(local_epsilon(epsilon, n, 1e-6))
@@ -132,10 +125,7 @@ def test_sensitivity_of_every_unknown():
         [plan(warner, prevalence=x, n=1000, epsilon=1.0).margin for x in (0.1, 0.5)]
     )
     epsilons = plan(warner, prevalence=0.2, n=1000, margin=0.03).sensitivity([0.01, 0.5])
-    assert epsilons["epsilon"].notna().tolist() == [
-        True,
-        False,
-    ]  # at one half even direct questioning has ±3.1 points
+    assert epsilons["epsilon"].notna().tolist() == [True, False]  # at one half even direct questioning has ±3.1 points
     powers = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=1.0).sensitivity([0.05, 0.15])
     assert powers["power"].is_monotonic_decreasing
 

@@ -267,10 +267,7 @@ def mishaps(proxy):
         post(bytes(70_000), "/survey/report"),
         post(bytes(40_000), "/none"),
     ):
-        with (
-            tls(proxy) as connection,
-            suppress(ssl.SSLError, ConnectionError),
-        ):  # it may have hung up before the end
+        with tls(proxy) as connection, suppress(ssl.SSLError, ConnectionError):  # it may have hung up before the end
             connection.sendall(said)
     for said in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: other\r\n\r\n"):
         with socket.create_connection(

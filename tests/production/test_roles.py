@@ -26,11 +26,7 @@ class Roles:
 
     def __init__(self, postgres):
         self.postgres, self.name = postgres, f"c{uuid.uuid4().hex[:12]}"
-        self.names = {
-            "campus": self.name,
-            "survey_owner": f"{self.name}_owner",
-            "survey_web": f"{self.name}_web",
-        }
+        self.names = {"campus": self.name, "survey_owner": f"{self.name}_owner", "survey_web": f"{self.name}_web"}
         self.run("roles.sql", "owner", self.names)
 
     def run(self, file, user, names):
@@ -39,9 +35,7 @@ class Roles:
 
     def grant(self):
         self.run(
-            "grants.sql",
-            self.names["survey_owner"],
-            {name: self.names[name] for name in ("campus", "survey_web")},
+            "grants.sql", self.names["survey_owner"], {name: self.names[name] for name in ("campus", "survey_web")}
         )
 
     def address(self, user):
@@ -133,10 +127,7 @@ def signed(invitation, said):
     asking = {"survey": said["survey"], "invitation": invitation, "blinded": blinded.hex()}
     status, answer = sent_to(said["port"], asking, "/sign")
     assert status == 200, answer
-    return {
-        "nonce": nonce.hex(),
-        "signature": unblind(issuer, bytes.fromhex(answer["signature"]), inverse).hex(),
-    }
+    return {"nonce": nonce.hex(), "signature": unblind(issuer, bytes.fromhex(answer["signature"]), inverse).hex()}
 
 
 FORBIDDEN = [

@@ -29,14 +29,8 @@ def test_shares_stand_on_one_axis_in_percent_and_a_mean_on_its_own():
 
 def test_groups_stand_in_one_row_with_a_legend_of_labels_and_marks_of_their_own():
     shares, _ = estimate(asked(), frame(), by="faculty").plot().figure.axes
-    assert [text.get_text() for text in shares.get_legend().get_texts()] == [
-        "faculty Arts & Letters",
-        "faculty Law",
-    ]
-    assert [label.get_text() for label in shares.get_yticklabels()] == [
-        "year: second or later",
-        "cheated: Yes",
-    ]
+    assert [text.get_text() for text in shares.get_legend().get_texts()] == ["faculty Arts & Letters", "faculty Law"]
+    assert [label.get_text() for label in shares.get_yticklabels()] == ["year: second or later", "cheated: Yes"]
     marks = [line.get_marker() for line in shares.get_legend().get_lines()]
     assert len(set(marks)) == 2
 

@@ -22,12 +22,7 @@ def grey(colour):
 
 def test_the_matrix_is_annotated_in_percent_and_in_words_with_rows_as_truths():
     ax = show.design_matrix(DESIGN)
-    assert texts(ax) == [
-        "66.7 %\n2 times in 3",
-        "33.3 %\n1 time in 3",
-        "33.3 %\n1 time in 3",
-        "66.7 %\n2 times in 3",
-    ]
+    assert texts(ax) == ["66.7 %\n2 times in 3", "33.3 %\n1 time in 3", "33.3 %\n1 time in 3", "66.7 %\n2 times in 3"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["“no”", "“yes”"]
     assert ax.get_ylabel() == "if the truth is …"
     assert ax.get_xlabel() == "… the report is"

@@ -24,11 +24,7 @@ BASELINE = Path(__file__).parent / "baseline"
 DIFFERENT = 40  # of 255: what fonts and smoothing may change in a shade of the small picture
 PLAN = plan(warner, prevalence=0.2, margin=0.03, epsilon=1.0)
 SPLIT = budget_for({"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [0.25] * 4)}, epsilon=2.0)
-DESIGNS = {
-    "unrelated": unrelated(0.7, 0.3),
-    "die": forced("1/6", "1/3"),
-    "cards": kuk("7/10", "3/10", draws=2),
-}
+DESIGNS = {"unrelated": unrelated(0.7, 0.3), "die": forced("1/6", "1/3"), "cards": kuk("7/10", "3/10", draws=2)}
 FIGURES = {
     "margin_against_n": lambda ax=None: tradeoffs.margin_against_n(warner, 0.2, ax=ax),
     "ways_against_n": lambda ax=None: tradeoffs.ways_against_n(PLAN, ns=(300, 3000, 30_000), ax=ax),
@@ -120,10 +116,7 @@ def test_the_contours_run_through_the_plans_epsilon_and_n():
 
 def test_the_tests_of_a_design_that_proves_an_answer_have_no_region():
     ax = tradeoffs.guessing(triangular("1/4"))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "tests of one report",
-        "guessing blindly",
-    ]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["tests of one report", "guessing blindly"]
 
 
 def test_neighboring_curves_differ_in_dashes_and_in_grey():

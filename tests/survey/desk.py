@@ -36,13 +36,7 @@ ANSWERS = {"faculty": 1, "cheated": 0, "tried": [2, 1], "note": "all fine"}
 def payload(survey: Survey, /, **changes: Any) -> dict[str, Any]:
     """What an honest phone sends."""
     token = {} if survey.access == "open" else {"token": secrets.token_urlsafe(16)}
-    made = {
-        "survey": survey.hash,
-        "key": secrets.token_hex(16),
-        "answers": ANSWERS,
-        "understood": True,
-        **token,
-    }
+    made = {"survey": survey.hash, "key": secrets.token_hex(16), "answers": ANSWERS, "understood": True, **token}
     return {**made, **changes}
 
 

@@ -16,10 +16,7 @@ BODY = '{"answers":{"cheated":1},"understood":true}'
 
 def small_survey(title: str = "Exams", **options: Any) -> Survey:
     return Survey(
-        title,
-        [Question("cheated", "Have you ever cheated?", design=warner(p="2/3"))],
-        consent="I agree.",
-        **options,
+        title, [Question("cheated", "Have you ever cheated?", design=warner(p="2/3"))], consent="I agree.", **options
     )
 
 

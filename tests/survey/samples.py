@@ -75,12 +75,7 @@ def survey_with(design: Randomizer, **changes: Any) -> Survey:
 
 
 def submission(survey: Survey, answers: Any, /, **changes: Any) -> bytes:
-    data = {
-        "survey": survey.hash,
-        "key": KEY,
-        "answers": answers,
-        "understood": True if survey.check else None,
-    }
+    data = {"survey": survey.hash, "key": KEY, "answers": answers, "understood": True if survey.check else None}
     return json.dumps({**data, **changes}).encode()
 
 

@@ -30,12 +30,7 @@ def begin(folder, database, *options, **environment):
         "--foreground",
         *map(str, options),
     ]
-    known = {
-        **os.environ,
-        "TOOLKIT_DATABASE": database,
-        "XDG_STATE_HOME": str(folder / "state"),
-        **environment,
-    }
+    known = {**os.environ, "TOOLKIT_DATABASE": database, "XDG_STATE_HOME": str(folder / "state"), **environment}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=known)
     said = process.stdout.readline()
     if not said:

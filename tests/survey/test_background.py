@@ -177,11 +177,7 @@ def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     assert last_words(url) == ()
     (home / "campus.db").rename(home / "away.db")
     refused = subprocess.run(
-        [sys.executable, "-c", POST, server.url, server.survey],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
+        [sys.executable, "-c", POST, server.url, server.survey], capture_output=True, text=True, timeout=60, check=True
     )
     assert refused.stdout.strip() == "503"
     (home / "away.db").rename(home / "campus.db")
@@ -209,8 +205,7 @@ def test_windows_is_told_what_to_do(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})],
+    "text", ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})]
 )
 @pytest.mark.usefixtures("home")
 def test_a_state_that_nobody_holds_is_no_server(text):

@@ -35,10 +35,7 @@ def folder(tmp_path, monkeypatch):
 def people(count):
     rng = np.random.default_rng(1)
     return pd.DataFrame(
-        {
-            "faculty": rng.choice(["arts", "law"], count),
-            "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3]),
-        }
+        {"faculty": rng.choice(["arts", "law"], count), "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3])}
     )
 
 
@@ -150,12 +147,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
     with pytest.raises(ValueError, match="a rehearsal must have a collection of its own, got a real collection"):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
-    body = {
-        "survey": tried.survey.hash,
-        "key": "0" * 32,
-        "answers": {"faculty": 0, "cheated": 0},
-        "understood": True,
-    }
+    body = {"survey": tried.survey.hash, "key": "0" * 32, "answers": {"faculty": 0, "cheated": 0}, "understood": True}
     assert httpx.post(real.url + "report", json=body).status_code == 409
     assert real.status().stored == 0
     with pytest.raises(ValueError, match="another"):
@@ -266,17 +258,7 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
 @pytest.mark.usefixtures("folder")
 def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
     collector = start(survey(), database="sqlite:///campus.db")
-    for path in (
-        "status",
-        "results",
-        "close",
-        "reports",
-        "admin",
-        "docs",
-        "openapi.json",
-        "survey.db",
-        "campus.db",
-    ):
+    for path in ("status", "results", "close", "reports", "admin", "docs", "openapi.json", "survey.db", "campus.db"):
         assert httpx.get(collector.url + path).status_code == 404
 
 
@@ -313,8 +295,7 @@ def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
     find(collector.database).stop()
     with socket.create_server(("127.0.0.1", port)):
         with pytest.raises(
-            CollectError,
-            match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program",
+            CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"
         ):
             start(survey(), database="sqlite:///campus.db")
         start(survey(), database="sqlite:///campus.db", port=_free())

@@ -115,19 +115,7 @@ NASTY = [
         {"$ne": None},
         {"__proto__": 1},
     ),
-    *(
-        [],
-        {},
-        [0],
-        [0, 0],
-        [[0, 0]],
-        [0, 1, 2],
-        [True, False],
-        [0.0, 1.0],
-        [None, None],
-        {"0": 0},
-        [0] * 5000,
-    ),
+    *([], {}, [0], [0, 0], [[0, 0]], [0, 1, 2], [True, False], [0.0, 1.0], [None, None], {"0": 0}, [0] * 5000),
 ]
 
 
@@ -206,21 +194,7 @@ def other_bytes(rng):
     return bytes(raw)
 
 
-NUMBERS = [
-    "NaN",
-    "Infinity",
-    "-Infinity",
-    "0x0",
-    "00",
-    "+0",
-    "0.0",
-    "-0",
-    "0e0",
-    "1e-1",
-    ".0",
-    "1E400",
-    "9" * 5000,
-]
+NUMBERS = ["NaN", "Infinity", "-Infinity", "0x0", "00", "+0", "0.0", "-0", "0e0", "1e-1", ".0", "1E400", "9" * 5000]
 DOCUMENTS = [b"", b"null", b'"x"', b"[" * 10, b"[" * 1000, b"[" * 60_000, b'{"answers":' * 5000]
 
 
@@ -406,12 +380,7 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
     def guess():
         hexes = {"nonce": f"{rng.getrandbits(256):064x}", "signature": f"{rng.getrandbits(2048):0512x}"}
         return rng.choice(
-            [
-                *NASTY,
-                "".join(rng.choices(letters, k=rng.choice([16, 22, 22, 128]))),
-                hexes,
-                {**hexes, "nonce": MARK},
-            ]
+            [*NASTY, "".join(rng.choices(letters, k=rng.choice([16, 22, 22, 128]))), hexes, {**hexes, "nonce": MARK}]
         )
 
     async def attack():
@@ -424,8 +393,7 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
                 "blinded": rng.choice([guess(), f"{rng.getrandbits(2040):0512x}"]),
             }
             check_refusal(
-                await ask(app, "POST", "/sign", json.dumps(wanted).encode()),
-                {400, 403} if access == "blind" else {404},
+                await ask(app, "POST", "/sign", json.dumps(wanted).encode()), {400, 403} if access == "blind" else {404}
             )
 
     with caplog.at_level(logging.DEBUG):

@@ -77,11 +77,7 @@ def accepted(question: Question, values: list[Any]) -> list[Any]:
 
 def test_plain_answers_are_checked_strictly() -> None:
     assert accepted(faculty(), [0, 1, *STRANGE]) == [0, 1]
-    assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [
-        [],
-        [0],
-        [0, 2],
-    ]
+    assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [[], [0], [0, 2]]
     assert accepted(AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]) == [
         18,
         99,
@@ -118,20 +114,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "infinite bounds": ({"bounds": (0, math.inf)}, "finite"),
     "multiple numbers": ({"bounds": (0, 1), "multiple": True}, "`multiple` needs `options`"),
     "a plain question in a mode": ({"options": ["a", "b"], "mode": "guided"}, "mode"),
-    "instructions for a plain question": (
-        {"options": ["a", "b"], "instructions": "Roll."},
-        "for randomized questions",
-    ),
-    "a label for no option": (
-        {"options": ["a", "b"], "labels": {"c": "C"}},
-        r"must name options \(a, b\), got 'c'",
-    ),
+    "instructions for a plain question": ({"options": ["a", "b"], "instructions": "Roll."}, "for randomized questions"),
+    "a label for no option": ({"options": ["a", "b"], "labels": {"c": "C"}}, r"must name options \(a, b\), got 'c'"),
     "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be words by option"),
     "an anchor that is no option": ({"options": ["a", "b"], "anchor": "c"}, "must be one of the options"),
-    "an anchor among ticks": (
-        {"options": ["a", "b"], "multiple": True, "anchor": "a"},
-        "one answer out of several",
-    ),
+    "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "one answer out of several"),
     "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "one answer out of several"),
     "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
     "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
@@ -142,24 +129,15 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"design": warner(p="2/3"), "options": ["no", "yes", "prefer not to say"]},
         "options of its design",
     ),
-    "other bounds than the design's": (
-        {"design": one_bit((0, 80), 1.0), "bounds": (0, 90)},
-        "bounds of its design",
-    ),
+    "other bounds than the design's": ({"design": one_bit((0, 80), 1.0), "bounds": (0, 90)}, "bounds of its design"),
     "randomized free text": ({"design": warner(p="2/3"), "free_text": True}, "for plain questions"),
-    "guided without a matrix": (
-        {"design": one_bit((0, 80), 1.0), "mode": "guided"},
-        'must be "auto" with one_bit',
-    ),
+    "guided without a matrix": ({"design": one_bit((0, 80), 1.0), "mode": "guided"}, 'must be "auto" with one_bit'),
     "physical without a matrix": (
         {"design": tick_boxes(4, 1.0), "mode": "physical", "instructions": "Roll."},
         'must be "auto"',
     ),
     "an unknown mode": ({"design": warner(p="2/3"), "mode": "magic"}, "auto, guided, physical"),
-    "physical without instructions": (
-        {"design": warner(p="5/6"), "mode": "physical"},
-        "needs `instructions`.*a die",
-    ),
+    "physical without instructions": ({"design": warner(p="5/6"), "mode": "physical"}, "needs `instructions`.*a die"),
 }
 
 
@@ -280,14 +258,7 @@ def test_a_likert_scale_asks_for_one_of_its_points() -> None:
 
 def test_whole_numbers_can_be_demanded() -> None:
     age = Question("age", "Age?", bounds=(18, 99), whole=True)
-    assert [age.accepts(value) for value in (18, 20.0, 20.5, 17, 100, True)] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-        False,
-    ]
+    assert [age.accepts(value) for value in (18, 20.0, 20.5, 17, 100, True)] == [True, True, False, False, False, False]
     assert "whole" not in Question("age", "Age?", bounds=(18, 99)).to_dict()  # as in hashes of earlier versions
     assert age.to_dict()["whole"] is True
     hidden = Question("hours", "Hours?", design=one_bit((0, 80), 1.0), whole=True)

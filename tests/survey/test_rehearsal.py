@@ -102,8 +102,7 @@ def test_too_few_links_are_refused():
 def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
     frame = pd.DataFrame({"faculty": ["arts"], "Cheated": ["yes"]})
     with pytest.raises(
-        ValueError,
-        match="a column of true answers for each question, got none called cheated among faculty, Cheated",
+        ValueError, match="a column of true answers for each question, got none called cheated among faculty, Cheated"
     ):
         rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1))
     with pytest.raises(TypeError, match="`answers` must be a number of people, or their true answers, got list"):
@@ -112,10 +111,7 @@ def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
 
 def test_what_invented_people_send_fits_no_real_survey(sent):
     rehearse(
-        survey(),
-        "http://127.0.0.1/",
-        pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}),
-        np.random.default_rng(1),
+        survey(), "http://127.0.0.1/", pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}), np.random.default_rng(1)
     )
     with pytest.raises(ValueError, match="for another survey"):
         checked(survey(), sent[0])
@@ -185,8 +181,7 @@ def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "given",
-    [(), (survey(),), (survey(), 30), ("sqlite:///a.db", 30), (30, 30), (survey(), "http://x/", 1, 2, 3)],
+    "given", [(), (survey(),), (survey(), 30), ("sqlite:///a.db", 30), (30, 30), (survey(), "http://x/", 1, 2, 3)]
 )
 def test_a_wrong_call_is_told_how_it_is_written(given):
     with pytest.raises(TypeError, match=r"rehearse\(|missing 1 required"):

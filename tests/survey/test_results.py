@@ -40,11 +40,7 @@ def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
         "law": warner(p="2/3").estimate_counts([30, 10]).value,
     }
     both = estimate(survey(), REPORTS, by=["faculty", "understood"], minimum=0)["cheated"]
-    assert {group: one.n for group, one in both.items()} == {
-        ("arts", True): 60,
-        ("law", False): 10,
-        ("law", True): 30,
-    }
+    assert {group: one.n for group, one in both.items()} == {("arts", True): 60, ("law", False): 10, ("law", True): 30}
 
 
 def test_the_numbers_are_those_of_the_analysis_without_a_survey():

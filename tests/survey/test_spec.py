@@ -83,12 +83,7 @@ def test_every_design_is_read_back(tmp_path: Path, design: Any, suffix: str) -> 
 def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Path, words: str, suffix: str) -> None:
     label = re.sub(r'["\n\t\u200f]', "", words)  # which the linter refuses there
     question = Question(
-        "asked",
-        words,
-        design=k_ary([label, "b"], epsilon=1.0),
-        labels={label: label},
-        help=words,
-        instructions=words,
+        "asked", words, design=k_ary([label, "b"], epsilon=1.0), labels={label: label}, help=words, instructions=words
     )
     plain = Question("open", f"Else: {words}?", free_text=True, warning=words, required=False)
     made = survey(question, plain, consent=words)
@@ -156,11 +151,7 @@ def test_the_hash_is_the_same_in_another_process() -> None:
     code = f"from toolkit.survey.spec import Survey; print(Survey.load({str(CAMPUS)!r}).hash)"
     hashes = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            check=True,
-            capture_output=True,
-            text=True,
-            env={"PYTHONHASHSEED": seed},
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed}
         ).stdout
         for seed in ("1", "2")
     }
@@ -170,12 +161,7 @@ def test_the_hash_is_the_same_in_another_process() -> None:
 def test_what_the_page_gets() -> None:
     page = survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token").for_page()
     assert list(page) == ["hash", "title", "languages", "access", "consent", "practice", "check", "questions"]
-    assert (page["title"], page["languages"], page["access"], page["check"]) == (
-        {"en": "Exams"},
-        ["en"],
-        "token",
-        True,
-    )
+    assert (page["title"], page["languages"], page["access"], page["check"]) == ({"en": "Exams"}, ["en"], "token", True)
     assert page["consent"]["own"]["en"].startswith("We study exams.\n\nThis is a demonstration.")
     assert page["consent"]["promise"]["en"][0].startswith("Nobody, not even we")
     assert page["questions"][1]["show_if"] == {"faculty": [1]}
@@ -194,11 +180,7 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
 
     physical = {"mode": "physical", "instructions": "Throw a die."}
     assert practised(cheated()) == ("practice", "auto", [[2, 1], [1, 2]])
-    assert practised(cheated(mode="guided", design=forced("1/6", "1/6"))) == (
-        "practice",
-        "guided",
-        [[5, 1], [1, 5]],
-    )
+    assert practised(cheated(mode="guided", design=forced("1/6", "1/6"))) == ("practice", "guided", [[5, 1], [1, 5]])
     hours = Question("hours", "How many?", design=one_bit((0, 80), 1.0))
     assert practised(hours) == ("practice", "auto", warner(epsilon=hours.loss.epsilon).weights.tolist())
     assert practised(cheated(), hours) == practised(hours)  # 1 is more than ln 2
@@ -301,15 +283,9 @@ WRONG: dict[str, tuple[str, str]] = {
         f"{HEAD}[questions]\nname = 'x'\n",
         r"^mine.toml: `questions` must be a list of tables, got dict: write \[\[questions\]\]",
     ),
-    "a question as a string": (
-        f"{HEAD}questions = ['x']\n",
-        r"^mine.toml: question 1: a question must be a table",
-    ),
+    "a question as a string": (f"{HEAD}questions = ['x']\n", r"^mine.toml: question 1: a question must be a table"),
     "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", r"^mine.toml: question 1: a question must have `name`"),
-    "no text": (
-        f"{HEAD}[[questions]]\nname = 'x'\n",
-        r"^mine.toml: question 'x': a question must have `text`",
-    ),
+    "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", r"^mine.toml: question 'x': a question must have `text`"),
     "a quota": (
         f"{HEAD}quota = 3\nquestions = []\n",
         r"^mine.toml: a survey has the fields .*got 'quota': such rules are not offered",

@@ -112,16 +112,7 @@ def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys
 
 @pytest.mark.parametrize(
     "verb",
-    [
-        ["status"],
-        ["results"],
-        ["export", "out.csv"],
-        ["close"],
-        ["invite", "3"],
-        ["pause"],
-        ["resume"],
-        ["delete"],
-    ],
+    [["status"], ["results"], ["export", "out.csv"], ["close"], ["invite", "3"], ["pause"], ["resume"], ["delete"]],
 )
 def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
     running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")

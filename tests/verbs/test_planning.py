@@ -10,17 +10,7 @@ from toolkit.local.catalogue import makers, parameters
 
 def test_plan_solves_for_what_is_left_out(capsys):
     told = said(
-        capsys,
-        "plan",
-        "warner",
-        "--prevalence",
-        "0.2",
-        "--margin",
-        "0.03",
-        "--epsilon",
-        "1",
-        "--response",
-        "0.5",
+        capsys, "plan", "warner", "--prevalence", "0.2", "--margin", "0.03", "--epsilon", "1", "--response", "0.5"
     )
     assert "4,613 people" in told
     assert "invite 9,226 people" in told
@@ -54,10 +44,7 @@ def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            "Fraction --n 500 --epsilon 1",
-            "`design` must be one of warner, forced, .*, got 'Fraction': try warner",
-        ),
+        ("Fraction --n 500 --epsilon 1", "`design` must be one of warner, forced, .*, got 'Fraction': try warner"),
         ("matrix --n 500", "`design` must be one of"),
         ("forced yes=1/6 no --n 500", "must be written as NAME=VALUE, got 'no'"),
         ("warner q=1/3 --n 500", "`warner` takes p, epsilon, got 'q'"),

@@ -18,10 +18,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     url = Collector.attach("sqlite:///rehearsal.db").url
     assert url in started.splitlines()
     assert "Anybody with the link may answer." in started
-    shown = {
-        "survey": Collector.attach("sqlite:///rehearsal.db").survey.hash,
-        "program": code_hash(),
-    }  # as on receipts
+    shown = {"survey": Collector.attach("sqlite:///rehearsal.db").survey.hash, "program": code_hash()}  # as on receipts
     assert all(f"{name:<7} {number}" in started.splitlines() for name, number in shown.items())
     assert "There is nothing to estimate from yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})

@@ -24,10 +24,7 @@ def test_paper_writes_a_form(folder, capsys):
 def test_the_survey_to_start_from_has_a_form_on_paper_without_what_only_phones_can_ask(folder, capsys):
     said(capsys, "new", "x.toml")
     told = said(capsys, "paper", "x.toml").splitlines()
-    assert told == [
-        "left out, as no coin, die, slips or cards draw the report: pressure, hours",
-        "wrote x.html",
-    ]
+    assert told == ["left out, as no coin, die, slips or cards draw the report: pressure, hours", "wrote x.html"]
     form = (folder / "x.html").read_text()
     assert "cheated on an exam" in form
     assert "good grades" not in form

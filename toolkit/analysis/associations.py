@@ -178,22 +178,13 @@ def association(
     (a, first), (b, second) = made.items()
     names = a, b
     if not (with_matrix(first) and with_matrix(second)):
-        refuse(
-            "both designs must have a matrix",
-            "one that has none",
-            "its reports have no joint table",
-            TypeError,
-        )
+        refuse("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
     joint, shape = first.joint(second), (len(first.options), len(second.options))
     kinds = (len(first.report_options), len(second.report_options))
     if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
         counts = np.asarray(data)
         if counts.shape != kinds:
-            refuse(
-                f"a table of counts must be {kinds[0]} by {kinds[1]}",
-                f"shape {counts.shape}",
-                "reports by reports",
-            )
+            refuse(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
         told = checked_counts(counts.ravel(), counts.size)
         return Association(names, joint, joint.estimate_counts(told), shape, told.reshape(kinds))
     found = estimates(data, made, sample=sample, missing=missing)

@@ -56,9 +56,7 @@ def estimates(
     both = [name for name in names if name in made]
     if both:
         refuse(
-            "`by` must name columns that nothing hides",
-            ", ".join(both),
-            "people cannot be sorted by a hidden answer",
+            "`by` must name columns that nothing hides", ", ".join(both), "people cannot be sorted by a hidden answer"
         )
     if sample is not None and not isinstance(sample, Sample):
         refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)

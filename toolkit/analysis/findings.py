@@ -137,9 +137,7 @@ class Findings:
         binary = all(len(design.options) == len(design.report_options) == 2 for design in (one, other))
         if first == second or not binary:
             refuse(
-                "`difference` takes two yes/no questions",
-                f"{first!r} and {second!r}",
-                "see .differences(…) for groups",
+                "`difference` takes two yes/no questions", f"{first!r} and {second!r}", "see .differences(…) for groups"
             )
         made = {
             group: replace(estimate, loss=loss_of_both(one.loss, other.loss, sampled=False))
@@ -160,9 +158,7 @@ class Findings:
         one, other = self.designs[first], self.designs[second]
         if first == second or not (with_matrix(one) and with_matrix(other)):
             refuse(
-                "`joint` takes two questions with a matrix each",
-                f"{first!r} and {second!r}",
-                "others have no pairs",
+                "`joint` takes two questions with a matrix each", f"{first!r} and {second!r}", "others have no pairs"
             )
         return self._shown(self.source.pairs(first, second, one.joint(other)))
 
@@ -179,10 +175,7 @@ class Findings:
             return wald_homogeneity(self.source, name)
         if not with_matrix(design):
             refuse(
-                "homogeneity is tested through a matrix",
-                type(design).__name__,
-                "compare .differences(…)",
-                TypeError,
+                "homogeneity is tested through a matrix", type(design).__name__, "compare .differences(…)", TypeError
             )
         return homogeneity(design, list(self.source.counts(name).values()))
 

@@ -42,10 +42,7 @@ def chi_squared(table: Any) -> TableTest:
     if len(counts) < 2 or not counts.any(axis=1).all():
         refuse("at least two groups must have reports", len(counts), "there is nothing to compare")
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
-    statistic, df = (
-        float(((counts - expected) ** 2 / expected).sum()),
-        (len(counts) - 1) * (counts.shape[1] - 1),
-    )
+    statistic, df = (float(((counts - expected) ** 2 / expected).sum()), (len(counts) - 1) * (counts.shape[1] - 1))
     p = float(chdtrc(df, statistic)) if df else 1.0
     return TableTest(statistic, df, p, "Pearson's chi-squared of the reports")
 
@@ -77,9 +74,7 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
     rest = df - q + 1
     if rest < 1:
         refuse(
-            "a sample must have more clusters than differences that are tested",
-            f"{df} df",
-            "merge options or groups",
+            "a sample must have more clusters than differences that are tested", f"{df} df", "merge options or groups"
         )
     wald = float(difference @ np.linalg.solve(cov, difference))
     statistic = rest / (df * q) * wald

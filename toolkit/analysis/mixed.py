@@ -223,13 +223,7 @@ class MixedFit(Fitted):
         return np.array([self.groups.get(value, -1) for value in values.tolist()], dtype=np.intp)
 
     def _averages(
-        self,
-        matrix: Array,
-        places: Codes,
-        weights: Array,
-        labels: tuple[Any, ...],
-        method: str,
-        typical: bool = False,
+        self, matrix: Array, places: Codes, weights: Array, labels: tuple[Any, ...], method: str, typical: bool = False
     ) -> Estimate:
         """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
         at = np.asarray(self.everything.value)
@@ -400,12 +394,7 @@ def _maximum(model: GroupModel, plain: Point) -> Point:
 
 
 def _as_fit(
-    rows: Rows,
-    model: GroupModel,
-    point: Point,
-    plain: Point,
-    back: Array,
-    named: tuple[str, Mapping[Any, int], bool],
+    rows: Rows, model: GroupModel, point: Point, plain: Point, back: Array, named: tuple[str, Mapping[Any, int], bool]
 ) -> MixedFit:
     (group, places, weighted), zero = named, _is_zero(point, plain)
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)

@@ -78,10 +78,7 @@ class Plain:
 
 
 def plain(
-    options: Sequence[str | int] | None = None,
-    *,
-    bounds: tuple[Number, Number] | None = None,
-    multiple: bool = False,
+    options: Sequence[str | int] | None = None, *, bounds: tuple[Number, Number] | None = None, multiple: bool = False
 ) -> Plain:
     """A column of plain answers, for `estimates`: one of the options, several of them, or a number.
 

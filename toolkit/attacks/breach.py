@@ -42,13 +42,6 @@ def table(breaches: Sequence[Breach]) -> "pd.DataFrame":
     """
     pd = extra("pandas")
 
-    columns = [
-        "attack",
-        "what was released",
-        "what the attacker knew",
-        "what they learned",
-        "score",
-        "of what",
-    ]
+    columns = ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
     rows = [[b.attack, b.released, b.knew, b.learned, b.score, b.measure] for b in breaches]
     return pd.DataFrame(rows, columns=columns)

@@ -57,9 +57,7 @@ class GuardedTable:
         size = int(np.count_nonzero(group))
         if not self.least <= size <= self.n - self.least:
             refuse(
-                f"a group must have {self.least} to {self.n - self.least} people",
-                "another size",
-                "it is not answered",
+                f"a group must have {self.least} to {self.n - self.least} people", "another size", "it is not answered"
             )
         answer = float(size if column is None else floats(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))

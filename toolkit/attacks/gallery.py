@@ -243,16 +243,10 @@ EXHIBITS: dict[str, Exhibit] = {
         "nobody made sure that salaries lie in the range",
     ),
     "missing answers": Exhibit(
-        partial(total, fills=False),
-        partial(total, fills=True),
-        _ANSWERS,
-        "one missing answer makes the sum no number",
+        partial(total, fills=False), partial(total, fills=True), _ANSWERS, "one missing answer makes the sum no number"
     ),
     "local sensitivity": Exhibit(
-        partial(median, local=True),
-        partial(median, local=False),
-        _AGES,
-        "the size of the noise tells about the data",
+        partial(median, local=True), partial(median, local=False), _AGES, "the size of the noise tells about the data"
     ),
     "float noise": Exhibit(float_laplace, _COUNT, (0.0, 1.0), "the last bits of a float tell what was added"),
     "five retries": Exhibit(
@@ -262,10 +256,7 @@ EXHIBITS: dict[str, Exhibit] = {
         "a fresh draw for every retry",
     ),
     "ones kept": Exhibit(
-        partial(rappor, keeps_ones=True),
-        partial(rappor, keeps_ones=False),
-        (0, 1),
-        "the true bit is never turned",
+        partial(rappor, keeps_ones=True), partial(rappor, keeps_ones=False), (0, 1), "the true bit is never turned"
     ),
     "faked questions": Exhibit(
         partial(one_of_two, fakes=True),

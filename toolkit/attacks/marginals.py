@@ -83,11 +83,7 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     for kept, counts in published.items():
         array = floats(counts, "published")
         if array.shape != tuple(shape[i] for i in kept):
-            refuse(
-                "each of `published` must have the shape of its axes",
-                array.shape,
-                f"axes {kept} have another",
-            )
+            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {kept} have another")
         for place in np.ndindex(array.shape):
             rows.append(np.all([index[axis] == at for axis, at in zip(kept, place, strict=True)], axis=0))
             told.append(array[place])

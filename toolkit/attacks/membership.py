@@ -48,11 +48,7 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     """
     inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
     if not len(inside) or not len(outside):
-        refuse(
-            "there must be members and outsiders",
-            f"{len(inside)} and {len(outside)}",
-            "a curve compares them",
-        )
+        refuse("there must be members and outsiders", f"{len(inside)} and {len(outside)}", "a curve compares them")
     levels = np.unique(np.concatenate([inside, outside]))[::-1]
     hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
     alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
@@ -176,12 +172,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 
 
 def canary_scores(
-    learn: Callable[[Any, Any], Any],
-    rows: Any,
-    labels: Any,
-    canary: tuple[Any, Any],
-    *,
-    games: int,
+    learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
     """How well models fit a canary: of models that were trained with it, and of models that were not.
 
@@ -210,12 +201,7 @@ def canary_scores(
 
 
 def canary_game(
-    learn: Callable[[Any, Any], Any],
-    rows: Any,
-    labels: Any,
-    canary: tuple[Any, Any],
-    *,
-    games: int = 50,
+    learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int = 50
 ) -> Roc:
     """How often one look at a model tells whether the canary was in its data, at all thresholds.
 

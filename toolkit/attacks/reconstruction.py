@@ -162,11 +162,7 @@ def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
     heard = floats(told, "told")
     n = len(heard).bit_length() - 1
     if len(heard) != 1 << n or not 1 <= n <= _MOST_EXHAUSTIVE:
-        refuse(
-            f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}",
-            len(heard),
-            "all subsets are asked",
-        )
+        refuse(f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}", len(heard), "all subsets are asked")
     masks = np.arange(1 << n, dtype=np.uint32)
     for part in chunks(1 << n, max(1, 2**20 >> n), "trying tables"):
         overlaps = np.bitwise_count(masks[part, None] & masks[None, :])

@@ -56,18 +56,10 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
         refuse("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
         refuse(
-            "a charge must be Pure, Approx or Zcdp",
-            type(loss).__name__,
-            "write Pure(0.1) for epsilon 0.1",
-            TypeError,
+            "a charge must be Pure, Approx or Zcdp", type(loss).__name__, "write Pure(0.1) for epsilon 0.1", TypeError
         )
     if loss.amount == math.inf:
-        refuse(
-            "a charge must be finite",
-            loss,
-            "such a release has no privacy that a budget could count",
-            BudgetError,
-        )
+        refuse("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
     if isinstance(loss, type(ceiling)):
         return loss
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
@@ -159,10 +151,7 @@ def _bounded(total: Fraction, part: Fraction) -> Fraction:
 
 def _asked_of(asked: Fraction, remains: Fraction) -> str:
     """The two amounts, with the digits it takes to see that they differ."""
-    for asking, remaining in (
-        (shown(asked), shown(remains)),
-        (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}"),
-    ):
+    for asking, remaining in ((shown(asked), shown(remains)), (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}")):
         if asking != remaining:
             return f"{asking} where {remaining}"
     return f"a little more than {shown(remains)} where {shown(remains)}"

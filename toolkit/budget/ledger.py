@@ -420,10 +420,7 @@ def _agreed(*relations: str | None) -> str | None:
                 else "a promise about changed records does not cover coming and going; open another ledger"
             )
             refuse(
-                "a ledger counts one neighbor relation",
-                f"{other!r} in a ledger about {said[0]!r}",
-                remedy,
-                BudgetError,
+                "a ledger counts one neighbor relation", f"{other!r} in a ledger about {said[0]!r}", remedy, BudgetError
             )
     return said[0] if said else None
 
@@ -432,12 +429,7 @@ def _label(text: str | None) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        refuse(
-            "a label must be text",
-            type(text).__name__,
-            "it says in the record what the charge was for",
-            TypeError,
-        )
+        refuse("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
     if len(text) > _LONGEST_LABEL or not text.isprintable():
         refuse(
             f"a label must be one line of at most {_LONGEST_LABEL} printable characters",

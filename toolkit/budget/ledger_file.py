@@ -65,9 +65,7 @@ _ONE_AT_A_TIME = threading.RLock()
 """
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_ONE_AT_A_TIME.acquire,
-        after_in_child=_ONE_AT_A_TIME.release,
-        after_in_parent=_ONE_AT_A_TIME.release,
+        before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release
     )
 
 
@@ -154,10 +152,7 @@ class FileRecord:
             else ""
         )
         refuse(
-            "the ledger's file must only grow",
-            received,
-            f"what was spent since is missing from it{known}",
-            RecordError,
+            "the ledger's file must only grow", received, f"what was spent since is missing from it{known}", RecordError
         )
 
     @contextmanager
@@ -172,10 +167,7 @@ class FileRecord:
                 yield database
         except sqlite3.Error as error:
             name = str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).removeprefix("SQLITE_")
-            rule = next(
-                (rule for code, rule in _RULES.items() if name.startswith(code)),
-                "the ledger's file must work",
-            )
+            rule = next((rule for code, rule in _RULES.items() if name.startswith(code)), "the ledger's file must work")
             refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 
@@ -237,11 +229,7 @@ HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
 def create(
-    database: sqlite3.Connection,
-    ceiling: Loss,
-    neighbors: str | None,
-    simulated: bool = False,
-    unit: str | None = None,
+    database: sqlite3.Connection, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
 ) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes

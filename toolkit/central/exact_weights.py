@@ -202,11 +202,7 @@ def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
 def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
     """Weights of the candidates before any score: not negative, not all 0."""
     if base.size != size:
-        refuse(
-            "`base` must have one weight for each candidate",
-            f"{base.size} weights",
-            f"there are {size} candidates",
-        )
+        refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
         refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
     found: npt.NDArray[Any] = base.entries

@@ -80,11 +80,7 @@ class Gaussian(Additive):
             )
         proven = self.zcdp <= self.loss if isinstance(self.loss, Zcdp) else self._is_private(self.loss)
         if not proven:
-            refuse(
-                f"`variance` must be large enough for {self.loss}",
-                float(self.variance),
-                "the claim would not hold",
-            )
+            refuse(f"`variance` must be large enough for {self.loss}", float(self.variance), "the claim would not hold")
 
     def _is_private(self, loss: Approx) -> bool:
         if not 0 < loss.slack < 1 or loss.amount == math.inf or loss.amount == 0:
@@ -117,9 +113,7 @@ class Gaussian(Additive):
             ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
             if not is_private(amount, slack, ratio):
                 refuse(
-                    f"`epsilon` must be small for the {calibration} formula",
-                    epsilon,
-                    "its noise is too little here",
+                    f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here"
                 )
         return cls(Approx(amount, slack), (ratio * reach) ** 2, reach)
 
@@ -214,11 +208,7 @@ def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Latti
     exponent = min(grid_exponent(sigma, mechanism.sensitivity), grid_exponent(sigma, bits=finest))
     if whole:
         exponent = min(exponent, 0)
-        return (
-            exponent,
-            gaussian_sampler(mechanism.variance / Fraction(4) ** exponent),
-            mechanism.whole_law,
-        )
+        return (exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), mechanism.whole_law)
     unit = Fraction(2) ** exponent
     stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
     law = NormalLaw(mechanism.scale * float(stretch), float(unit))
@@ -229,9 +219,5 @@ def _proper(delta: Number) -> Fraction:
     """A delta strictly between 0 and 1."""
     number = exact(delta, "delta")
     if not 0 < number < 1:
-        refuse(
-            "`delta` must lie strictly between 0 and 1",
-            delta,
-            "it is the probability that the bound may fail",
-        )
+        refuse("`delta` must lie strictly between 0 and 1", delta, "it is the probability that the bound may fail")
     return number

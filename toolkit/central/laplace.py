@@ -69,10 +69,7 @@ class Laplace(Additive):
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             refuse(
-                "`loss` must be Pure(epsilon)",
-                type(self.loss).__name__,
-                "Laplace noise gives pure privacy",
-                TypeError,
+                "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise gives pure privacy", TypeError
             )
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))

@@ -22,13 +22,7 @@ from toolkit.core.randomness import Rng
 
 
 def released(
-    value: Noisy,
-    law: NoiseLaw,
-    *,
-    loss: Loss,
-    method: str,
-    rng: Rng,
-    labels: Sequence[str | int] | None,
+    value: Noisy, law: NoiseLaw, *, loss: Loss, method: str, rng: Rng, labels: Sequence[str | int] | None
 ) -> Estimate:
     """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left
     private. Drawn with a generator it claims no loss.

@@ -48,12 +48,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse(
-                "`loss` must be Pure(epsilon)",
-                type(self.loss).__name__,
-                "the choice is purely private",
-                TypeError,
-            )
+            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self.rate, "epsilon / (2 sensitivity)", NO_END)
@@ -145,11 +140,7 @@ class Exponential(Selection):
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
     def choose(
-        self,
-        candidates: Sequence[Any],
-        scores: npt.ArrayLike,
-        base: npt.ArrayLike | None = None,
-        rng: Rng = None,
+        self, candidates: Sequence[Any], scores: npt.ArrayLike, base: npt.ArrayLike | None = None, rng: Rng = None
     ) -> Any:
         """One of the candidates; `base` weighs them before any score, evenly if left out."""
         odds, source = self._odds(scores, base), check_rng(rng)
@@ -290,9 +281,7 @@ def _read_scores(scores: object) -> Answer:
 def _check_lengths(candidates: Sequence[Any], scores: Answer) -> None:
     if len(candidates) != scores.size:
         refuse(
-            "`candidates` must have one score each",
-            f"{len(candidates)} and {scores.size} scores",
-            "pair them first",
+            "`candidates` must have one score each", f"{len(candidates)} and {scores.size} scores", "pair them first"
         )
 
 

@@ -208,12 +208,7 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
-        refuse(
-            "each group must be a list of counts",
-            "no list",
-            "a group is what excludes one another",
-            TypeError,
-        )
+        refuse("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
     # Within a group a new answer moves two counts by one each: L1 and squared length are both 2.
     moves = sum(2 if relation == "replace" and len(group) > 1 else 1 for group in groups)
     return Sensitivity(Fraction(moves), Fraction(moves), relation)

@@ -51,9 +51,7 @@ class AboveThreshold:
         self.count = whole(count, "count")
         self._rng = check_rng(rng)
         scale = sensible(
-            2 * self.sensitivity * self.count / Fraction(self.loss.amount),
-            "sensitivity * count / epsilon",
-            NO_END,
+            2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END
         )
         self._exponent = grid_exponent(self.sensitivity, scale)
         reach = charged(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
@@ -76,9 +74,7 @@ class AboveThreshold:
         """Whether the number, with fresh noise, is at least the noisy threshold."""
         if os.getpid() != self._process:
             refuse(
-                "`ask` must stay in the process that made the object",
-                "another process",
-                "both would spend one noise",
+                "`ask` must stay in the process that made the object", "another process", "both would spend one noise"
             )
         answer = read(value)
         if not answer.scalar:
@@ -103,12 +99,7 @@ class AboveThreshold:
         return steps_of(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
 
     def __reduce__(self) -> NoReturn:
-        refuse(
-            "an AboveThreshold must not be copied or pickled",
-            "a copy",
-            "both would spend one noise",
-            TypeError,
-        )
+        refuse("an AboveThreshold must not be copied or pickled", "a copy", "both would spend one noise", TypeError)
 
     def __repr__(self) -> str:
         state = f"{self._left} of {self.count} yeses left" if self.open else "stopped"

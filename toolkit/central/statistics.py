@@ -113,10 +113,7 @@ class Edges:
     def of(cls, edges: Iterable[Any]) -> "Edges":
         if isinstance(edges, str) or not isinstance(edges, Iterable):
             refuse(
-                "`edges` must be a list of numbers",
-                type(edges).__name__,
-                "a bin lies between two of them",
-                TypeError,
+                "`edges` must be a list of numbers", type(edges).__name__, "a bin lies between two of them", TypeError
             )
         limits = np.array([float(exact(edge, "edges")) for edge in edges])
         if len(limits) < 2 or np.any(np.diff(limits) <= 0):

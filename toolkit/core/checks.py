@@ -77,9 +77,7 @@ def exact(value: Number, name: str) -> Fraction:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
             refuse(
-                f"`{name}` must be a number or a fraction such as '2/3'",
-                repr(value)[:60],
-                "it cannot be read as one",
+                f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], "it cannot be read as one"
             )
     if isinstance(value, int | np.integer | Fraction):
         return Fraction(int(value)) if not isinstance(value, Fraction) else value
@@ -166,12 +164,7 @@ def neighbors(value: object) -> str:
 def labels(values: Any, name: str) -> tuple[str | int, ...]:
     """Distinct labels, strings or whole numbers, at least two."""
     if isinstance(values, str):
-        refuse(
-            f"`{name}` must be a list of labels",
-            "one string",
-            "its letters would become the options",
-            TypeError,
-        )
+        refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):
         told = "options have an order, and one has nothing to hide behind"
         refuse(f"`{name}` must be a list of labels", type(values).__name__, told, TypeError)
@@ -194,9 +187,7 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
     mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
     if len(set(map(str, found) if mixed else found)) < len(found):
         refuse(
-            f"`{name}` must be distinct",
-            f"{len(found)} labels with repetitions",
-            "equal labels cannot be told apart",
+            f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart"
         )
     return found
 

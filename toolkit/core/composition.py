@@ -154,8 +154,7 @@ def unit(steps: Mapping[Fraction, int]) -> Fraction:
     form.
     """
     return Fraction(
-        math.gcd(*(epsilon.numerator for epsilon in steps)),
-        math.lcm(*(epsilon.denominator for epsilon in steps)),
+        math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps))
     )
 
 
@@ -280,10 +279,7 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
         return pure.to_approx(min(Fraction(1), Fraction(_largest(deltas, touched)))) if deltas else pure
     if deltas:
         refuse(
-            "Approx and Zcdp have no common measure",
-            "both",
-            "convert the Zcdp first with .to_approx(delta)",
-            TypeError,
+            "Approx and Zcdp have no common measure", "both", "convert the Zcdp first with .to_approx(delta)", TypeError
         )
     return Zcdp(_largest(((Zcdp(0) + loss).amount for loss in group), touched))
 

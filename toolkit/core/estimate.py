@@ -43,11 +43,7 @@ def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFr
 def crossed(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
     """The estimates with the keys of one axis side by side; both in the order that they have."""
     if len(axes) < 2:
-        refuse(
-            "only a table by two or more columns is a cross-tab",
-            f"{len(axes)}",
-            "see to_frame() without wide",
-        )
+        refuse("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
     place = axes.index(choice(wide, "wide", axes))
     kept = [axis for axis in axes if axis != wide]
     across = frame.index.get_level_values(place).unique()

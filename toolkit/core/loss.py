@@ -110,18 +110,12 @@ class Approx:
         """
         people = whole(k, "k")
         return Approx(
-            self.amount * people,
-            min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0,
+            self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0
         )
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Zcdp):
-            refuse(
-                "Approx and Zcdp have no sum",
-                "both",
-                "convert the Zcdp first with .to_approx(delta)",
-                TypeError,
-            )
+            refuse("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
         if isinstance(other, Pure):
             return Approx(self.amount + other.amount, self.slack)
         if isinstance(other, Approx):

@@ -92,10 +92,7 @@ def key_columns(axes: Sequence[str]) -> list[str]:
 
 
 def csv_text(
-    axes: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    whole: bool,
-    counts: Sequence[tuple[float, float]] | None = None,
+    axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
 ) -> str:
     """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
     number of values behind it with its own error, where that is told.
@@ -267,12 +264,7 @@ class Publishable:
         def _rows(self, level: float) -> list[tuple[Any, float, float, float, float, bool]]: ...
 
     def publish(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        title: str | None = None,
-        level: float = 0.95,
-        overwrite: bool = False,
+        self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
     ) -> Path:
         """Write `path`.csv, `path`.json and `path`.md: the table, what is public about it, a page for people.
         A path that ends in one of the three is that of all three: "income.csv" is "income".
@@ -348,12 +340,7 @@ class Publishable:
         keys |= {} if self.counts is None else COUNTS
         return {
             "schema": SCHEMA,
-            "table": {
-                "file": file,
-                "sha256": digest,
-                "cells": len(self.labels),
-                "columns": keys,
-            },
+            "table": {"file": file, "sha256": digest, "cells": len(self.labels), "columns": keys},
             "query": dict(release.query),
             "unit": dict(release.unit),
             "noise": dict(release.noise),

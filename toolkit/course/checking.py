@@ -23,10 +23,7 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
         (lambda x: x * math.sqrt(2), "Too small by √2: is it a scale, or a standard deviation?"),
     ),
     "neighbors": (
-        (
-            lambda x: x / 2,
-            "Twice too large. Which neighbors are meant: does somebody come or go, or change?",
-        ),
+        (lambda x: x / 2, "Twice too large. Which neighbors are meant: does somebody come or go, or change?"),
         (lambda x: x * 2, "Half of it. Which neighbors are meant: does somebody come or go, or change?"),
     ),
     "log": (

@@ -470,14 +470,7 @@ class Verbs(Generic[Result]):
         return self._run(robust.location(query, column, estimator, bounds, step), rng)
 
     def trimmed_mean(
-        self,
-        column: Label,
-        *,
-        trim: Number,
-        bounds: Any,
-        epsilon: Number,
-        missing: Any = None,
-        rng: Rng = None,
+        self, column: Label, *, trim: Number, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
     ) -> Result:
         """The mean without a share of the rows at each end, with noise for its smooth sensitivity.
 

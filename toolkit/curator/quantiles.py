@@ -56,15 +56,7 @@ def quantiles(
         found = [grid.value(one[place]) for one in cuts for place in order]
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
         labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
-        estimate = chosen_by_cell(
-            found,
-            labels,
-            (*rows.names, "quantile"),
-            mechanism.loss,
-            _RANKS,
-            "Exponential",
-            rng,
-        )
+        estimate = chosen_by_cell(found, labels, (*rows.names, "quantile"), mechanism.loss, _RANKS, "Exponential", rng)
         return replace(estimate, value=found[0], se=math.nan, axes=()) if one and not rows.axes else estimate
 
     ranks = mechanism.off_by(grid.most, limits.span + 1, query.unit.n or MOST_ROWS)

@@ -230,12 +230,7 @@ def _untold(read: Callable[[], Data]) -> Data:
         failed = True
     # Outside of `except`, so that the error, which may quote data, is not chained.
     assert failed
-    refuse(
-        "a frame must be readable by its engine",
-        "a failure that is not told",
-        "the charge remains",
-        RuntimeError,
-    )
+    refuse("a frame must be readable by its engine", "a failure that is not told", "the charge remains", RuntimeError)
 
 
 def ledger_label(label: str) -> str:

@@ -35,11 +35,7 @@ def kind_of(type_: Any) -> Kind:
     if types.is_date(type_):
         return Kind("day", tick=86_400 * 10**9 if types.is_date32(type_) else 10**6)
     text = types.is_string(type_) or types.is_large_string(type_) or str(type_) == "string_view"
-    plain = {
-        "truth": types.is_boolean(type_),
-        "text": text,
-        "object": types.is_null(type_),
-    }
+    plain = {"truth": types.is_boolean(type_), "text": text, "object": types.is_null(type_)}
     return Kind(next((name for name, found in plain.items() if found), "other"))
 
 

@@ -68,9 +68,7 @@ class Bounds:
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             refuse(
-                rule,
-                _shown(bounds),
-                "values between them are rounded to a fine grid; choose a larger or smaller unit",
+                rule, _shown(bounds), "values between them are rounded to a fine grid; choose a larger or smaller unit"
             )
         return _gridded(low, high, bits)
 

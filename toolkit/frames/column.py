@@ -122,12 +122,7 @@ class Column(ABC):
     def adds_up(self, name: str) -> "Column":
         """Itself, if its type can hold numbers."""
         if self.kind.categorical or self.kind.name not in ("number", "whole", "truth", "object"):
-            refuse(
-                f"{name} must hold numbers",
-                self.kind.words,
-                "only numbers can be added up and ordered",
-                TypeError,
-            )
+            refuse(f"{name} must hold numbers", self.kind.words, "only numbers can be added up and ordered", TypeError)
         return self
 
 

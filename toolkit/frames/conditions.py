@@ -344,8 +344,7 @@ class OfFunction:
     def mask(self, frame: Frame) -> Mask:
         held = [frame.column(label).cells() for label in self.columns]
         return np.array(
-            [self._holds(dict(zip(self.columns, row, strict=True))) for row in zip(*held, strict=True)],
-            dtype=bool,
+            [self._holds(dict(zip(self.columns, row, strict=True))) for row in zip(*held, strict=True)], dtype=bool
         )
 
     def _holds(self, row: dict[Any, Any]) -> bool:

@@ -65,11 +65,7 @@ class Frame:
         self._columns: dict[int, Column] = {}
         known = [label for label in self.labels if label is not None]
         if len({(isinstance(label, str), label) for label in known}) < len(known):
-            refuse(
-                "the columns of `frame` must have distinct names",
-                "repetitions",
-                "a name must mean one column",
-            )
+            refuse("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
 
     def __len__(self) -> int:
         if self._source is None:

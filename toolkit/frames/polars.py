@@ -38,12 +38,7 @@ def kind_of(dtype: Any) -> Kind:
         return Kind("day", tick=DAY)
     if isinstance(dtype, pl.Decimal):
         return decimal_kind(dtype.precision or 38)
-    plain = {
-        pl.Boolean: "truth",
-        pl.String: "text",
-        pl.Null: "object",
-        pl.Object: "object",
-    }
+    plain = {pl.Boolean: "truth", pl.String: "text", pl.Null: "object", pl.Object: "object"}
     return Kind(plain.get(dtype.base_type(), "other"))
 
 

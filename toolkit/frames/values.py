@@ -36,13 +36,7 @@ _FITS = {
     "object": (str, bool, Fraction, Day, Moment),
     "other": (),
 }
-_WORDS = {
-    str: "text",
-    bool: "a truth value",
-    Fraction: "a number",
-    Day: "a date",
-    Moment: "a date with a time",
-}
+_WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
 _WRITTEN = {
     str: "text",
     bool: "True or False",
@@ -138,12 +132,7 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
         if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
             written = " or ".join(_WRITTEN[sort] for sort in _FITS[kind.name])
             remedy = f"write {written}" if written else "only MISSING can be asked for"
-            refuse(
-                f"{name} holds {kind.words}",
-                _WORDS[type(value)],
-                f"it can never be there; {remedy}",
-                TypeError,
-            )
+            refuse(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; {remedy}", TypeError)
         if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
             refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)

@@ -10,17 +10,7 @@ from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questionnaire import compare as compare_questionnaires
 from toolkit.local.questionnaire import questionnaire
-from toolkit.local.questions import (
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    mangat,
-    triangular,
-    unrelated,
-    warner,
-)
+from toolkit.local.questions import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local.shuffling import shuffled
 
 __all__ = [

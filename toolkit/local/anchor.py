@@ -120,12 +120,7 @@ def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: fl
 
 
 def corrected(
-    design: Design,
-    reports: Any,
-    anchor: Any,
-    *,
-    anchor_design: Design | None = None,
-    truth: str | int | None = None,
+    design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
     """The estimate of a design, corrected for people who answer at random, whose share an anchor question
     measures.
@@ -161,11 +156,7 @@ def corrected(
 
 
 def corrected_counts(
-    design: Design,
-    table: npt.ArrayLike,
-    *,
-    anchor_design: Design | None = None,
-    truth: str | int | None = None,
+    design: Design, table: npt.ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
     """The same from the number of people with each pair of reports: rows are the question's, columns the
     anchor's.
@@ -174,9 +165,7 @@ def corrected_counts(
     shape, given = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if given.shape != shape:
         refuse(
-            f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports",
-            f"{given.shape}",
-            "it counts people",
+            f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{given.shape}", "it counts people"
         )
     people = checked_counts(given.ravel(), given.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
@@ -206,11 +195,7 @@ def _care(design: Design, truth: str | int | None) -> Array:
     row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
-        refuse(
-            "the anchor must tell followers from the others",
-            "an even row",
-            "its reports look like random ones",
-        )
+        refuse("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
     return np.asarray(apart / (apart @ apart))
 
 

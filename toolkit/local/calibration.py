@@ -32,11 +32,7 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     """
     asked = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if asked > _MOST:
-        refuse(
-            f"`epsilon` must be at most {_MOST}",
-            epsilon,
-            "beyond it a 32-bit draw almost never hides anything",
-        )
+        refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
     if asked < _LEAST:
         refuse("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
     number = float(asked)
@@ -55,9 +51,7 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
         refuse(
-            "`epsilon` must be large enough for 32-bit odds",
-            epsilon,
-            "the report would say nothing about the answer",
+            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
         )
     return a, b
 

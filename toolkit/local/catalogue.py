@@ -116,12 +116,7 @@ def restore(data: dict[str, Any]) -> Randomizer:
     True
     """
     if not isinstance(data, dict):
-        refuse(
-            "a randomizer's data must be a dictionary",
-            type(data).__name__,
-            "write it with to_dict()",
-            TypeError,
-        )
+        refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:
         return Design.from_dict(data)
     kinds = {cls.name: cls for listed in CATALOGUE.values() for cls in listed.kinds}
@@ -129,8 +124,4 @@ def restore(data: dict[str, Any]) -> Randomizer:
         if name == data["kind"]:
             made: Randomizer = cls.from_dict(data)
             return made
-    refuse(
-        f"`kind` must be one of {', '.join(sorted(kinds))}",
-        repr(data["kind"])[:40],
-        "nothing else is defined",
-    )
+    refuse(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")

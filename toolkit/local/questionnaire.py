@@ -164,9 +164,7 @@ class Questionnaire:
         """The questionnaire that `to_dict` wrote."""
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             refuse(
-                "a questionnaire must have the fields kind, asked and questions",
-                "others",
-                "write it with to_dict()",
+                "a questionnaire must have the fields kind, asked and questions", "others", "write it with to_dict()"
             )
         return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
 

@@ -112,11 +112,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """
     red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
     if red_yes == red_no:
-        refuse(
-            "`p_yes` must differ from `p_no`",
-            red_yes,
-            "with equal decks a report says nothing about the answer",
-        )
+        refuse("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
     count = whole(draws, "draws", most=_MOST_CARDS)
     rows = [
         [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)
@@ -196,11 +192,7 @@ def _table_of(options: Options, instead: str) -> Labels:
     listed = options if isinstance(options, int | np.integer) else labels(options, "options")
     count = listed if isinstance(listed, int | np.integer) else len(listed)
     if count > TABLE_LIMIT:
-        refuse(
-            f"`options` must be at most {TABLE_LIMIT} for a design, which is a table",
-            f"{count} options",
-            instead,
-        )
+        refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
     return named(listed)
 
 

@@ -67,12 +67,7 @@ class Drawn(ABC):
 
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated."""
-        refuse(
-            "`randomizer` must have reports with scores",
-            type(self).__name__,
-            "its estimate is no mean",
-            TypeError,
-        )
+        refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
 
     def weight_of_liars(self, share: float) -> float:
         """Everybody weighs the same, whatever they say."""

@@ -20,9 +20,7 @@ def restored(cls: type[T], data: Any, kind: str) -> T:
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
         listed = ", ".join(sorted(names))
         refuse(
-            f"the data of a {kind!r} must have that kind and the fields {listed}",
-            "others",
-            "write it with to_dict()",
+            f"the data of a {kind!r} must have that kind and the fields {listed}", "others", "write it with to_dict()"
         )
     return cls(**{name: data[name] for name in names})
 

@@ -177,10 +177,7 @@ class Memo:
 
         >>> from toolkit import warner
         >>> memo = Memo(warner("3/4"), warner("3/4"))
-        >>> (
-        ...     round(memo.epsilon(4, truth="changing"), 3),
-        ...     round(memo.epsilon(4, truth="changing", memo="lost"), 3),
-        ... )
+        >>> (round(memo.epsilon(4, truth="changing"), 3), round(memo.epsilon(4, truth="changing", memo="lost"), 3))
         (1.982, 2.043)
         """
         count = whole(reports, "reports")

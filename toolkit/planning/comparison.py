@@ -62,13 +62,7 @@ def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, f
     widest = first_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
     return Way(
-        name,
-        *losses,
-        math.sqrt(noise),
-        math.sqrt(float(variance[widest])),
-        accuracy.margin(n),
-        needed,
-        TRUST[name],
+        name, *losses, math.sqrt(noise), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name]
     )
 
 

@@ -119,8 +119,6 @@ def _conduct(given: Mapping[str, Number] | Compliance | None) -> Compliance | No
         return given
     if not isinstance(given, Mapping) or not set(given) <= set(WAYS):
         refuse(
-            f"`compliance` must map {', '.join(WAYS)} to shares",
-            "something else",
-            "they are the ways not to comply",
+            f"`compliance` must map {', '.join(WAYS)} to shares", "something else", "they are the ways not to comply"
         )
     return Compliance(**dict(given))  # type: ignore[arg-type]

@@ -55,9 +55,7 @@ def check_family(family: Any) -> None:
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
         refuse(
-            "a family must need nothing but `epsilon`",
-            said,
-            f"fill in the rest: functools.partial({name}, {filled})",
+            "a family must need nothing but `epsilon`", said, f"fill in the rest: functools.partial({name}, {filled})"
         )
 
 
@@ -74,11 +72,7 @@ def member(family: Family, epsilon: float) -> Randomizer:
         refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
     if not made.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        refuse(
-            rule,
-            f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}",
-            "nothing can be promised with it",
-        )
+        refuse(rule, f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it")
     return made
 
 
@@ -142,18 +136,11 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     wanted = not_above(positive(epsilon, "epsilon"))
     design = member(family, wanted)
     if not has_matrix(design):
-        refuse(
-            "only designs with a matrix have devices",
-            type(design).__name__,
-            "use k_ary, warner or another design",
-        )
+        refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
     before = _worst(design, prevalence)
     found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
     return tuple(
-        sorted(
-            found,
-            key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon),
-        )
+        sorted(found, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
     )
 
 

@@ -159,9 +159,7 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
         )
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         refuse(
-            "`detect` must be written as `prevalence` is",
-            "another number of shares",
-            "each is compared with its own",
+            "`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own"
         )
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):

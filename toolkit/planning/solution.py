@@ -63,10 +63,7 @@ class Plan:
     def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
         """Direct, local, shuffled and central at this epsilon and n."""
         # only now: it brings shuffling, and `import toolkit` is light
-        from toolkit.planning.comparison import (
-            check_delta,
-            four_ways,
-        )
+        from toolkit.planning.comparison import check_delta, four_ways
 
         return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
@@ -82,16 +79,7 @@ class Plan:
 
         ways = self.ways(delta)
         rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
-        columns = (
-            "epsilon",
-            "delta",
-            "local epsilon",
-            "noise se",
-            "se",
-            "margin",
-            "n needed",
-            "who must be trusted",
-        )
+        columns = ("epsilon", "delta", "local epsilon", "noise se", "se", "margin", "n needed", "who must be trusted")
         return pd.DataFrame(rows, columns=columns, index=pd.Index([way.name for way in ways], name="way"))
 
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":

@@ -55,11 +55,7 @@ class Split:
         """One row a question."""
         pd = extra("pandas")
 
-        rows = {
-            "epsilon": self.shares,
-            "margin": self.margins,
-            "margin, one random question": self.one_random,
-        }
+        rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
         return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))
 
     def __repr__(self) -> str:

@@ -35,9 +35,7 @@ def outcome_ratios(
     a, b = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if a.ndim != 1 or b.ndim != 1 or not len(a) or not len(b):
         refuse(
-            "outcomes must be numbers, one a run",
-            f"shapes {a.shape} and {b.shape}",
-            "choose one entry of the output",
+            "outcomes must be numbers, one a run", f"shapes {a.shape} and {b.shape}", "choose one entry of the output"
         )
     edges, names = _cells(np.concatenate([a, b]), cells)
     low, high, seen = _log_ratios(
@@ -49,12 +47,7 @@ def outcome_ratios(
     for place in range(len(names)):
         _bar(ax, place, (low[place], seen[place], high[place]), limit, outside=bool(outside[place]))
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(
-        xlim=(-0.6, len(names) - 0.4),
-        ylim=(-limit, limit),
-        xlabel="outcome",
-        ylabel="ln of the ratio of chances",
-    )
+    ax.set(xlim=(-0.6, len(names) - 0.4), ylim=(-limit, limit), xlabel="outcome", ylabel="ln of the ratio of chances")
     turned = max(map(len, names)) > 4
     ax.set_xticks(range(len(names)), names, rotation=40 if turned else 0, ha="right" if turned else "center")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -115,13 +108,7 @@ def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tu
 def _bar(ax: Axes, place: int, bar: tuple[float, float, float], limit: float, *, outside: bool) -> None:
     low, seen, high = bar
     colour, mark = (VERMILLION, "D") if outside else (BLUE, "o")
-    ax.plot(
-        [place, place],
-        np.clip([low, high], -limit, limit),
-        color=colour,
-        linewidth=2.5,
-        solid_capstyle="butt",
-    )
+    ax.plot([place, place], np.clip([low, high], -limit, limit), color=colour, linewidth=2.5, solid_capstyle="butt")
     if math.isfinite(seen):
         ax.plot([place], [seen], mark, color=colour, markersize=6)
     else:

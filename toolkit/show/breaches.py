@@ -35,12 +35,7 @@ def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, 
     ax.annotate("√n", (n**0.5, 1.03), xytext=(4, 0), textcoords="offset points", color=INK)
     ax.axhline(0.5, color=GREY, linestyle=":", linewidth=1.5)
     ax.annotate(
-        "a coin",
-        (0, 0.5),
-        xycoords=("axes fraction", "data"),
-        xytext=(4, -13),
-        textcoords="offset points",
-        color=GREY,
+        "a coin", (0, 0.5), xycoords=("axes fraction", "data"), xytext=(4, -13), textcoords="offset points", color=GREY
     )
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda level, _: f"{level:g}"))
@@ -73,12 +68,7 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
         ax.plot(curve.false_alarms, curve.hits, color=colour, linestyle=dash, linewidth=2.2, label=label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    ax.set(
-        xlim=(-0.01, 1.01),
-        ylim=(-0.01, 1.01),
-        xlabel="outsiders called members",
-        ylabel="members called members",
-    )
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="outsiders called members", ylabel="members called members")
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     words = ", ".join(f"{name} area {curve.area:.2f}" for name, curve in curves.items())
     return finish(ax, "Was this person in the data?", f"members found against false alarms: {words}{limit}")
@@ -105,9 +95,7 @@ def area_curves(
     ax.set(ylim=(0.42, 1.03), xlabel=f"{across} (logarithmic)", ylabel="chance that a member scores higher")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(0, 0.62))
     return finish(
-        ax,
-        "The more is told, the better members are known",
-        f"area against the number of {across}: {'; '.join(words)}",
+        ax, "The more is told, the better members are known", f"area against the number of {across}: {'; '.join(words)}"
     )
 
 

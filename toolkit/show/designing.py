@@ -43,11 +43,7 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     18 %, ...>
     """
     if len(design.options) != 2:
-        refuse(
-            "`design` must have two options to draw its estimate",
-            len(design.options),
-            "one line shows one share",
-        )
+        refuse("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
     ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
     for way in WAYS:
         label, colour, dash = _CONDUCT[way]
@@ -81,10 +77,7 @@ def option_shares(
     ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
     held = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
     for row, name in zip(rows, estimate.labels, strict=True):
-        said, numbers = (
-            doubt(estimate, interval, row),
-            (float(values[row]), float(low[row]), float(high[row])),
-        )
+        said, numbers = (doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row])))
         interval_row(ax, row, *numbers, misses=not held[row], words=said)
         words.append(f"{name} {interval_words(*numbers, said)}")
     if truth is not None:

@@ -79,11 +79,7 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
     if results.by and _together(results):
         _legend(axes[0], [results.group_words(group) for group in _groups(results)])
     canvas.suptitle(
-        f"{results.survey.name}: estimates with {100 * level:g} % intervals",
-        x=0.01,
-        ha="left",
-        fontsize=11,
-        color=INK,
+        f"{results.survey.name}: estimates with {100 * level:g} % intervals", x=0.01, ha="left", fontsize=11, color=INK
     )
     return Sheet(canvas, _words(results, panels, level))
 
@@ -124,14 +120,7 @@ def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
         words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
         found.append(
             _Line(
-                question,
-                f"{question.name}{option}{'' if together else whose}",
-                whose,
-                place,
-                value,
-                low,
-                high,
-                words,
+                question, f"{question.name}{option}{'' if together else whose}", whose, place, value, low, high, words
             )
         )
     return found
@@ -156,16 +145,10 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
             _bar(ax, place, line)
         else:
             ax.annotate(
-                line.words,
-                (0.01, place),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize="small",
-                color=GREY,
+                line.words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=GREY
             )
     ax.set_yticks(
-        range(len(rows)),
-        [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows],
+        range(len(rows)), [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows]
     )
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)

@@ -64,13 +64,7 @@ def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
         ax.text(report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK)
     if share == 0:
         frame = Rectangle(
-            (report - 0.46, truth - 0.44),
-            0.92,
-            0.88,
-            fill=False,
-            edgecolor=VERMILLION,
-            linewidth=2.5,
-            linestyle="--",
+            (report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, edgecolor=VERMILLION, linewidth=2.5, linestyle="--"
         )
         ax.add_patch(frame)
 
@@ -95,12 +89,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
         zip(design.report_options, _line_styles(len(design.report_options)), strict=True)
     ):
         ax.plot(
-            grid,
-            beliefs[:, report],
-            color=colour,
-            linestyle=dash,
-            linewidth=2.5,
-            label=f"after the report “{label}”",
+            grid, beliefs[:, report], color=colour, linestyle=dash, linewidth=2.5, label=f"after the report “{label}”"
         )
     ends = _mark_prior(ax, design, prior) if prior is not None else ""
     _percent(ax, "x")
@@ -113,9 +102,7 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     )
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
     return finish(
-        ax,
-        "What one report teaches an observer",
-        f"belief in {design.options[1]}, before and after a report{ends}",
+        ax, "What one report teaches an observer", f"belief in {design.options[1]}, before and after a report{ends}"
     )
 
 
@@ -163,14 +150,7 @@ def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Ax
         linewidth=2.5,
         label=f"what theory promises: standard error {100 * se:.1f} points",
     )
-    ax.axvline(
-        truth,
-        ymax=0.8,
-        color=INK,
-        linestyle="--",
-        linewidth=1.5,
-        label=f"the true share, {percent(truth, 1)}",
-    )
+    ax.axvline(truth, ymax=0.8, color=INK, linestyle="--", linewidth=1.5, label=f"the true share, {percent(truth, 1)}")
     _percent(ax, "x")
     ax.set(xlabel="estimated share", ylabel="surveys", ylim=(0, ax.get_ylim()[1] * 1.28))
     ax.legend(frameon=False, loc="upper left", ncols=1, fontsize=9)

@@ -56,11 +56,7 @@ _LOOKS = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-
 
 
 def influence_functions(
-    estimators: Mapping[str, Estimator],
-    population: str = "normal",
-    *,
-    reach: float = 6.0,
-    ax: Axes | None = None,
+    estimators: Mapping[str, Estimator], population: str = "normal", *, reach: float = 6.0, ax: Axes | None = None
 ) -> Axes:
     """How far a value at x pulls each estimator: bounded for robust ones, without end for the mean.
 
@@ -77,12 +73,7 @@ def influence_functions(
         most = found.gross_error_sensitivity
         words.append(f"{name} at most {most:.2f}" if np.isfinite(most) else f"{name} without bound")
     ax.axhline(0, color=GREY, linewidth=0.8)
-    ax.set(
-        xlabel="a value at x",
-        ylabel="influence",
-        xlim=(-reach, reach),
-        ylim=(-1.1 * reach / 2, 1.1 * reach / 2),
-    )
+    ax.set(xlabel="a value at x", ylabel="influence", xlim=(-reach, reach), ylim=(-1.1 * reach / 2, 1.1 * reach / 2))
     ax.legend(frameon=False, loc="upper left")
     law = {"normal": "the normal law", "t3": "Student's law with 3 degrees of freedom"}.get(population, population)
     return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(words)}")

@@ -18,12 +18,7 @@ from toolkit.planning.split import Split
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))
-_WAYS = {
-    "local": (VERMILLION, "-"),
-    "shuffled": (ORANGE, "--"),
-    "central": (BLUE, "-."),
-    "direct": (GREY, ":"),
-}
+_WAYS = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
 _NS = tuple(round(10 ** (2 + i / 10)) for i in range(31))
 
 
@@ -69,12 +64,7 @@ def ways_against_n(
     found = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
     for name, (colour, dash) in _WAYS.items():
         ax.plot(
-            list(ns),
-            [found[n][name] for n in ns],
-            color=colour,
-            linestyle=dash,
-            linewidth=2.5,
-            label=_way_label(name),
+            list(ns), [found[n][name] for n in ns], color=colour, linestyle=dash, linewidth=2.5, label=_way_label(name)
         )
     ax.plot([plan.n], [100 * plan.margin], "o", color=INK, markersize=8, label="this plan")
     _logarithmic(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
@@ -113,12 +103,7 @@ def equal_margins(
         ax, "epsilon (left: more private)", "respondents"
     )  # before the labels, which find their places on the axes
     lines = ax.contour(
-        epsilons,
-        people,
-        grid.T,
-        levels=levels,
-        colors=[shades[i % 5] for i in range(len(levels))],
-        linewidths=2.2,
+        epsilons, people, grid.T, levels=levels, colors=[shades[i % 5] for i in range(len(levels))], linewidths=2.2
     )
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
@@ -193,11 +178,7 @@ def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
     ax.plot(corners[:, 0], corners[:, 1], "o-", color=BLUE, linewidth=2.5, label="tests of one report")
     ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.5, label="guessing blindly")
     ax.set(
-        xlabel="“no” people taken for “yes”",
-        ylabel="“yes” people found",
-        xlim=(0, 1),
-        ylim=(0, 1.01),
-        aspect="equal",
+        xlabel="“no” people taken for “yes”", ylabel="“yes” people found", xlim=(0, 1), ylim=(0, 1.01), aspect="equal"
     )
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     rate = percent(guess_rate_of(design))
@@ -217,17 +198,11 @@ def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
         ax.text(split.shares[name], place, f"  margin ± {split.margins[name]:.3g}", va="center", color=INK)
     ax.set_yticks(places, list(split.shares))
     most = max(split.shares.values())
-    ax.set(
-        ylim=(len(split.shares) - 0.4, -0.6),
-        xlim=(0, 1.4 * most),
-        xlabel=f"epsilon, of {split.epsilon:g} in all",
-    )
+    ax.set(ylim=(len(split.shares) - 0.4, -0.6), xlim=(0, 1.4 * most), xlabel=f"epsilon, of {split.epsilon:g} in all")
     ax.tick_params(axis="y", length=0)
     parts = ", ".join(f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items())
     return finish(
-        ax,
-        f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions",
-        f"epsilon by question: {parts}",
+        ax, f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions", f"epsilon by question: {parts}"
     )
 
 

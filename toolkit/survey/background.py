@@ -54,10 +54,7 @@ class Server:
                     return
                 time.sleep(_PAUSE)
         refuse(
-            "a server must end when it is told to",
-            f"process {self.pid}, which goes on",
-            "end it by hand",
-            CollectError,
+            "a server must end when it is told to", f"process {self.pid}, which goes on", "end it by hand", CollectError
         )
 
 
@@ -114,10 +111,7 @@ def check_system() -> None:
     """Refuse where no server can be, or where what it needs is not installed."""
     if _WINDOWS:
         refuse(
-            "a server needs Linux or macOS",
-            "Windows",
-            "run it in the Windows Subsystem for Linux (WSL)",
-            CollectError,
+            "a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError
         )
     check_extras("uvicorn", "httptools", "segno")
 
@@ -208,9 +202,4 @@ def _send(pid: int, number: int) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        refuse(
-            "the server must be your own to stop it",
-            f"process {pid} of somebody else",
-            "ask them",
-            CollectError,
-        )
+        refuse("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)

@@ -69,8 +69,7 @@ class Collector:
         if other is not None and found._store.state() is not State.CLOSED:
             told = f"This code makes another page than the collection's: {other}."
             warnings.warn(
-                f"{told} Results are read as before; to serve it, use that version, or amend=True.",
-                stacklevel=2,
+                f"{told} Results are read as before; to serve it, use that version, or amend=True.", stacklevel=2
             )
         return found
 
@@ -92,10 +91,7 @@ class Collector:
         url = self.status().url
         if url is None:
             refuse(
-                "there must be a server to link to",
-                "none",
-                "start it again with collect()",
-                background.CollectError,
+                "there must be a server to link to", "none", "start it again with collect()", background.CollectError
             )
         return url
 

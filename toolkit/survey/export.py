@@ -36,11 +36,7 @@ def write(
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
-        refuse(
-            f"a file of reports must end in {' or '.join(SUFFIXES)}",
-            repr(target.suffix),
-            "nothing was written",
-        )
+        refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     if target.suffix == ".parquet":
         check_extras("pyarrow")
     with _private(target) as file:
@@ -95,12 +91,7 @@ def _waves(survey: Survey) -> dict[str, Any]:
     if survey.waves == 1:
         return {}
     told = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
-    return {
-        "waves": survey.waves,
-        "wave": survey.wave,
-        "panel": survey.panel and survey.panel.identity,
-        PERSON: told,
-    }
+    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: told}
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:

@@ -155,9 +155,7 @@ def margins(
     asked = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in asked}]:
         refuse(
-            "`prevalence` must be guesses by question",
-            repr(strange[0])[:60],
-            "there is no such question to estimate",
+            "`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate"
         )
     smallest, sorting, said = _smallest(questions, subgroup)
     shares = {question.name: _share_asked(question, asked) for question in asked}
@@ -170,13 +168,7 @@ def margins(
 
 
 def _planned(
-    question: Question,
-    n: int,
-    asked: Fraction,
-    smallest: Fraction | None,
-    guess: Any,
-    level: float,
-    field: Field,
+    question: Question, n: int, asked: Fraction, smallest: Fraction | None, guess: Any, level: float, field: Field
 ) -> Planned:
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
@@ -220,10 +212,7 @@ def _guess(question: Question, given: Any) -> tuple[Any, str]:
     if given is not None:
         several = isinstance(given, Sequence) and not isinstance(given, str)
         truth = [float(exact(part, "prevalence")) for part in given] if several else float(exact(given, "prevalence"))
-        return (
-            truth,
-            "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}",
-        )
+        return (truth, "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}")
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
     if not question.is_share:
@@ -256,9 +245,7 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
         share = exact(given, "subgroup")
         if not 0 < share <= 1:
             refuse(
-                "`subgroup` must be a share above 0 and at most 1",
-                given,
-                "it says how many of the people are in it",
+                "`subgroup` must be a share above 0 and at most 1", given, "it says how many of the people are in it"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
     sorting = [

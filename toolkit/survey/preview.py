@@ -44,8 +44,7 @@ class Preview:
     def html(self) -> str:
         """One page with everything in it."""
         made = _DATA.sub(
-            lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3],
-            page(self.survey).decode(),
+            lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3], page(self.survey).decode()
         )
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')

@@ -131,10 +131,7 @@ class Question:
     def is_share(self) -> bool:
         """Whether what is estimated are shares of people; else it is the mean of a number.
 
-        >>> (
-        ...     Question("age", "Age?", bounds=(18, 99)).is_share,
-        ...     Question("sex", "Sex?", options=["f", "m"]).is_share,
-        ... )
+        >>> (Question("age", "Age?", bounds=(18, 99)).is_share, Question("sex", "Sex?", options=["f", "m"]).is_share)
         (False, True)
         """
         return self.kind != "number" or isinstance(self.design, SquareWave)
@@ -225,20 +222,12 @@ def checked_questions(given: Sequence[Question], language: str) -> tuple[Questio
     """Questions as a survey was given them, with every plain string in its first language."""
     if isinstance(given, str | Question) or not isinstance(given, Sequence):
         refuse(
-            "`questions` must be a list of questions",
-            type(given).__name__,
-            "they are asked in its order",
-            TypeError,
+            "`questions` must be a list of questions", type(given).__name__, "they are asked in its order", TypeError
         )
     whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
     for question in given:
         if not isinstance(question, Question):
-            refuse(
-                "`questions` must be questions",
-                type(question).__name__,
-                "make them with Question(…)",
-                TypeError,
-            )
+            refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
     return tuple(question.in_language(language) for question in given)
 
 
@@ -248,10 +237,7 @@ def read_questions(given: Any) -> list[Question]:
     """
     if not isinstance(given, Sequence) or isinstance(given, str):
         refuse(
-            "`questions` must be a list of tables",
-            type(given).__name__,
-            "write [[questions]] before each",
-            TypeError,
+            "`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError
         )
     whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
     return [_read_question(item, place) for place, item in enumerate(given, start=1)]

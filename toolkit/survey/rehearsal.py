@@ -155,11 +155,7 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
         if replace(survey, rehearsal=False, **shown).hash in page
         else "something else at this address"
     )
-    refuse(
-        "a rehearsal must have a collection of its own",
-        found,
-        "open one with collect(survey, rehearsal=True)",
-    )
+    refuse("a rehearsal must have a collection of its own", found, "open one with collect(survey, rehearsal=True)")
 
 
 def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> bytes:

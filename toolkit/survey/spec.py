@@ -258,12 +258,7 @@ class Survey:
         if (found := next((one for one in self.questions if one.name == name), None)) is not None:
             return found
         known = ", ".join(question.name for question in self.questions)
-        refuse(
-            f"a question of this survey must be one of {known}",
-            repr(name)[:60],
-            "there is no other",
-            KeyError,
-        )
+        refuse(f"a question of this survey must be one of {known}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and TOML: nothing in it is null, and designs are their integers."""

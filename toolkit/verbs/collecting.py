@@ -26,20 +26,13 @@ def _add_serve(verbs: Verbs) -> None:
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
     serve.add_argument("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
     serve.add_argument(
-        "--rehearsal",
-        action="store_true",
-        help="to try it out: everything says so, and no report counts as real",
+        "--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real"
     )
     serve.add_argument(
-        "--workers",
-        type=int,
-        default=1,
-        help="processes, so that one may die; PostgreSQL only, and not faster",
+        "--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster"
     )
     serve.add_argument(
-        "--foreground",
-        action="store_true",
-        help="for systemd and containers: no daemon, log to stderr, TERM ends it",
+        "--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it"
     )
     serve.add_argument(
         "--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not"
@@ -49,10 +42,7 @@ def _add_serve(verbs: Verbs) -> None:
 
 def _add_open(verbs: Verbs) -> None:
     opened = add_verb(
-        verbs,
-        "open",
-        _open,
-        "make a collection and open it, without a server: for servers that may not make tables",
+        verbs, "open", _open, "make a collection and open it, without a server: for servers that may not make tables"
     )
     opened.add_argument("survey", help="a .toml or .json file")
     for name in ("public_url", "issuer_key", "again"):

@@ -37,11 +37,7 @@ def _delete(options: Options) -> None:
         title, described = deletable(options.database)
     say(described)
     if not options.yes and _typed() != title:
-        refuse(
-            "the title of the collection must be typed, or --yes given",
-            "something else",
-            "nothing was deleted",
-        )
+        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
     say("Deleted.", *delete(options.database))
 
 

@@ -102,19 +102,14 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
     for key, sign, _ in pairs:
         if not sign:
             refuse(
-                "what a design takes must be written as NAME=VALUE",
-                repr(key)[:40],
-                "for example forced yes=1/6 no=1/6",
+                "what a design takes must be written as NAME=VALUE", repr(key)[:40], "for example forced yes=1/6 no=1/6"
             )
     filled = {key: _listed(value, whole=True) for key, _, value in pairs}
     takes = parameters(known[name])
     waits = "epsilon" in takes and "epsilon" not in filled and (takes["epsilon"] or not filled)
     own = " ".join(f"{key}=…" for key in takes if key != "epsilon")
     check_arguments(
-        known[name],
-        [*filled, "epsilon"] if waits else filled,
-        said=name,
-        example=f"write toolkit plan {name} {own}",
+        known[name], [*filled, "epsilon"] if waits else filled, said=name, example=f"write toolkit plan {name} {own}"
     )
     return partial(known[name], **filled) if waits else known[name](**filled)
 

@@ -48,12 +48,7 @@ def _new(options: Options) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        refuse(
-            "`path` must be a new file",
-            f"{options.path}, which exists",
-            "nothing is overwritten",
-            FileExistsError,
-        )
+        refuse("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
     say(f"wrote {path}", f"Change it, then try: toolkit check {_word(path)}")
 
 
@@ -67,18 +62,12 @@ def _notebooks(options: Options) -> None:
     for folder in FOLDERS:
         if (target / folder).exists():
             refuse(
-                f"`folder` must hold no {folder} yet",
-                str(target / folder),
-                "nothing is overwritten",
-                FileExistsError,
+                f"`folder` must hold no {folder} yet", str(target / folder), "nothing is overwritten", FileExistsError
             )
     shutil.copytree(place / "data", target / "data", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(place / "notebooks", target / "notebooks", ignore=_unless_read)
     first = target / "notebooks" / "00_start_here.ipynb"
-    say(
-        f"wrote {target / 'notebooks'} and {target / 'data'}",
-        f"Open the first one: jupyter lab {_word(first)}",
-    )
+    say(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_word(first)}")
 
 
 def _unless_read(_: str, names: list[str]) -> set[str]:

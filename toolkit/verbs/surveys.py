@@ -39,13 +39,7 @@ def _check(options: Options) -> None:
     survey = Survey.load(options.survey)
     if options.n is None and options.subgroup is not None:
         refuse("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
-    say(
-        repr(survey),
-        f"hash {survey.hash}",
-        f"program {code_hash()}",
-        "",
-        survey.consent_text(options.language),
-    )
+    say(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
     say(*_reminders(survey, options.language))
     if options.dpia is not None:
         _write_sheet(survey, Path(options.dpia))

@@ -120,9 +120,7 @@ def test_the_derivatives_are_those_of_the_likelihood(case) -> None:
 
 
 @cases
-def test_one_group_is_identified_by_form_alone_or_not_at_all(
-    case,
-) -> None:
+def test_one_group_is_identified_by_form_alone_or_not_at_all(case) -> None:
     data, p = case.data()
     one = {name: values[data["g"] == 0] for name, values in data.items()}
     with pytest.raises(ValueError, match=r"tell the parameters apart|finite coefficients"):

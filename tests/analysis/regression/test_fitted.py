@@ -37,16 +37,7 @@ def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
         assert "covers sampling and randomization; privacy loss ε = 1.61" in shown
         assert "observed errors" in shown
         assert "age10" in shown
-    assert text.splitlines()[4].split() == [
-        "age10",
-        "-0.258",
-        "0.043",
-        "-0.343",
-        "to",
-        "-0.173",
-        "<",
-        "0.001",
-    ]
+    assert text.splitlines()[4].split() == ["age10", "-0.258", "0.043", "-0.343", "to", "-0.173", "<", "0.001"]
     assert page.count("<tr>") == 6
     assert covered(FIT.data.people) == FIT.coefficients.covers
 
@@ -123,9 +114,7 @@ def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts(
-    link: str,
-) -> None:
+def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts(link: str) -> None:
     for fit in (
         logistic("forced ~ female + np.log(age10 + 9)", DATA, DIE, link=link),
         logistic(DATA["forced"], DATA[["female", "age10"]], DIE, link=link),

@@ -48,10 +48,7 @@ def test_totals_count_people() -> None:
 
 @pytest.mark.parametrize(
     ("where", "value", "crossed", "nested"),
-    [
-        (FEMALE, 0.371984779, 0.022908696, 0.020855790),
-        (~FEMALE, 0.289542863, 0.021163165, 0.025297296),
-    ],
+    [(FEMALE, 0.371984779, 0.022908696, 0.020855790), (~FEMALE, 0.289542863, 0.021163165, 0.025297296)],
     ids=["female", "male"],
 )
 def test_domains_keep_all_rows(where: pd.Series, value: float, crossed: float, nested: float) -> None:
@@ -212,10 +209,7 @@ BAD = {
     "missing weights": (lambda: Sample(weights=[1, None, 2]), "finite numbers above 0, got 1 of 3"),
     "words as weights": (lambda: Sample(weights=["a", "b"]), "`weights` must be numbers"),
     "unequal columns": (lambda: Sample(weights=[1, 2], strata=[1, 1, 2]), "weights 2, strata 3"),
-    "missing strata": (
-        lambda: Sample(strata=["a", None, "a"]),
-        "`strata` must not be missing, got 1 missing of 3",
-    ),
+    "missing strata": (lambda: Sample(strata=["a", None, "a"]), "`strata` must not be missing, got 1 missing of 3"),
     "one cluster": (lambda: Sample(clusters=[1, 1, 1]), "at least two clusters, got 1"),
     "a lonely cluster": (lambda: Sample(strata=["n", "n", "s"]), "got one in s: use lonely='collapse'"),
     "an unknown way": (lambda: Sample(lonely="ignore", weights=[1, 2]), "`lonely` must be one of"),
@@ -230,10 +224,7 @@ BAD = {
     "a short domain": (lambda: Sample().mean([1.0, 2.0], [True]), "for each of 2 rows"),
     "a domain of numbers": (lambda: Sample().mean([1.0, 2.0], np.array([0, 1])), "must hold truth values"),
     "unsaid noise": (lambda: Sample(population=9).mean([1.0, 2.0]), "`noise` must say"),
-    "strange noise": (
-        lambda: Sample(population=9).mean([1.0, 2.0], noise="much"),
-        "`noise` must be 'shares'",
-    ),
+    "strange noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise="much"), "`noise` must be 'shares'"),
     "negative noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise=-1), "`noise` must be at least 0"),
     "too many labels": (lambda: Sample().mean([1.0, 2.0], labels=("a", "b")), "must name 1 columns"),
     "nothing drawn": (lambda: Sample().df, "a column, or the number of rows"),

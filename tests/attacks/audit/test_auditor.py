@@ -102,11 +102,7 @@ def test_a_true_claim_stands_when_outputs_mix_kinds_and_lengths(kind):
     """
     told = MIXED[kind]
     verdict = audit(
-        lambda x, rng: told(noisy_count(x, rng)),
-        (10, 11),
-        epsilon=1,
-        runs=20_000,
-        rng=np.random.default_rng(1),
+        lambda x, rng: told(noisy_count(x, rng)), (10, 11), epsilon=1, runs=20_000, rng=np.random.default_rng(1)
     )
     assert verdict, verdict
     assert verdict.epsilon > 0.6 or kind == "lists of many lengths"
@@ -155,16 +151,8 @@ OURS = {
     "square wave": (numeric.square_wave((0, 10), 1.0), None, None),
     "Laplace": (Laplace.for_epsilon(1), None, None),
     "Laplace on fractions": (Laplace.for_epsilon(1, sensitivity=0.25), None, None),
-    "Laplace on a histogram": (
-        Laplace.for_epsilon(1, sensitivity=2),
-        (np.array([1, 0, 3]), np.array([0, 1, 3])),
-        None,
-    ),
-    "Laplace in length": (
-        Laplace.for_epsilon(1, norm="l2"),
-        (np.array([0.0, 0.0]), np.array([0.6, 0.8])),
-        None,
-    ),
+    "Laplace on a histogram": (Laplace.for_epsilon(1, sensitivity=2), (np.array([1, 0, 3]), np.array([0, 1, 3])), None),
+    "Laplace in length": (Laplace.for_epsilon(1, norm="l2"), (np.array([0.0, 0.0]), np.array([0.6, 0.8])), None),
     "Gaussian": (Gaussian.for_loss(1, 0.01), None, None),
     "Gaussian, concentrated": (Gaussian.for_rho(0.5), None, None),
     "exponential": (chooser(Exponential.for_epsilon(1)), SHAPES, 1),
@@ -217,12 +205,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
 @pytest.mark.slow
 def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
     verdict = audit(
-        EXHIBITS["half the noise"].broken,
-        (0.0, 1.0),
-        epsilon=1,
-        runs=8000,
-        level=0.99,
-        rng=np.random.default_rng(1),
+        EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1)
     )
     assert sum(trial.share for trial in verdict.tried) == pytest.approx(1)
     assert sorted({round(trial.share * 2 * (len(verdict.tried) - 1), 9) for trial in verdict.tried}) == [
@@ -250,10 +233,7 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
 def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
     told = Exact(1.0, violated=False)
-    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (
-        True,
-        "its draws do not follow the law that it tells",
-    )
+    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
     assert _judged(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
     assert _judged(quiet, Exact(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
@@ -323,12 +303,7 @@ def test_a_feature_of_ones_own_can_be_looked_at():
 
     plain = audit(hidden, (0, 1), epsilon=1, runs=4000, rng=np.random.default_rng(1))
     told = audit(
-        hidden,
-        (0, 1),
-        epsilon=1,
-        runs=4000,
-        rng=np.random.default_rng(1),
-        features={"parity": lambda o: o[0] ^ o[1]},
+        hidden, (0, 1), epsilon=1, runs=4000, rng=np.random.default_rng(1), features={"parity": lambda o: o[0] ^ o[1]}
     )
     assert told.violated
     assert told.epsilon > plain.epsilon or plain.violated

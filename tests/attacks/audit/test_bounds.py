@@ -5,14 +5,7 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from toolkit import Approx, Pure, Zcdp
-from toolkit.attacks.audit.bounds import (
-    advantage,
-    claimed,
-    clopper_pearson,
-    delta_bound,
-    epsilon_bound,
-    p_value,
-)
+from toolkit.attacks.audit.bounds import advantage, claimed, clopper_pearson, delta_bound, epsilon_bound, p_value
 
 
 @pytest.mark.parametrize(("count", "n"), [(0, 10), (3, 10), (10, 10), (250, 1000)])

@@ -27,16 +27,7 @@ KINDS = {
     "lists of several lengths": [[1, 2], [], [3], [1, 2], ["x"], ["x"]],
     "tuples": [(1, "a"), (2, None), (1, "a"), (2.5, "b")],
     "tuples of two kinds of numbers": [(1, 0.5), (2, 1.5), (0, -0.5)],
-    "numbers of several kinds": [
-        1,
-        2.5,
-        True,
-        Fraction(1, 3),
-        Decimal("0.1"),
-        np.float32(2),
-        np.int64(7),
-        10**400,
-    ],
+    "numbers of several kinds": [1, 2.5, True, Fraction(1, 3), Decimal("0.1"), np.float32(2), np.int64(7), 10**400],
     "not a number": [float("nan"), 1.0, np.inf, -np.inf, 2.0],
     "arrays": [np.arange(3), np.arange(3) + 1],
     "arrays of several shapes": [np.arange(3), np.arange(2), np.eye(2), np.array(5)],
@@ -134,10 +125,7 @@ def test_leaves_are_found_by_their_paths():
 
 
 def test_wide_outputs_are_cut():
-    assert Coding.of([np.zeros(WIDEST + 9), np.ones(WIDEST + 9)]).table([np.zeros(WIDEST + 9)]).shape == (
-        1,
-        WIDEST,
-    )
+    assert Coding.of([np.zeros(WIDEST + 9), np.ones(WIDEST + 9)]).table([np.zeros(WIDEST + 9)]).shape == (1, WIDEST)
     assert Coding.of([[*range(WIDEST + 9)], [1]]).table([[1]]).shape[1] <= 2 * WIDEST + 2
 
 

@@ -57,9 +57,7 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
 
         def randomize(self, answers, rng):
             return np.where(
-                rng.random(len(answers)) < self.honest,
-                answers,
-                np.where(np.array(answers) == "no", "yes", "no"),
+                rng.random(len(answers)) < self.honest, answers, np.where(np.array(answers) == "no", "yes", "no")
             )
 
     rng = np.random.default_rng(1)

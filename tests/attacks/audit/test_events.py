@@ -21,21 +21,14 @@ def test_two_numbers_with_one_noise_are_told_by_their_difference():
     noise = rng.normal(0, 5, (4000, 1)).repeat(2, axis=1)
     moved = noise + np.array([0, 1])
     event = found(moved, noise, last_bits=False)
-    assert event.feature in (
-        "entry 0 less entry 1",
-        "the likelihood of all entries",
-        "the place of the largest entry",
-    )
+    assert event.feature in ("entry 0 less entry 1", "the likelihood of all entries", "the place of the largest entry")
     assert event.count(moved) > 3900
     assert event.count(noise) < 100
 
 
 def test_a_rare_value_that_only_one_input_gives_is_found():
     rng = np.random.default_rng(1)
-    first, second = (
-        rng.integers(0, 1000, (6000, 1)).astype(float),
-        rng.integers(0, 1000, (6000, 1)).astype(float),
-    )
+    first, second = (rng.integers(0, 1000, (6000, 1)).astype(float), rng.integers(0, 1000, (6000, 1)).astype(float))
     first[:300] = 17.5
     event = found(rng.permuted(first, axis=0), second)
     assert event.count(np.array([[17.5]])) == 1

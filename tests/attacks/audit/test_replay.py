@@ -84,10 +84,7 @@ STATISTICS = {
     "count": (lambda curator, rng: curator.count({"hours": 30.0}, epsilon=1, rng=rng), 1),
     "sum": (lambda curator, rng: curator.sum("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 100),
     "mean": (lambda curator, rng: curator.mean("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 25),
-    "variance": (
-        lambda curator, rng: curator.variance("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng),
-        2500,
-    ),
+    "variance": (lambda curator, rng: curator.variance("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 2500),
     "histogram": (lambda curator, rng: curator.histogram("hours", edges=[0, 50, 100], epsilon=1, rng=rng), 2),
 }
 

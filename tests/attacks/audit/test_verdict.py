@@ -9,16 +9,7 @@ TRIALS = (
 
 def verdict(violated=True):
     return Verdict(
-        Pure(1),
-        2.5,
-        0.4,
-        violated,
-        "p-value of the claim 1e-20",
-        0.999,
-        TRIALS,
-        ("pair",),
-        400,
-        notes=("few runs",),
+        Pure(1), 2.5, 0.4, violated, "p-value of the claim 1e-20", 0.999, TRIALS, ("pair",), 400, notes=("few runs",)
     )
 
 

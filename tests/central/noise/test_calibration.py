@@ -62,8 +62,7 @@ def test_delta_is_the_formula_of_balle_and_wang(epsilon: float, ratio: float) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("epsilon", "delta"),
-    [(1, 1e-6), (0.1, 1e-5), (8, 1e-5), (1e-3, 1e-9), (1, 1e-300), (100, 0.5), (1e-300, 1e-6)],
+    ("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (8, 1e-5), (1e-3, 1e-9), (1, 1e-300), (100, 0.5), (1e-300, 1e-6)]
 )
 def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta: float) -> None:
     amount, slack = Fraction(repr(float(epsilon))), Fraction(repr(delta))
@@ -78,11 +77,7 @@ def test_known_values_of_the_analytic_calibration() -> None:
     """sigma for sensitivity 1 as Balle and Wang's own code gives it (algorithm 1), to its tolerance; ours is
     a millionth larger.
     """
-    for epsilon, delta, sigma in (
-        (1, "1e-5", 3.730631634),
-        (1, "1e-6", 4.224678889),
-        ("1/10", "1e-6", 36.30469),
-    ):
+    for epsilon, delta, sigma in ((1, "1e-5", 3.730631634), (1, "1e-6", 4.224678889), ("1/10", "1e-6", 36.30469)):
         found = float(least_ratio(Fraction(epsilon), Fraction(delta)))
         assert sigma <= found * (1 + 1e-7)
         assert found == pytest.approx(sigma, rel=3e-6)

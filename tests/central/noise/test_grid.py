@@ -169,14 +169,7 @@ def test_other_shapes_are_refused_by_shape(value: object) -> None:
 
 def test_what_is_not_finite_is_refused_in_one_way_that_quotes_nothing() -> None:
     messages = set()
-    for bad in (
-        math.nan,
-        math.inf,
-        -math.inf,
-        np.float32("nan"),
-        [1.0, math.nan],
-        np.array([12345.0, math.inf]),
-    ):
+    for bad in (math.nan, math.inf, -math.inf, np.float32("nan"), [1.0, math.nan], np.array([12345.0, math.inf])):
         with pytest.raises(ValueError, match="must be finite") as caught:
             read(bad)
         messages.add(str(caught.value))

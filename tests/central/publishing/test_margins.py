@@ -100,8 +100,7 @@ def test_fifteen_margins_have_the_total_variances_of_the_reference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tables", "variances"),
-    [((), ()), (((0,), (0,)), (1, 1)), (((3,),), (1,)), (((0,),), (0,)), (((0,),), ())],
+    ("tables", "variances"), [((), ()), (((0,), (0,)), (1, 1)), (((3,),), (1,)), (((0,),), (0,)), (((0,),), ())]
 )
 def test_tables_that_are_none_are_refused(tables: tuple, variances: tuple) -> None:
     with pytest.raises(ValueError, match="must be"):

@@ -76,14 +76,7 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
-    [
-        ((0, 1), (0.5, 1)),
-        ((0, 1), (0, 2)),
-        ((0, 2), (0, 1)),
-        ((0, 1), (1, 1.2)),
-        ((3, 1), (0, 0.7)),
-        ((0, 1), (0, 1)),
-    ],
+    [((0, 1), (0.5, 1)), ((0, 1), (0, 2)), ((0, 2), (0, 1)), ((0, 1), (1, 1.2)), ((3, 1), (0, 0.7)), ((0, 1), (0, 1))],
 )
 def test_the_delta_of_two_normal_laws_is_the_integral(first: tuple[float, float], second: tuple[float, float]) -> None:
     z = np.linspace(-40, 40, 800_001)

@@ -1,12 +1,6 @@
 from itertools import product
 
-from toolkit.central.robust.smooth import (
-    distance,
-    local_by_brute_force,
-    neighbors,
-    reaches_by_brute_force,
-    tables,
-)
+from toolkit.central.robust.smooth import distance, local_by_brute_force, neighbors, reaches_by_brute_force, tables
 
 
 def test_tables_and_neighbors_are_those_of_all_ordered_ones() -> None:

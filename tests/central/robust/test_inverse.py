@@ -16,9 +16,7 @@ from toolkit.core.loss import Pure, Zcdp
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "statistic",
-    ["median", Quantile("1/5"), Huber("3/2"), np.mean],
-    ids=lambda one: getattr(one, "__name__", str(one)),
+    "statistic", ["median", Quantile("1/5"), Huber("3/2"), np.mean], ids=lambda one: getattr(one, "__name__", str(one))
 )
 @pytest.mark.parametrize("n", [4, 5])
 def test_no_table_is_told_from_its_neighbors_beyond_epsilon(n: int, statistic: Any) -> None:
@@ -120,11 +118,7 @@ def test_bad_arguments_are_refused_with_the_reason() -> None:
     for call, error, message in (
         (lambda: InverseSensitivity.for_epsilon(0, "median", bounds=(0, 1)), ValueError, "above 0"),
         (lambda: InverseSensitivity.for_epsilon(1, "mode", bounds=(0, 1)), TypeError, "must be a Quantile"),
-        (
-            lambda: InverseSensitivity.for_epsilon(1, Tukey(3), bounds=(0, 1)),
-            TypeError,
-            "a monotone",
-        ),
+        (lambda: InverseSensitivity.for_epsilon(1, Tukey(3), bounds=(0, 1)), TypeError, "a monotone"),
         (lambda: InverseSensitivity.for_epsilon(1, Mean(), bounds=(0, 1)), TypeError, "must be a Quantile"),
         (lambda: InverseSensitivity.for_epsilon(1, Huber, bounds=(0, 1)), TypeError, "must be a Quantile"),
         (lambda: InverseSensitivity.for_epsilon(1, "median", bounds=(1, 0)), ValueError, "must be below"),

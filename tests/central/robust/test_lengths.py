@@ -73,10 +73,7 @@ def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_o
     ):
         found = {table: length(steps(table)) for table in every}
         for table in (table for table in every if table):
-            near = {
-                *neighbors(table, range(span + 1)),
-                *(table[:i] + table[i + 1 :] for i in range(len(table))),
-            }
+            near = {*neighbors(table, range(span + 1)), *(table[:i] + table[i + 1 :] for i in range(len(table)))}
             assert all(np.abs(found[table] - found[other]).max() <= 1 for other in near)
 
 

@@ -20,9 +20,7 @@ def small(proposed: float, n: int = 4) -> ProposeTestRelease:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("proposed", [0.5, 0.75, 1, 2.5, 2.9, 3])
-def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(
-    proposed: float,
-) -> None:
+def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(proposed: float) -> None:
     made, found = small(proposed), {}
     for table in tables(range(7), 4):
         found[table] = made.distance(table)

@@ -140,10 +140,7 @@ def test_errors_say_nothing_of_the_data() -> None:
         (lambda: SmoothSensitivity.for_epsilon(1, "iqr", n=1, bounds=(0, 1)), "at least 2 values"),
         (lambda: SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=None), "two finite numbers"),
         (lambda: SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=(0, 1), t=1), "below epsilon / 2"),
-        (
-            lambda: SmoothSensitivity.for_loss(1, 0.1, "median", n=3, bounds=(0, 1), noise="x"),
-            "one of laplace",
-        ),
+        (lambda: SmoothSensitivity.for_loss(1, 0.1, "median", n=3, bounds=(0, 1), noise="x"), "one of laplace"),
     ):
         with pytest.raises(ValueError, match=message):
             call()
@@ -207,10 +204,7 @@ def test_medians_of_several_columns_get_noise_in_length() -> None:
     law_of_two, rng = SmoothGaussian.for_loss(1, 1e-6, dimension=2), np.random.default_rng(3)
     n = 501
     median = RankStatistic.named("median", n)
-    columns = [
-        (median, Bounds.of((0, 100)), np.linspace(0, 100, n)),
-        (median, Bounds.of((0, 1)), np.linspace(0, 1, n)),
-    ]
+    columns = [(median, Bounds.of((0, 100)), np.linspace(0, 100, n)), (median, Bounds.of((0, 1)), np.linspace(0, 1, n))]
     scales = [float(SmoothSensitivity(s, b, law_of_two).summary(x).smooth * b.step) for s, b, x in columns]
     drawn = np.array([several(law_of_two, columns, rng) for _ in range(30)])
     expected = law_of_two.sd * math.hypot(*scales)

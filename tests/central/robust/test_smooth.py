@@ -148,10 +148,7 @@ def test_bad_arguments_are_refused_with_the_reason() -> None:
         (lambda: smooth_sensitivity("median", [1, 2], bounds=(0, 9), beta=0), "`beta` must be above 0"),
         (lambda: smooth_sensitivity("median", [1, 2], bounds=(0, 9), beta=-1), "`beta` must be above 0"),
         (lambda: smooth_sensitivity("median", [1, 2], bounds=(0, 9), q=1), "`q` must lie between 0 and 1"),
-        (
-            lambda: smooth_sensitivity("median", np.array([1, np.nan]), bounds=(0, 9), beta=1),
-            "must be finite",
-        ),
+        (lambda: smooth_sensitivity("median", np.array([1, np.nan]), bounds=(0, 9), beta=1), "must be finite"),
         (lambda: smooth_sensitivity("median", [1, math.nan], bounds=(0, 9), q=Q), "must be a finite number"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -48,12 +48,7 @@ def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, 
 
 def test_sensitivities_in_units_are_those_of_the_table() -> None:
     """1 in both norms where a person comes or goes, 2 (and length root of 2) where a record changes."""
-    for cells, neighbors, l1 in (
-        (3, "add_remove", 1),
-        (3, "replace", 2),
-        (1, "add_remove", 1),
-        (1, "replace", 2),
-    ):
+    for cells, neighbors, l1 in ((3, "add_remove", 1), (3, "replace", 2), (1, "add_remove", 1), (1, "replace", 2)):
         assert first_order(10, cells, neighbors).sensitivity.l1 == 10 * l1
         assert first_order(10, cells, neighbors, laplace=False).sensitivity.l2_squared == 100 * l1
         assert pairs((10, 7), cells, neighbors).sensitivity.l1 == 4900 * l1

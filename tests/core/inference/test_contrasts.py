@@ -6,18 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from toolkit import (
-    Design,
-    Estimate,
-    Gaussian,
-    Laplace,
-    crosswise,
-    forced,
-    forced_options,
-    kuk,
-    mangat,
-    warner,
-)
+from toolkit import Design, Estimate, Gaussian, Laplace, crosswise, forced, forced_options, kuk, mangat, warner
 from toolkit.core.inference.contrasts import Apart, Mover, mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.local import numeric, oracles
@@ -25,18 +14,7 @@ from toolkit.local import numeric, oracles
 DIE = forced("1/6", "1/6")
 DESIGNS = {"die": DIE, "warner": warner("3/4"), "crosswise": crosswise("0.15"), "weak": warner(epsilon=0.5)}
 SIZES = ((50, 50), (50, 200), (100, 100), (200, 1000), (300, 300), (1000, 1000))
-PAIRS = (
-    (0, 0),
-    (0.05, 0),
-    (0.1, 0.1),
-    (0.2, 0.1),
-    (0.3, 0.3),
-    (0.5, 0.2),
-    (0.5, 0.5),
-    (0.8, 0.3),
-    (0.9, 0.9),
-    (1, 0),
-)
+PAIRS = ((0, 0), (0.05, 0), (0.1, 0.1), (0.2, 0.1), (0.3, 0.3), (0.5, 0.2), (0.5, 0.5), (0.8, 0.3), (0.9, 0.9), (1, 0))
 
 
 def all_counts(design, n: int) -> Shares:

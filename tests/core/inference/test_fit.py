@@ -44,8 +44,7 @@ def likelihood_ratio(design, counts, shares) -> float:
 
 
 @pytest.mark.parametrize(
-    ("counts", "ratio", "p"),
-    [([10, 60, 80, 80, 70], 11.189058, 0.000754517), ([22, 70, 70, 70, 68], 0.185957, None)],
+    ("counts", "ratio", "p"), [([10, 60, 80, 80, 70], 11.189058, 0.000754517), ([22, 70, 70, 70, 68], 0.185957, None)]
 )
 def test_of_five_options_the_likeliest_shares_fit_as_well_as_any(counts, ratio: float, p: float | None):
     """Ratios by another program, whose bootstrap of the second has p = 0.35; ours is at least that."""

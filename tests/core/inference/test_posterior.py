@@ -7,13 +7,7 @@ import pytest
 from scipy.stats import beta
 
 from toolkit import Design, Estimate, forced, k_ary, kuk, warner
-from toolkit.core.inference.posterior import (
-    OPTIONS_LIMIT,
-    Through,
-    shortest_of,
-    shortest_on_grid,
-    simplex_draws,
-)
+from toolkit.core.inference.posterior import OPTIONS_LIMIT, Through, shortest_of, shortest_on_grid, simplex_draws
 
 DIE, COIN = forced("1/6", "1/6"), warner("3/4")
 
@@ -135,10 +129,7 @@ def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives
     """
     documented = dict(re.findall(r"(inside|on an edge) +([\d.]+ +[\d.]+)", Estimate.interval.__doc__ or ""))
     design = COIN.joint(COIN)
-    for name, truth in (
-        ("inside", np.array([0.6, 0.15, 0.1, 0.15])),
-        ("on an edge", np.array([0.7, 0.25, 0.05, 0])),
-    ):
+    for name, truth in (("inside", np.array([0.6, 0.15, 0.1, 0.15])), ("on an edge", np.array([0.7, 0.25, 0.05, 0]))):
         counts = np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
         score = np.linalg.inv(design.matrix)
         cov = np.array([np.cov(score.T, fweights=row.astype(int)) / 3000 for row in counts])

@@ -54,10 +54,7 @@ def test_walds_test_agrees_with_walds_interval() -> None:
 
 
 def test_the_default_agrees_for_designs_with_more_reports_or_options() -> None:
-    for design, counts in (
-        (kuk("4/5", "1/5", draws=2), [30, 25, 10]),
-        (DIE.joint(warner("3/4")), [40, 20, 15, 12]),
-    ):
+    for design, counts in ((kuk("4/5", "1/5", draws=2), [30, 25, 10]), (DIE.joint(warner("3/4")), [40, 20, 15, 12])):
         estimate = design.estimate_counts(counts)
         for null in np.linspace(0.01, 0.99, 50):
             low, high = estimate.interval(0.8)
@@ -98,14 +95,7 @@ def test_each_entry_of_several_has_its_p_value() -> None:
         Gaussian.for_rho(0.5).release(10, np.random.default_rng(2)),
         Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=None, loss=None, covers="sampling"),
         Estimate(
-            2.0,
-            0.5,
-            ("mean",),
-            np.array([[0.25]]),
-            n=4,
-            loss=None,
-            covers="sampling",
-            basis=Student(2.0, 0.5, 3),
+            2.0, 0.5, ("mean",), np.array([[0.25]]), n=4, loss=None, covers="sampling", basis=Student(2.0, 0.5, 3)
         ),
         one_bit((-100, 100), 1.0).estimate_counts([400, 600]),
     ],

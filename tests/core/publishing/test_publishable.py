@@ -27,14 +27,7 @@ def released(register: Noted | None = None) -> Estimate:
         query={"statistic": "count by region (3)", "by": {"region": ["a", "b", "c"]}, "where": "age > 3"},
         unit={"person": "one row a person", "neighbors": "replace"},
         noise={"mechanism": "Laplace", "sensitivity": "1", "norm": "L1", "scale": 1.0, "sd": 1.357},
-        ledger={
-            "id": "x",
-            "entry": 4,
-            "loss": "ε = 1",
-            "before": "ε = 0",
-            "after": "ε = 1",
-            "ceiling": "ε = 2",
-        },
+        ledger={"id": "x", "entry": 4, "loss": "ε = 1", "before": "ε = 0", "after": "ε = 1", "ceiling": "ε = 2"},
         register=register,
     )
     return replace(found, release=facts)

@@ -13,10 +13,7 @@ def read(text: str) -> list[list[str]]:
 
 def test_digits_follow_the_error_and_intervals_are_rounded_outwards() -> None:
     text = csv_text(["region"], [("north", 41.23456, 0.1234, 40.9871, 41.4821)], whole=False)
-    assert read(text) == [
-        ["region", "estimate", "se", "low", "high"],
-        ["north", "41.23", "0.12", "40.98", "41.49"],
-    ]
+    assert read(text) == [["region", "estimate", "se", "low", "high"], ["north", "41.23", "0.12", "40.98", "41.49"]]
 
 
 def test_whole_counts_stay_whole() -> None:
@@ -31,13 +28,7 @@ def test_a_large_error_leaves_no_decimals() -> None:
 
 
 def test_what_is_not_told_is_empty() -> None:
-    assert read(csv_text([], [("median", 31.5, NAN, NAN, NAN)], whole=False))[1] == [
-        "median",
-        "31.5",
-        "",
-        "",
-        "",
-    ]
+    assert read(csv_text([], [("median", 31.5, NAN, NAN, NAN)], whole=False))[1] == ["median", "31.5", "", "", ""]
 
 
 def test_a_key_that_a_spreadsheet_would_run_is_text_and_a_number_is_not() -> None:

@@ -6,12 +6,7 @@ import pytest
 from toolkit.core.sampling import inversion
 from toolkit.core.sampling.inversion import Edges, Inversion
 
-LAW = [
-    Fraction(1, 3),
-    Fraction(1, 7),
-    Fraction(1, 1000),
-    1 - Fraction(1, 3) - Fraction(1, 7) - Fraction(1, 1000),
-]
+LAW = [Fraction(1, 3), Fraction(1, 7), Fraction(1, 1000), 1 - Fraction(1, 3) - Fraction(1, 7) - Fraction(1, 1000)]
 CUMULATIVE = [sum(LAW[: t + 1]) for t in range(4)]
 
 
@@ -26,9 +21,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, *stream: list[int]) -> list[list[int]]
     left = list(stream)
     kinds = {16: np.uint16, 64: np.uint64}
     monkeypatch.setattr(
-        inversion,
-        "words",
-        lambda count, bits, _rng: np.array(left.pop(0) if count else [], dtype=kinds[bits]),
+        inversion, "words", lambda count, bits, _rng: np.array(left.pop(0) if count else [], dtype=kinds[bits])
     )
     return left
 

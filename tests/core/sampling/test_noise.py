@@ -15,12 +15,7 @@ from toolkit.core.sampling.inversion import Inversion
 from toolkit.core.sampling.noise import LatticeSampler, bernoulli_exp, discrete_gaussian, discrete_laplace
 
 PRECISE = Context(prec=120)
-SMALL = [
-    ("laplace", Fraction(1, 10)),
-    ("laplace", Fraction(7, 3)),
-    ("gauss", Fraction(1)),
-    ("gauss", Fraction(50, 3)),
-]
+SMALL = [("laplace", Fraction(1, 10)), ("laplace", Fraction(7, 3)), ("gauss", Fraction(1)), ("gauss", Fraction(50, 3))]
 STEPS = [("laplace", Fraction(100)), ("gauss", Fraction(5000))]
 LARGE = [
     *STEPS,

@@ -27,8 +27,7 @@ def test_everybody_at_every_step_adds_up_in_zcdp() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("rate", "sigma", "steps", "epsilon"),
-    [(0.025, 1, 400, 4.098), (0.01, 1, 1000, 2.437), (1, 20, 50, 1.661)],
+    ("rate", "sigma", "steps", "epsilon"), [(0.025, 1, 400, 4.098), (0.01, 1, 1000, 2.437), (1, 20, 50, 1.661)]
 )
 def test_random_parts_cost_what_the_reference_says(rate, sigma, steps, epsilon) -> None:
     """By Rényi's divergence at delta 1e-6, with all orders; with few of them it is never less."""
@@ -108,10 +107,7 @@ def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> Non
         ({"rho": 1, "steps": 0}, "at least 1"),
         ({"rho": 1, "rate": 0}, "above 0"),
         ({"rho": 1, "rate": 2}, "between 0 and 1"),
-        (
-            {"epsilon": 1, "delta": 1e-15, "rate": 0.1, "neighbors": "add_remove", "people": 9},
-            "`delta` must be larger",
-        ),
+        ({"epsilon": 1, "delta": 1e-15, "rate": 0.1, "neighbors": "add_remove", "people": 9}, "`delta` must be larger"),
     ],
 )
 def test_what_descent_cannot_pay_for_is_refused_before_it_is_charged(said, error) -> None:

@@ -42,9 +42,7 @@ TEXT = [
 
 
 @pytest.mark.parametrize(
-    "values",
-    [*BOOLEAN, *CODES, *TEXT],
-    ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}",
+    "values", [*BOOLEAN, *CODES, *TEXT], ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}"
 )
 def test_answers_are_read_whatever_holds_them(values: object) -> None:
     assert encode(values, YES_NO, "answers").codes.tolist() == [1, 0, 1]
@@ -103,8 +101,7 @@ def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:
 )
 def test_missing_answers_get_an_error_that_names_the_remedy(values: object) -> None:
     with pytest.raises(
-        ValueError,
-        match=r"answers must not be missing, got 1 missing of 2: drop them first .*'no answer' an option",
+        ValueError, match=r"answers must not be missing, got 1 missing of 2: drop them first .*'no answer' an option"
     ):
         warner("3/4").randomize(values)
 

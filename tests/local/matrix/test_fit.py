@@ -96,19 +96,13 @@ def test_what_came_is_compared_with_what_the_design_makes():
     assert few == "10 of 300 reports were yes, where the design makes at least 50 on average"
     assert many == "290 of 300 reports were yes, where the design makes at most 250 on average"
     assert fine == ""
-    assert [seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (50, 250)] == [
-        "",
-        "",
-    ]
+    assert [seen(np.array([300.0 - yes, yes]), forced("1/6", "1/6").matrix, "yes") for yes in (50, 250)] == ["", ""]
 
 
 def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_options():
     """One yes of ten, where a quarter is the least: the tail is 0.244. For three options it is 2 * 3 times
     the least tail.
     """
-    two, three = (
-        warner("3/4").estimate_counts([9, 1]).fit,
-        k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit,
-    )
+    two, three = (warner("3/4").estimate_counts([9, 1]).fit, k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit)
     assert two.p == pytest.approx(binom.cdf(1, 10, 0.25), rel=1e-9)
     assert three.p == pytest.approx(2 * 3 * binom.cdf(1, 30, 1 / (math.e + 2)), rel=1e-6)

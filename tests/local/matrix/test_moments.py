@@ -26,8 +26,6 @@ def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
 
 def test_those_without_an_option_divide_as_the_shares_do_and_evenly_where_nobody_is_left() -> None:
     assert np.allclose(
-        _mixtures(np.array([0.5, 0.3, 0.2]), 3),
-        [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]],
-        atol=1e-12,
+        _mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12
     )
     assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)

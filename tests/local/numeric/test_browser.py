@@ -25,10 +25,7 @@ DERIVED = {
     ),
     "multiplicative": (
         numeric.multiplicative((-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"),  # in twelfths
-        {
-            "span": [6, 1],
-            "cards": [{"start": 0, "slope": 0}, {"start": 16, "slope": -4}, {"start": -20, "slope": 5}],
-        },
+        {"span": [6, 1], "cards": [{"start": 0, "slope": 0}, {"start": 16, "slope": -4}, {"start": -20, "slope": 5}]},
     ),
     "a billion": (
         Scrambled(Fraction(0), Fraction(10), 10, "additive", (Fraction(0), Fraction(10**9)), (1, 1)),

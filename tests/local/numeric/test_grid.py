@@ -34,13 +34,7 @@ def test_numbers_outside_or_missing_are_counted_never_quoted() -> None:
 
 @pytest.mark.parametrize(
     ("bounds", "error"),
-    [
-        ((1, 1), ValueError),
-        ((2, 1), ValueError),
-        (5, TypeError),
-        ("01", TypeError),
-        ((0, np.inf), ValueError),
-    ],
+    [((1, 1), ValueError), ((2, 1), ValueError), (5, TypeError), ("01", TypeError), ((0, np.inf), ValueError)],
 )
 def test_bounds_are_checked(bounds: object, error: type[Exception]) -> None:
     with pytest.raises(error, match="`bounds` must"):

@@ -54,8 +54,7 @@ class _NoDraw(np.random.Generator):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize(
-    "answers",
-    [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]],
+    "answers", [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]]
 )
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list) -> None:
     with pytest.raises((ValueError, TypeError)) as error:

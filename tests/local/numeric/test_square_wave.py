@@ -200,11 +200,7 @@ def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None
     """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
     variances.
     """
-    wave, rng, truth = (
-        square_wave((0, 3), 3.0, points=4),
-        np.random.default_rng(7),
-        np.array([0.1, 0.4, 0.3, 0.2]),
-    )
+    wave, rng, truth = (square_wave((0, 3), 3.0, points=4), np.random.default_rng(7), np.array([0.1, 0.4, 0.3, 0.2]))
     for respondents in ("sample", "fixed"):
         claimed = wave.variance(truth, 400, respondents=respondents, surveys=500, rng=rng)
         answers = np.arange(4).repeat([40, 160, 120, 80])

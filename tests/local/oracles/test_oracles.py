@@ -340,10 +340,7 @@ def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None
     assert estimate.rescaled(2.0).cov is None
     with pytest.raises(ValueError, match="covariances are there for up to 2048 options"):
         oracle.covariance(np.full(5000, 1 / 5000), 10_000)
-    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (
-        2048,
-        2048,
-    )
+    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (2048, 2048)
     assert any("covariances" in note for note in estimate.notes)
 
 

@@ -9,19 +9,7 @@ import pytest
 
 from tests.core.enumeration import exact_matrix, true_delta
 from tests.core.tallies import worst_delta
-from toolkit import (
-    Approx,
-    Design,
-    Pure,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    subsampled,
-    unrelated,
-    warner,
-)
+from toolkit import Approx, Design, Pure, crosswise, forced, forced_options, k_ary, kuk, subsampled, unrelated, warner
 from toolkit.budget.ledger import Ledger
 from toolkit.local.shuffling.amplification import (
     CLAIM,
@@ -134,8 +122,7 @@ def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published
 
 
 @pytest.mark.parametrize(
-    ("n", "epsilon", "old", "new"),
-    [(10**4, 1, 0.233, 0.180), (10**5, 4, 0.538, 0.408), (10**6, 1, 0.0238, 0.0195)],
+    ("n", "epsilon", "old", "new"), [(10**4, 1, 0.233, 0.180), (10**5, 4, 0.538, 0.408), (10**6, 1, 0.0238, 0.0195)]
 )
 def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old, new):
     assert clones_2021(epsilon, n, DELTA) == pytest.approx(old, rel=3e-3)
@@ -204,8 +191,7 @@ def test_a_large_delta_needs_no_epsilon():
 
 
 @pytest.mark.parametrize(
-    ("k", "n", "delta"),
-    [(3, 100, 0.04456310047360012), (4, 1000, 0.01281954438682016), (6, 100, 0.034776348403414835)],
+    ("k", "n", "delta"), [(3, 100, 0.04456310047360012), (4, 1000, 0.01281954438682016), (6, 100, 0.034776348403414835)]
 )
 def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
     """Deltas that only just do not suffice for an epsilon of 0, where the search with few summands says that

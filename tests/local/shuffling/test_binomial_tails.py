@@ -41,8 +41,7 @@ def test_binomial_logarithms_keep_twelve_digits(trials):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("trials", "share"),
-    [(60, Fraction(3, 10)), (500, Fraction(1, 64)), (400, Fraction(63, 64)), (5, Fraction(1, 2))],
+    ("trials", "share"), [(60, Fraction(3, 10)), (500, Fraction(1, 64)), (400, Fraction(63, 64)), (5, Fraction(1, 2))]
 )
 def test_a_window_holds_all_but_what_was_said_and_its_chances_are_exact(trials, share):
     beyond = 1e-9

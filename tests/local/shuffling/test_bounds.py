@@ -54,10 +54,7 @@ def test_what_the_window_of_the_crowd_leaves_out_is_added():
 @pytest.mark.slow
 def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
     """A 2-option, 3-report randomizer with a report that tells nothing, by enumeration."""
-    matrix = [
-        [Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)],
-        [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)],
-    ]
+    matrix = [[Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)], [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)]]
     for n, epsilon in itertools.product((2, 4, 7), (0.1, 0.4, 0.8)):
         assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(true_delta(matrix, n, epsilon))
 

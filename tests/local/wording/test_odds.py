@@ -68,10 +68,7 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
     assert strong == (design.epsilon <= USUAL)
     assert weak == (USUAL < design.epsilon < math.inf)
     if math.isinf(design.epsilon):
-        proofs = [
-            voice.say("proves_some"),
-            voice.say("proves", report=voice.quoted("no"), answers=voice.quoted("no")),
-        ]
+        proofs = [voice.say("proves_some"), voice.say("proves", report=voice.quoted("no"), answers=voice.quoted("no"))]
         proofs.append(voice.say("proves", report=voice.quoted("neither"), answers=voice.quoted("no")))
         assert any(proof in text for proof in proofs)
 

@@ -17,8 +17,7 @@ def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("odds", "told"),
-    [(5, "5"), (3, "3"), (Fraction(10, 3), "3.34"), (1, "1"), (1000, "1,000"), (12345, "12,400")],
+    ("odds", "told"), [(5, "5"), (3, "3"), (Fraction(10, 3), "3.34"), (1, "1"), (1000, "1,000"), (12345, "12,400")]
 )
 def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
     assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told

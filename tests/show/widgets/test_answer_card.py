@@ -131,19 +131,11 @@ SIMULATED = {
         RNG.choice(["never", "once", "often"], 1000, p=[0.6, 0.3, 0.1]),
         [0.6, 0.3, 0.1],
     ),
-    "subset of size 1": (
-        oracles.subset(3, 2.0, size=1),
-        RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]),
-        [0.6, 0.3, 0.1],
-    ),
+    "subset of size 1": (oracles.subset(3, 2.0, size=1), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
     "subset": (oracles.subset(6, 1.0), RNG.choice(6, 1000), [1 / 6] * 6),
     "unary": (oracles.unary(3, 3.0), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
     "local hash": (oracles.local_hash(3, 3.0), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
-    "random box": (
-        oracles.tick_boxes(3, 3.0, how="random"),
-        RNG.random((1000, 3)) < [0.1, 0.5, 0.9],
-        [0.1, 0.5, 0.9],
-    ),
+    "random box": (oracles.tick_boxes(3, 3.0, how="random"), RNG.random((1000, 3)) < [0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
     "capped boxes": (
         oracles.tick_boxes(3, 3.0, how="capped"),
         RNG.random((1000, 3)) < [0.1, 0.5, 0.9],
@@ -222,11 +214,7 @@ def test_nothing_of_answers_or_reports_is_in_what_the_browser_or_a_saved_noteboo
 def test_a_text_and_a_design_are_enough_and_the_function_is_the_class():
     card = show.answer_card(("Cheated?", warner(p="2/3")))
     assert isinstance(card, show.AnswerCard)
-    assert (card.question.name, card.question.text, card.question.design) == (
-        "answer",
-        "Cheated?",
-        warner(p="2/3"),
-    )
+    assert (card.question.name, card.question.text, card.question.design) == ("answer", "Cheated?", warner(p="2/3"))
 
 
 @pytest.mark.parametrize(

@@ -19,24 +19,13 @@ def test_the_card_speaks_the_language_that_was_asked_for_or_the_first():
     question = Question(
         "cheated", TEXT, design=warner(p="3/4"), help={"en": "At any school.", "de": "An jeder Schule."}
     )
-    assert (card_face(question, None)["text"], card_face(question, None)["help"]) == (
-        TEXT["en"],
-        "At any school.",
-    )
+    assert (card_face(question, None)["text"], card_face(question, None)["help"]) == (TEXT["en"], "At any school.")
     german = card_face(question, "de")
-    assert (german["text"], german["help"], german["options"]) == (
-        TEXT["de"],
-        "An jeder Schule.",
-        ["Nein", "Ja"],
-    )
+    assert (german["text"], german["help"], german["options"]) == (TEXT["de"], "An jeder Schule.", ["Nein", "Ja"])
 
 
 def test_the_face_is_plain_data_that_json_keeps():
-    for design in (
-        warner(p="3/4"),
-        oracles.tick_boxes(5, 1.0),
-        numeric.local_laplace((0, 20), 1.0986122886681098),
-    ):
+    for design in (warner(p="3/4"), oracles.tick_boxes(5, 1.0), numeric.local_laplace((0, 20), 1.0986122886681098)):
         face = card_face(Question("q", "Which?", design=design), None)
         assert json.loads(json.dumps(face)) == face
 
@@ -69,10 +58,7 @@ def test_the_picture_shows_the_question_the_odds_and_what_to_press():
         (Question("q", "Which?", design=oracles.tick_boxes(["a", "b"], 1.0)), ["☐ a", "☐ b"]),
         (Question("q", "Hours?", design=numeric.one_bit((0, 80), 1.0)), ["A number from 0 to 80", "Answer"]),
         (Question("q", "Cheated?", design=warner(p="3/4"), mode="guided"), ["Let chance decide"]),
-        (
-            Question("q", "Cheated?", design=warner(p="3/4"), mode="physical", instructions="Throw."),
-            ["No", "Yes"],
-        ),
+        (Question("q", "Cheated?", design=warner(p="3/4"), mode="physical", instructions="Throw."), ["No", "Yes"]),
         (Question("q", "Which?", design=k_ary(100, epsilon=1.0)), [*map(str, range(9)), "…"]),
     ],
 )

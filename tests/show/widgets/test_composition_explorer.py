@@ -27,8 +27,7 @@ def test_the_explorer_in_one_call_has_sensible_defaults(explorer):
 
 
 @pytest.mark.parametrize(
-    "setting",
-    [(1, 0.01, 1e-10), (52, 0.1, 1e-6), (365, 2.0, 1e-4), (100, 0.3, 1e-8), (7, 0.7, 1e-5), (20, 0.05, 1e-9)],
+    "setting", [(1, 0.01, 1e-10), (52, 0.1, 1e-6), (365, 2.0, 1e-4), (100, 0.3, 1e-8), (7, 0.7, 1e-5), (20, 0.05, 1e-9)]
 )
 def test_the_stored_totals_are_those_that_compose_finds_now(setting):
     k, epsilon, delta = setting

@@ -128,11 +128,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own(explorer):
 def test_the_row_of_a_setting_is_that_of_the_table(table):
     for row in grouping(table, "analytic", 1e-6)[::5]:
         found = mechanism_row("analytic", row["epsilon"], 1e-6, SENSITIVITIES[3], LEVELS[1])
-        assert (found["ratio"], found["shares"], found["error"]) == (
-            row["ratio"],
-            row["shares"],
-            row["errors"][3][1],
-        )
+        assert (found["ratio"], found["shares"], found["error"]) == (row["ratio"], row["shares"], row["errors"][3][1])
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import show
-from toolkit.show.widgets.outlier_explorer import (
-    EPSILONS,
-    NAMES,
-    SALARIES,
-    outlier_row,
-    outlier_table,
-    reading,
-)
+from toolkit.show.widgets.outlier_explorer import EPSILONS, NAMES, SALARIES, outlier_row, outlier_table, reading
 
 
 @pytest.mark.slow

@@ -61,9 +61,7 @@ def test_conditions_name_options_of_earlier_plain_choices() -> None:
     refused(r"question before this one, got 'faculty', which is not in the survey", cheated(show_if=LAW))
     refused(r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]}))
     refused(
-        r"must name options of 'faculty' \(arts, law\), got 'Law'",
-        faculty(),
-        cheated(show_if={"faculty": ["Law"]}),
+        r"must name options of 'faculty' \(arts, law\), got 'Law'", faculty(), cheated(show_if={"faculty": ["Law"]})
     )
     age = Question("age", "Age?", bounds=(0, 99))
     refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
@@ -127,20 +125,14 @@ def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
         twin,
     )
     languages = {"en": "Exams?", "de": "Have you ever cheated on an exam?"}
-    refused(
-        "must not ask what a randomized one asks",
-        cheated(),
-        Question("direct", languages, options=["no", "yes"]),
-    )
+    refused("must not ask what a randomized one asks", cheated(), Question("direct", languages, options=["no", "yes"]))
     again = Question("again", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     assert survey(cheated(), again)  # asked twice, paid twice
 
 
 def test_free_text_beside_a_sensitive_question_needs_a_warning() -> None:
     refused(
-        r"question 'comment': free text in a survey with randomized questions needs a `warning`",
-        cheated(),
-        COMMENT,
+        r"question 'comment': free text in a survey with randomized questions needs a `warning`", cheated(), COMMENT
     )
     assert survey(cheated(), WARNED)
     assert survey(faculty(), COMMENT)
@@ -315,10 +307,7 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
         ("Yes\u3164", "U\\+3164 \\(HANGUL FILLER"),
         ("Yes\nNo", "U\\+000A"),
         ("Yes\tNo", "U\\+0009"),
-        (
-            "Yes”, we receive “Yes” 1 time in 2. Or, if you say “Yes",
-            "U\\+201D \\(RIGHT DOUBLE QUOTATION MARK",
-        ),
+        ("Yes”, we receive “Yes” 1 time in 2. Or, if you say “Yes", "U\\+201D \\(RIGHT DOUBLE QUOTATION MARK"),
         *((f"Yes{mark}", f"U\\+{ord(mark):04X}") for mark in '"„«»‟「ʺˮ″❞〃🙷⠀'),
         ("Yes’’, we receive ‘‘Yes", "U\\+2019"),
     ],

@@ -7,15 +7,7 @@ import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import crosswise, mangat
-from toolkit.local.numeric import (
-    additive,
-    hybrid,
-    local_laplace,
-    multiplicative,
-    one_bit,
-    piecewise,
-    square_wave,
-)
+from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.question import Question
 
@@ -61,11 +53,7 @@ def test_a_plain_question_has_no_randomizer_and_no_odds() -> None:
         [],
     )
     assert page["options"][0] == {"value": "arts", "label": {"en": "arts"}}
-    assert (page["required"], page["help"], page["warning"]) == (
-        False,
-        {"en": "Where you are enrolled."},
-        None,
-    )
+    assert (page["required"], page["help"], page["warning"]) == (False, {"en": "Where you are enrolled."}, None)
 
 
 def test_reports_have_labels_of_their_own_in_every_language() -> None:
@@ -129,10 +117,7 @@ def test_conditions_are_told_in_codes() -> None:
 
 
 def test_bounds_are_numbers() -> None:
-    assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [
-        0,
-        80,
-    ]
+    assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [0, 80]
     assert shown_question(Question("share", "Which?", bounds=("1/4", 0.5)), ["en"])["bounds"] == [0.25, 0.5]
 
 

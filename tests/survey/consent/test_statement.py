@@ -54,11 +54,7 @@ def test_secrecy_is_promised_only_up_to_odds_of_twenty(design: Any) -> None:
 
 
 def test_the_loss_is_the_sum_of_all_reports_anchors_too() -> None:
-    questions = [
-        faculty(),
-        cheated(),
-        Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no"),
-    ]
+    questions = [faculty(), cheated(), Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")]
     assert loss(questions) == warner(p="2/3").loss + warner(p="3/4").loss
     assert loss([faculty()]) == Pure(0)
     assert math.isinf(loss([cheated(), Question("x", "X?", design=triangular("1/4"))]).epsilon)
@@ -276,10 +272,7 @@ def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -
     assert panel(weak, waves=2).consent_text().startswith(phrases("en")["head_one"])
     several = panel(weak, waves=6, ceiling=9)
     assert several.consent_text().startswith(phrases("en")["head_weak"])
-    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak, waves=2), several)] == [
-        True,
-        False,
-    ]
+    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak, waves=2), several)] == [True, False]
     each = panel(weak, agree("b", 1.4), waves=2, ceiling=9)
     assert each.consent_text().startswith(phrases("en")["head_each"])
 

@@ -6,18 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from toolkit import (
-    Design,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    mangat,
-    triangular,
-    unrelated,
-    warner,
-)
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.survey.consent.wheel import is_mixture, sectors, wheel
 from toolkit.survey.language.words import interface
 

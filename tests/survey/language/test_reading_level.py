@@ -60,15 +60,7 @@ def english() -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("word", "count"),
-    [
-        ("answer", 2),
-        ("receive", 2),
-        ("likely", 2),
-        ("protected", 3),
-        ("names", 1),
-        ("used", 1),
-        ("people", 2),
-    ],
+    [("answer", 2), ("receive", 2), ("likely", 2), ("protected", 3), ("names", 1), ("used", 1), ("people", 2)],
 )
 def test_syllables_are_counted_as_they_are_spoken(word: str, count: int) -> None:
     assert syllables(word) == count

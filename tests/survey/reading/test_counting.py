@@ -11,10 +11,7 @@ def test_reports_are_grouped_by_plain_choices_and_by_understanding():
     assert checked_groups(survey(), None) == ()
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [("cheated", "which is randomized"), ("age", "which is a number")],
-)
+@pytest.mark.parametrize(("name", "words"), [("cheated", "which is randomized"), ("age", "which is a number")])
 def test_people_cannot_be_sorted_by_what_is_hidden_or_has_no_options(name, words):
     age = Question("age", "Age?", bounds=(18, 99))
     with pytest.raises(ValueError, match=words):

@@ -89,12 +89,7 @@ def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
 def test_where_nobody_answered_there_are_dashes():
     with_gap = frame(40).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
     rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty", minimum=0).rows("cheated")}
-    assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == (
-        "—",
-        "—",
-        "—",
-        0,
-    )
+    assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
 
 
 def test_the_comprehension_check_as_a_group_is_in_words():

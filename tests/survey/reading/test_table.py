@@ -19,11 +19,7 @@ def body(answers, understood=True):
 
 def test_a_table_has_a_row_a_person_and_labels_for_codes():
     frame = table(survey(), [body({"faculty": 1, "cheated": 0}), body({"faculty": 0, "cheated": 1}, False)])
-    assert frame.to_dict("list") == {
-        "faculty": ["law", "arts"],
-        "cheated": ["no", "yes"],
-        "understood": [True, False],
-    }
+    assert frame.to_dict("list") == {"faculty": ["law", "arts"], "cheated": ["no", "yes"], "understood": [True, False]}
 
 
 def test_without_a_check_there_is_no_column_for_it_and_an_empty_store_is_an_empty_table():

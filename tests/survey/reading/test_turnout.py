@@ -46,11 +46,7 @@ def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_
 
 
 def test_notes_count_over_all_groups_and_say_nothing_where_nothing_is_empty():
-    found = [
-        Turnout("a", ("x",), 5, 1, 0, 0),
-        Turnout("a", ("y",), 1000, 0, 2, 0),
-        Turnout("b", ("x",), 5, 0, 0, 3),
-    ]
+    found = [Turnout("a", ("x",), 5, 1, 0, 0), Turnout("a", ("y",), 1000, 0, 2, 0), Turnout("b", ("x",), 5, 0, 0, 3)]
     assert turnout_notes(found, ("faculty", "year"), 0) == ["a: 1,005 answered, 1 refused, 2 missing."]
     (_, last) = turnout_notes(found, ("faculty", "year"), 1)
     assert last == "1 person has no group, as the answer to faculty or year is missing: no estimate here counts them."

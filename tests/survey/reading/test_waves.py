@@ -73,10 +73,7 @@ def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
 
 
 def test_a_missing_report_is_counted_and_a_row_without_a_number_joins_nothing():
-    first, second = (
-        frame(["yes", None, "no", "no"], ["a", "b", "c", None]),
-        frame(["no"] * 3, ["a", "b", None]),
-    )
+    first, second = (frame(["yes", None, "no", "no"], ["a", "b", "c", None]), frame(["no"] * 3, ["a", "b", None]))
     question = panel()["cheated"]
     found = between(question, first, second, type(MEMO).change)
     assert found.n == 1

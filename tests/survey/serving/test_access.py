@@ -10,15 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
-from toolkit.survey.serving.access import (
-    PROMISES,
-    digest,
-    invitations,
-    link,
-    page_hash,
-    pass_of,
-    sign_request,
-)
+from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
 from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
 from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission

@@ -37,12 +37,7 @@ def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
 def test_the_log_hears_of_the_first_failure_and_of_the_first_success_after_it(caplog):
     health = Health()
     with caplog.at_level(logging.DEBUG):
-        for call in (
-            health.worked,
-            *[lambda: health.failed(TimeoutError())] * 3,
-            health.worked,
-            health.worked,
-        ):
+        for call in (health.worked, *[lambda: health.failed(TimeoutError())] * 3, health.worked, health.worked):
             call()
     assert [record.getMessage() for record in caplog.records] == [
         "No reports can be stored: the store does not answer in time.",

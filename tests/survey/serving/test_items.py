@@ -73,11 +73,7 @@ def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says
     comment = Question("comment", "Else?", free_text=True, required=False, warning="Name nobody.")
     found = items(asked, comment)
     kinds = [(kind, text["en"].split(".")[0]) for kind, text in found["paid"]["before"]]
-    assert kinds[:3] == [
-        ("note", "Think"),
-        ("note", "Keep your real answer to yourself"),
-        ("lead", "Compare"),
-    ]
+    assert kinds[:3] == [("note", "Think"), ("note", "Keep your real answer to yourself"), ("lead", "Compare")]
     assert (kinds[3][0], len(kinds)) == ("odds", 4)
     assert found["paid"]["before"][3][1]["en"].count("\n") == 1, "the odds, a line each"
     assert [kind for kind, _ in found["comment"]["before"]] == ["note", "lead"]
@@ -219,9 +215,7 @@ def test_reports_that_are_sets_are_marked():
         "one": k_ary(four, epsilon=1),
     }
     found = items(
-        *(Question(name, "Which?", design=design) for name, design in designs.items()),
-        practice=False,
-        check=False,
+        *(Question(name, "Which?", design=design) for name, design in designs.items()), practice=False, check=False
     )
     assert {name for name, item in found.items() if item["sets"]} == {"subset", "unary", "capped"}
 

@@ -25,8 +25,7 @@ def test_a_body_is_put_together_up_to_the_last_byte_that_is_allowed():
 
 
 @pytest.mark.parametrize(
-    ("chunks", "stated"),
-    [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), b"11"), ((), b"9" * 5000)],
+    ("chunks", "stated"), [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), b"11"), ((), b"9" * 5000)]
 )
 def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, stated):
     with pytest.raises(RefusalError) as caught:

@@ -180,11 +180,7 @@ def test_every_end_has_a_heading_of_its_own():
     assert {f"end_{name.removeprefix('head_')}" for name in heads} == {
         name for name in words if name.startswith("end_")
     }
-    assert (heads["head_201"], heads["head_already"], heads["head_link"]) == (
-        "Thank you",
-        "Thank you",
-        "Campus",
-    )
+    assert (heads["head_201"], heads["head_already"], heads["head_link"]) == ("Thank you", "Thank you", "Campus")
     assert {heads[f"head_{status}"] for status in (400, 403, 409, 410, 413, 415)} == {"No report was taken"}
 
 

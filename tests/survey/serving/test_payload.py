@@ -14,15 +14,7 @@ from hypothesis import strategies as st
 from tests.survey.samples import DESIGNS, KEY, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import mangat
 from toolkit.survey.question import Question
-from toolkit.survey.serving.payload import (
-    BlindToken,
-    OtherSurvey,
-    PayloadError,
-    Submission,
-    asked,
-    checked,
-    parsed,
-)
+from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, asked, checked, parsed
 from toolkit.survey.spec import Survey
 
 CAMPUS = Survey.load(Path(__file__).parents[3] / "data" / "campus.toml")
@@ -158,8 +150,7 @@ def _error(survey: Survey, raw: bytes) -> PayloadError:
 
 
 @pytest.mark.parametrize(
-    "raw",
-    [b"", b"null", b"[]", b"3", b'"a"', b"{}", b"\xff", b"[" * 65_536, b'{"a":' * 10_000, b"9" * 65_536],
+    "raw", [b"", b"null", b"[]", b"3", b'"a"', b"{}", b"\xff", b"[" * 65_536, b'{"a":' * 10_000, b"9" * 65_536]
 )
 def test_other_json_and_no_json_are_refused(raw: bytes) -> None:
     refused(CAMPUS, raw)
@@ -226,18 +217,7 @@ def test_tokens_are_as_the_mode_of_access_wants_them() -> None:
     assert checked(blind, submission(blind, {"cheated": 0}, token=BLIND)).token == BlindToken(
         b"\x0a" * 32, b"\xff" * 256
     )
-    for token in (
-        None,
-        "",
-        TOKEN[1:],
-        TOKEN + "A",
-        "A" * 21 + "=",
-        "A" * 21 + "\n",
-        "A" * 21 + "é",
-        3,
-        BLIND,
-        [TOKEN],
-    ):
+    for token in (None, "", TOKEN[1:], TOKEN + "A", "A" * 21 + "=", "A" * 21 + "\n", "A" * 21 + "é", 3, BLIND, [TOKEN]):
         assert "The token must" in refused(once, submission(once, {"cheated": 0}, token=token))
     strange = (
         {},

@@ -169,16 +169,9 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
     url, survey, _ = collection(inner)
     words = "WORDS-TO-KEEP"
     with serving(url) as (process, said):
-        for body in (
-            payload(survey, answers={**ANSWERS, "note": words}),
-            payload(survey, key=words),
-            {words: words},
-        ):
+        for body in (payload(survey, answers={**ANSWERS, "note": words}), payload(survey, key=words), {words: words}):
             exchange(said["port"], post(sent(body)))
-        for raw in (
-            f"{words}\r\n\r\n",
-            f"GET /{words} HTTP/1.1\r\nHost: {words}\r\nX-Forwarded-For: {words}\r\n\r\n",
-        ):
+        for raw in (f"{words}\r\n\r\n", f"GET /{words} HTTP/1.1\r\nHost: {words}\r\nX-Forwarded-For: {words}\r\n\r\n"):
             exchange(said["port"], raw.encode())
         with line(said["port"]) as connection:
             connection.sendall(post(sent(payload(survey, key=words)))[:-5])
@@ -225,11 +218,7 @@ def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_
     with serving(url) as (_, said):
         for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
             first, second = (post(sent(payload(survey))) for _ in range(2))
-            cut = {
-                1: [first + second],
-                2: [first, second],
-                3: [first[:100], first[100:] + second[:200], second[200:]],
-            }
+            cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
             before = count(url)
             with line(said["port"], timeout=2) as connection:
                 for piece in cut[pieces]:
@@ -249,10 +238,7 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
     GET.
     """
     url, survey = own
-    there, away = (
-        Path(url.removeprefix("sqlite:///")),
-        Path(url.removeprefix("sqlite:///")).with_suffix(".away"),
-    )
+    there, away = (Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away"))
     with serving(url, "--prefix", "/survey") as (_, said):
 
         def statuses(*methods):
@@ -308,10 +294,7 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
         said,
     ):
         assert said["url"].startswith("https://")
-        with (
-            line(said["port"]) as plain,
-            context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
-        ):
+        with line(said["port"]) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             assert connection.version() in ("TLSv1.2", "TLSv1.3")
             connection.sendall(post(sent(payload(survey))))
             assert read_answer(connection)[0] == 201
@@ -536,10 +519,7 @@ def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_e
         raise RuntimeError("words to keep")
 
     options = process_module._parser().parse_args(["--database", "none"])
-    with (
-        configured(process_module._config(app, options, QUICK)) as (port, _),
-        line(port, timeout=5) as connection,
-    ):
+    with configured(process_module._config(app, options, QUICK)) as (port, _), line(port, timeout=5) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n")
         assert read_answer(connection)[0] == 200
         read_to_end(connection)

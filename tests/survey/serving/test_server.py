@@ -57,8 +57,7 @@ def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}],
+    "change", [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}]
 )
 def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(app, memory, survey, change):
     data = payload(survey)
@@ -295,10 +294,7 @@ def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(a
         memory.before = fails  # it would be noticed if the store were asked
         asks.append(asked(app, "GET", "/health"))
     assert [one.status for one in asks] == [200, 200, 200, 503, 503, 200]
-    assert {one.body for one in asks} == {
-        b'{"health":"good"}',
-        b'{"error":"Reports cannot be stored at the moment."}',
-    }
+    assert {one.body for one in asks} == {b'{"health":"good"}', b'{"error":"Reports cannot be stored at the moment."}'}
     assert len({(one.status, *one.headers) for one in asks}) == 2
 
 
@@ -409,10 +405,7 @@ def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
 
 def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, survey, caplog):
     data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
-    with (
-        caplog.at_level(logging.DEBUG),
-        mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")),
-    ):
+    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")):
         answer = asked(app, "POST", "/report", sent(data))
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
@@ -465,12 +458,7 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
 
     monkeypatch.setattr(server, "_refused", kept)
     asked(application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
-    asked(
-        application(campus("blind"), memory, key=IssuerKey.generate()),
-        "POST",
-        "/sign",
-        b'{"token": "SECRET"}',
-    )
+    asked(application(campus("blind"), memory, key=IssuerKey.generate()), "POST", "/sign", b'{"token": "SECRET"}')
     memory.before = fails
     asked(application(survey, memory), "POST", "/report", sent(payload(survey)))
     assert [status for status, _ in caught] == [400, 400, 503]

@@ -43,24 +43,14 @@ def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, head, found,
     assert len(made.passes) == (0 if head.access == "open" else len(made.reports))
 
 
-THERE, OTHER, NEW = (
-    Entry(KEYS[0], "a", TOKENS[0]),
-    Entry(KEYS[0], "b", TOKENS[0]),
-    Entry(KEYS[1], "a", TOKENS[0]),
-)
+THERE, OTHER, NEW = (Entry(KEYS[0], "a", TOKENS[0]), Entry(KEYS[0], "b", TOKENS[0]), Entry(KEYS[1], "a", TOKENS[0]))
 STRANGE = Entry(KEYS[0], "a", TOKENS[2])
 
 
 @pytest.mark.parametrize(
     ("entry", "state", "cap", "known", "expected"),
     [
-        (
-            STRANGE,
-            State.OPEN,
-            2,
-            {TOKENS[0]},
-            SPENT,
-        ),  # a token that was never handed out goes before everything
+        (STRANGE, State.OPEN, 2, {TOKENS[0]}, SPENT),  # a token that was never handed out goes before everything
         (STRANGE, State.PAUSED, 1, {TOKENS[0]}, SPENT),
         (STRANGE, State.CLOSED, 1, set(), REPEATED),  # but a closed collection knows no tokens any more
         (THERE, State.CLOSED, 1, set(), REPEATED),  # then a key that is there, whatever its body

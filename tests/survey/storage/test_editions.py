@@ -45,8 +45,7 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, 
     made = toolkit_version()
     with_other_code(monkeypatch)
     with pytest.raises(
-        ValueError,
-        match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend",
+        ValueError, match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend"
     ):
         store.create(small_survey())
     assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
@@ -89,18 +88,12 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) ->
     ("changed", "named"),
     [
         (
-            Survey(
-                "Exams",
-                [Question("cheated", "Have you cheated?", design=warner(p="2/3"))],
-                consent="I agree.",
-            ),
+            Survey("Exams", [Question("cheated", "Have you cheated?", design=warner(p="2/3"))], consent="I agree."),
             "questions",
         ),
         (
             Survey(
-                "Exams",
-                [Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))],
-                consent="I agree.",
+                "Exams", [Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))], consent="I agree."
             ),
             "questions",
         ),
@@ -113,8 +106,7 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) ->
 def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, named: str) -> None:
     opened(store)
     with pytest.raises(
-        ValueError,
-        match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database",
+        ValueError, match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database"
     ):
         store.amend(changed)
     with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):

@@ -37,8 +37,7 @@ def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None
 
 @pytest.mark.slow
 @given(
-    st.dictionaries(st.binary(min_size=16, max_size=16), st.text()),
-    st.frozensets(st.binary(min_size=32, max_size=32)),
+    st.dictionaries(st.binary(min_size=16, max_size=16), st.text()), st.frozensets(st.binary(min_size=32, max_size=32))
 )
 def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
     reports: dict[bytes, str], passes: frozenset[bytes]
@@ -50,9 +49,7 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
 
 
 @pytest.mark.slow
-def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 4,000 collections of 50
     people, one by one.
 

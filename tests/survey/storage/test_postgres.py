@@ -12,17 +12,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from tests.survey.entries import (
-    BODY,
-    CLOSED,
-    REPEATED,
-    STORED,
-    entry,
-    keys_in_order,
-    opened,
-    sha,
-    small_survey,
-)
+from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.storage.writer import Writer
 from toolkit.survey.store import Entry, Outcome, State, Store, StoreError, open_store

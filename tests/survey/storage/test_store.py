@@ -265,11 +265,7 @@ def test_reports_that_come_while_one_reads_disturb_nothing(store: Store, connect
 def test_a_read_only_store_reads_everything_and_changes_nothing(store: Store, connect: Connect) -> None:
     opened(store, access="token")
     looking = connect(readonly=True)
-    assert (looking.state(), looking.count(), looking.survey()) == (
-        State.OPEN,
-        0,
-        small_survey(access="token"),
-    )
+    assert (looking.state(), looking.count(), looking.survey()) == (State.OPEN, 0, small_survey(access="token"))
     store.invite([sha("a")])
     store.add([entry("one", by="a")])
     assert looking.count() == 1
@@ -305,17 +301,11 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Store) -> No
     store.set_state(State.PAUSED)
     assert store.add([entry(by="a")]) == [PAUSED]
     store.set_state(State.OPEN)
-    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [
-        STORED,
-        FULL,
-        REPEATED,
-    ]
+    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [STORED, FULL, REPEATED]
     assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
 
 
-def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(
-    store: Store,
-) -> None:
+def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Store) -> None:
     invited(store, "a", "b")
     first = entry("first", by="a")
     assert store.add([first]) == [STORED]
@@ -407,10 +397,7 @@ def test_of_servers_that_race_with_one_key_one_stores_it(store: Store, connect: 
         same = entry(f"{round_}")
         assert Counter(raced(stores, [[same]] * 4)) == {STORED: 1, REPEATED: 3}
         key = entry().key
-        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {
-            STORED: 1,
-            REPEATED: 3,
-        }
+        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, REPEATED: 3}
     assert store.count() == 20 == len(list(store.reports()))
 
 

@@ -152,11 +152,7 @@ def test_a_store_that_fails_answers_all_who_wait_and_the_next_batch_tries_again(
         assert await together(writer, entries) == [STORED] * 10
 
     finished(run())
-    assert [len(batch) for batch in shelf.batches] == [
-        1,
-        10,
-        10,
-    ]  # a store that is away is not asked for each one
+    assert [len(batch) for batch in shelf.batches] == [1, 10, 10]  # a store that is away is not asked for each one
 
 
 @pytest.mark.parametrize(
@@ -274,11 +270,7 @@ def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.Fix
 
     outcomes = [outcome.value for phone_ in finished(run()) for outcome in phone_]
     writer.stop()
-    assert {value: outcomes.count(value) for value in set(outcomes)} == {
-        "stored": 900,
-        "repeated": 900,
-        "full": 200,
-    }
+    assert {value: outcomes.count(value) for value in set(outcomes)} == {"stored": 900, "repeated": 900, "full": 200}
     assert store.count() == 900 == len(set(store.reports()))
     store.close()
 

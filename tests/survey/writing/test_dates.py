@@ -11,8 +11,7 @@ def test_a_day_may_be_a_day_or_its_text():
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["1.12.2026", "2026-13-01", "", 20261201, dt.datetime(2026, 12, 1, 12, tzinfo=dt.UTC), True, ["x"]],
+    "value", ["1.12.2026", "2026-13-01", "", 20261201, dt.datetime(2026, 12, 1, 12, tzinfo=dt.UTC), True, ["x"]]
 )
 def test_what_is_no_day_is_refused(value):
     with pytest.raises(ValueError, match="`closes` must be a day, as in 2026-12-01"):

@@ -5,18 +5,7 @@ from typing import Any
 import pytest
 
 from tests.survey.samples import DESIGNS
-from toolkit import (
-    Design,
-    crosswise,
-    forced,
-    forced_options,
-    k_ary,
-    kuk,
-    mangat,
-    triangular,
-    unrelated,
-    warner,
-)
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import makers
 from toolkit.local.waves import Memo
@@ -44,10 +33,7 @@ WRITTEN: list[tuple[dict[str, Any], Any]] = [
     ({"piecewise": {"bounds": [0, 80], "epsilon": 1.0}}, numeric.piecewise((0, 80), 1.0)),
     ({"hybrid": {"bounds": [0, 80], "epsilon": 1.0}}, numeric.hybrid((0, 80), 1.0)),
     ({"local_laplace": {"bounds": [0, 80], "epsilon": 1.0}}, numeric.local_laplace((0, 80), 1.0)),
-    (
-        {"additive": {"bounds": [0, 20], "noise": DECK}},
-        numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}),
-    ),
+    ({"additive": {"bounds": [0, 20], "noise": DECK}}, numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25})),
     (
         {"multiplicative": {"bounds": [1, 30], "noise": {"1/2": 0.5, "3/2": 0.5}}},
         numeric.multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}),
@@ -76,10 +62,7 @@ def test_the_integers_are_read_back(design: Any) -> None:
 
 def test_options_and_bounds_are_taken_from_the_question_unless_the_design_has_its_own() -> None:
     assert read_design({"k_ary": {"epsilon": 1.0}}, options=["a", "b"], bounds=None).options == ("a", "b")  # type: ignore[attr-defined]
-    assert read_design({"k_ary": {"epsilon": 1.0, "options": ["x", "y"]}}, options=["a", "b"]).options == (
-        "x",
-        "y",
-    )  # type: ignore[attr-defined]
+    assert read_design({"k_ary": {"epsilon": 1.0, "options": ["x", "y"]}}, options=["a", "b"]).options == ("x", "y")  # type: ignore[attr-defined]
     assert read_design({"one_bit": {"epsilon": 1.0}}, bounds=[0, 8]) == numeric.one_bit((0, 8), 1.0)
     assert read_design({"warner": {"p": "2/3"}}, options=["no", "yes"]) == warner(p="2/3")
 
@@ -125,16 +108,10 @@ def test_a_memo_is_written_as_two_designs_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (
-            {"memo": 3},
-            "`design.memo` must have the designs permanent and fresh, got int: write design = {memo",
-        ),
+        ({"memo": 3}, "`design.memo` must have the designs permanent and fresh, got int: write design = {memo"),
         ({"memo": {"permanent": THREE}}, "must have the designs permanent and fresh, got permanent"),
         ({"memo": {}}, "got nothing"),
-        (
-            {"memo": {"permanent": THREE, "fresh": {"warnr": {}}}},
-            "design.memo.fresh: `design` must name one of",
-        ),
+        ({"memo": {"permanent": THREE, "fresh": {"warnr": {}}}}, "design.memo.fresh: `design` must name one of"),
         ({"kind": "memo"}, "the data of a 'memo' must have that kind"),
     ],
 )

@@ -4,13 +4,7 @@ import pytest
 
 from toolkit.survey.writing.files import read, write
 
-DATA = {
-    "title": {"en": "Überblick 😀\nzweite Zeile"},
-    "n": 3,
-    "big": 2**70,
-    "list": [[1, 2], [3]],
-    "flag": True,
-}
+DATA = {"title": {"en": "Überblick 😀\nzweite Zeile"}, "n": 3, "big": 2**70, "list": [[1, 2], [3]], "flag": True}
 
 
 @pytest.mark.parametrize("name", ["a.toml", "a.json", "A.TOML", "A.Json"])

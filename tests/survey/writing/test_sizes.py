@@ -11,18 +11,7 @@ import pytest
 
 from toolkit.local.catalogue import CATALOGUE, parameters
 
-HUGE = (
-    10**8,
-    3 * 10**7,
-    10**18,
-    10**400,
-    1e9,
-    1e308,
-    "1e999999999",
-    "1e-999999999",
-    "1/1" + "0" * 4000,
-    -(10**18),
-)
+HUGE = (10**8, 3 * 10**7, 10**18, 10**400, 1e9, 1e308, "1e999999999", "1e-999999999", "1/1" + "0" * 4000, -(10**18))
 """What may stand where a number is expected: none of it is one that a question needs."""
 
 ENOUGH = 2**30  # bytes of address space more than the program itself has
@@ -49,12 +38,7 @@ for line in sys.stdin:
 
 
 def with_question(**given: Any) -> dict[str, Any]:
-    return {
-        "title": "t",
-        "consent": "c",
-        "ceiling": "inf",
-        "questions": [{"name": "q", "text": "?", **given}],
-    }
+    return {"title": "t", "consent": "c", "ceiling": "inf", "questions": [{"name": "q", "text": "?", **given}]}
 
 
 def hostile() -> list[dict[str, Any]]:

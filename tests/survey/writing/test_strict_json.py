@@ -8,8 +8,7 @@ from toolkit.survey.writing.strict_json import loads
 
 NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | NUMBERS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
 )
 
 

@@ -12,12 +12,7 @@ from toolkit.survey.writing.survey_fields import Panel, checked_languages, check
 
 def test_languages_are_a_list_of_distinct_codes():
     assert checked_languages(["en", "de"]) == ("en", "de")
-    for wrong, error in (
-        ("en", TypeError),
-        ([], TypeError),
-        (["en", "en"], ValueError),
-        (["tlh!"], ValueError),
-    ):
+    for wrong, error in (("en", TypeError), ([], TypeError), (["en", "en"], ValueError), (["tlh!"], ValueError)):
         with pytest.raises(error, match="language"):
             checked_languages(wrong)
 

@@ -2,12 +2,7 @@
 
 from toolkit.analysis.latent.lists import ListFit, list_experiment
 from toolkit.analysis.latent.model import LatentFit
-from toolkit.analysis.latent.two_groups import (
-    cheater_detection,
-    extended_crosswise,
-    lie_detector,
-    unknown_question,
-)
+from toolkit.analysis.latent.two_groups import cheater_detection, extended_crosswise, lie_detector, unknown_question
 
 __all__ = [
     "LatentFit",

@@ -173,9 +173,7 @@ def _counts(values: Any, treated: Mask, most: int) -> Array:
     for arm, name in ((treated, "long"), (~treated, "short")):
         if int(arm.sum()) < 2:
             refuse(
-                "each list must have at least two people",
-                f"{int(arm.sum())} with the {name} one",
-                "they are compared",
+                "each list must have at least two people", f"{int(arm.sum())} with the {name} one", "they are compared"
             )
     return found
 
@@ -292,12 +290,7 @@ class ListLaw:
         control = ("control",) if self.constrained else ("control", "control of carriers")
         spread = ("overdispersion",) if self.constrained else ("overdispersion", "overdispersion of carriers")
         more = [("floor", self.floor), ("ceiling", self.ceiling), ("confession", self.direct)]
-        return (
-            "",
-            *control,
-            *(spread if self.overdispersed else ()),
-            *(name for name, there in more if there),
-        )
+        return ("", *control, *(spread if self.overdispersed else ()), *(name for name, there in more if there))
 
     @property
     def form(self) -> str:

@@ -175,11 +175,7 @@ class Fitted:
         """
         added = self._added(smaller)
         if self.footing.penalized or smaller.footing.penalized:
-            refuse(
-                "models to compare must not be penalized",
-                "penalty='jeffreys'",
-                "their heights are no likelihoods",
-            )
+            refuse("models to compare must not be penalized", "penalty='jeffreys'", "their heights are no likelihoods")
         if self.footing.df is None:
             statistic = max(2 * (self.log_likelihood - smaller.log_likelihood), 0.0)
             more = len(self.labels) - len(smaller.labels)

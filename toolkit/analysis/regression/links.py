@@ -42,11 +42,7 @@ def _bell(eta: Array) -> Array:
 
 LINKS = {
     "logit": Link(
-        "logit",
-        expit,
-        lambda eta: expit(-eta),
-        lambda eta: expit(eta) * expit(-eta),
-        lambda eta: -np.tanh(eta / 2),
+        "logit", expit, lambda eta: expit(-eta), lambda eta: expit(eta) * expit(-eta), lambda eta: -np.tanh(eta / 2)
     ),
     "probit": Link("probit", ndtr, lambda eta: ndtr(-eta), _bell, lambda eta: -eta),
     "cloglog": Link(

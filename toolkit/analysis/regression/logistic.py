@@ -109,11 +109,7 @@ class LogisticFit(Fitted):
     def _influence(self) -> Array:
         """What each person moves the coefficients by, to first order: one row a person."""
         if self.footing.penalized:
-            refuse(
-                "respondents='sample' needs a fit without penalty",
-                "penalty='jeffreys'",
-                "use respondents='fixed'",
-            )
+            refuse("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
         model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
         return np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
 

@@ -76,12 +76,7 @@ def margin(column: Any, totals: Any, name: str, rows: int | None) -> Margin:
     if rows is not None and len(place) != rows:
         refuse(f"`{name}` must have {rows} rows, as the sample has", len(place), "rows go by place")
     if not isinstance(totals, Mapping):
-        refuse(
-            f"totals of `{name}` must be given by class",
-            type(totals).__name__,
-            "{class: people, …}",
-            TypeError,
-        )
+        refuse(f"totals of `{name}` must be given by class", type(totals).__name__, "{class: people, …}", TypeError)
     people = {key: float(exact(value, "total")) for key, value in totals.items()}
     if set(people) != set(names):
         missing, empty = set(names) - set(people), set(people) - set(names)
@@ -105,9 +100,5 @@ def calibration(margins: Mapping[str, Any], columns: Any, rows: int | None) -> C
         found.append(margin(held, totals, name, rows))
     sums = [one.totals.sum() for one in found]
     if max(sums) - min(sums) > 1e-9 * max(sums):
-        refuse(
-            "all margins must have the same total",
-            f"{min(sums):g} to {max(sums):g}",
-            "they count one population",
-        )
+        refuse("all margins must have the same total", f"{min(sums):g} to {max(sums):g}", "they count one population")
     return Calibration(tuple(found))

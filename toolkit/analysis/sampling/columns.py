@@ -55,12 +55,7 @@ def positive_weights(values: Any) -> Array:
     try:
         weights = array.astype(np.float64)
     except (TypeError, ValueError):
-        refuse(
-            "`weights` must be numbers",
-            f"a column of {array.dtype}",
-            "a weight is multiplied with",
-            TypeError,
-        )
+        refuse("`weights` must be numbers", f"a column of {array.dtype}", "a weight is multiplied with", TypeError)
     wrong = int(np.count_nonzero(~((weights > 0) & np.isfinite(weights))))
     if wrong:
         rule = "`weights` must be finite numbers above 0"
@@ -115,11 +110,7 @@ def domain(values: Any, shape: tuple[int, ...]) -> Mask:
     """Who is in the domain: the same people for all columns of a table, or for each its own."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if values.shape != shape or values.dtype.kind != "b":
-            refuse(
-                f"`where` must hold truth values of shape {shape}",
-                f"shape {values.shape}",
-                "one for each score",
-            )
+            refuse(f"`where` must hold truth values of shape {shape}", f"shape {values.shape}", "one for each score")
         return values
     return np.broadcast_to(mask(values, shape[0])[:, None], shape)
 
@@ -129,12 +120,7 @@ def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
     array = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:
         rule = "scores must be numbers, one row a person"
-        refuse(
-            rule,
-            f"{array.ndim} dimensions of {array.dtype}",
-            "make them by design.scores(reports)",
-            TypeError,
-        )
+        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "make them by design.scores(reports)", TypeError)
     if rows is not None and len(array) != rows:
         refuse(f"scores must have {rows} rows, as the sample has", len(array), "rows go by place")
     numbers = array.astype(np.float64)

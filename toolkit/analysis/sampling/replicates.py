@@ -92,11 +92,7 @@ class Replicates:
 def jackknife(units: Units, base: Array, calibration: Calibration | None) -> Replicates:
     """Each cluster left out once; the others of its stratum weigh m / (m - 1) times more."""
     if np.any(units.drawn < 2):
-        refuse(
-            "every stratum must have at least two clusters",
-            "one",
-            "nobody stands in for it when it is left out",
-        )
+        refuse("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")
     stratum = units.stratum[units.unit]
 
     def fitted(weights: Array) -> Array:

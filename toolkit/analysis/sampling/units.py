@@ -75,11 +75,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     known = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":
-            refuse(
-                "`noise` must be 'shares', a number, or one number a row",
-                repr(noise)[:40],
-                "nothing else is known",
-            )
+            refuse("`noise` must be 'shares', a number, or one number a row", repr(noise)[:40], "nothing else is known")
         own = np.nan_to_num(scores) * factors**2
         return np.asarray((known * fraction[:, None]).T @ known - np.diag(fraction @ own))
     variance = np.asarray(noise, dtype=np.float64)
@@ -185,11 +181,7 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
     if np.any(drawn == 1) and lonely == "refuse":
         alone = [str(name) for name, number in zip(names, drawn, strict=True) if number == 1]
         rule = "every stratum must have at least two clusters"
-        refuse(
-            rule,
-            f"one in {', '.join(alone[:5])}",
-            "use lonely='collapse' or lonely='centre', or merge strata",
-        )
+        refuse(rule, f"one in {', '.join(alone[:5])}", "use lonely='collapse' or lonely='centre', or merge strata")
     if lonely == "collapse":
         stratum, drawn, there = _collapsed(stratum, drawn, there)
     return Units(unit, stratum, drawn, drawn / there)

@@ -96,11 +96,7 @@ def read_groups(reports: Any, p: Any, by: Any, labels: Labels = ("no", "yes")) -
         refuse("there must be two groups", len(chances), "their odds are compared")
     first, second = (float(probability(one, "p")) for one in chances)
     if first == second:
-        refuse(
-            "the groups must have different probabilities",
-            f"{first:g} twice",
-            "equal ones tell nothing apart",
-        )
+        refuse("the groups must have different probabilities", f"{first:g} twice", "equal ones tell nothing apart")
     if by is None:
         table = np.asarray(reports)
         if table.shape != (2, 2):
@@ -136,11 +132,7 @@ def _tallied(reports: Any, p: Any, by: Any, labels: Labels) -> Array:
     codes = encode(reports, labels, "reports").codes
     groups = np.asarray(by.to_numpy() if hasattr(by, "to_numpy") else by)
     if groups.shape != codes.shape:
-        refuse(
-            "`by` must have one group for each report",
-            f"{groups.shape} for {codes.shape}",
-            "they belong together",
-        )
+        refuse("`by` must have one group for each report", f"{groups.shape} for {codes.shape}", "they belong together")
     mine = [groups == name for name in p]
     if unknown := int(np.count_nonzero(~(mine[0] | mine[1]))):
         refuse(

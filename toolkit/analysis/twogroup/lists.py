@@ -242,11 +242,7 @@ def _numbers(values: Any, name: str) -> Array:
     if found.ndim != 1 or len(found) < 2:
         refuse(f"`{name}` must hold at least two answers", f"shape {found.shape}", "there would be no variance")
     if bad := int(np.count_nonzero(~np.isfinite(found))):
-        refuse(
-            f"`{name}` must be finite",
-            f"{bad} of {len(found)} that are not",
-            "leave missing answers out first",
-        )
+        refuse(f"`{name}` must be finite", f"{bad} of {len(found)} that are not", "leave missing answers out first")
     return found
 
 

@@ -167,10 +167,7 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
         loss=Pure(float("inf")),
         covers=SAMPLED,
         method="stochastic lie detector; share of carriers unbiased, honesty by the delta method",
-        notes=(
-            "the honest share is skewed: use honesty() for its interval",
-            *outside_notes(groups, highest, "shares"),
-        ),
+        notes=("the honest share is skewed: use honesty() for its interval", *outside_notes(groups, highest, "shares")),
         basis=Normal(value, se),
     )
     test = boundary_test(2 * (highest - without), "all carriers are honest")

@@ -75,8 +75,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
         return Fraction(0)
     power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
     return sum(
-        (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()),
-        Fraction(0),
+        (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()), Fraction(0)
     )
 
 
@@ -187,9 +186,7 @@ class Search:
             first, second = tables[identity(a)], tables[identity(b)]
             found.append(
                 Candidate(
-                    name,
-                    (a, b),
-                    *search(first, second, coding.names, target=self.target, last_bits=self.last_bits),
+                    name, (a, b), *search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
                 )
             )
         return coding, _ordered(found)
@@ -365,12 +362,7 @@ def _trial(
 
 
 def _judged(
-    tried: list[Trial],
-    exact: Exact | None,
-    misfit: float | None,
-    error: float,
-    *,
-    has_claim: bool,
+    tried: list[Trial], exact: Exact | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
     """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the
     draws.

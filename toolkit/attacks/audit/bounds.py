@@ -81,8 +81,7 @@ def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, 
         (seen / n - delta) * m / max(other, 0.5)
     )  # above it the counts are no surprise; if none, one half is
     return _last(
-        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error,
-        max(most, 0.0),
+        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, max(most, 0.0)
     )
 
 
@@ -124,11 +123,7 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
         grid = np.linspace(low, high, _POINTS)
         values = function(grid)
         peak = int(np.argmax(values))
-        low, high, best = (
-            grid[max(peak - 1, 0)],
-            grid[min(peak + 1, _POINTS - 1)],
-            max(best, float(values[peak])),
-        )
+        low, high, best = (grid[max(peak - 1, 0)], grid[min(peak + 1, _POINTS - 1)], max(best, float(values[peak])))
         if enough(best):
             break
     return best

@@ -74,10 +74,7 @@ class Coding:
                         numbers[path] = None
         labels = {path: _codes(counts) for path, counts in seen.items() if len(counts) > 1}
         return cls(
-            tuple(numbers) or ((),),
-            {path: codes for path, codes in labels.items() if len(codes) > 1},
-            None,
-            further,
+            tuple(numbers) or ((),), {path: codes for path, codes in labels.items() if len(codes) > 1}, None, further
         )
 
     @property
@@ -191,11 +188,7 @@ def label(leaf: Any) -> Hashable:
 
 def _kind(leaf: type) -> str | None:
     """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
-    for name, kinds in (
-        ("bool", (bool, np.bool_)),
-        ("int", (int, np.integer)),
-        ("float", (float, np.floating)),
-    ):
+    for name, kinds in (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating))):
         if issubclass(leaf, kinds):
             return name
     return leaf.__name__ if issubclass(leaf, _NUMBERS) else None

@@ -30,9 +30,7 @@ def named_pairs(neighbors: Any) -> dict[str, Pair]:
         )
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
         refuse(
-            "each of `neighbors` must be two inputs",
-            "another number",
-            "one person changes the first into the second",
+            "each of `neighbors` must be two inputs", "another number", "one person changes the first into the second"
         )
     return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
 

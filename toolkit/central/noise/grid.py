@@ -126,11 +126,7 @@ def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
 
 def _check_finite(finite: bool, name: str) -> None:
     if not finite:
-        refuse(
-            f"`{name}` must be finite",
-            "NaN or an infinity",
-            "settle missing and infinite values before a release",
-        )
+        refuse(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
 
 
 def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:

@@ -97,13 +97,7 @@ class RecursiveQuantiles:
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        quantiles: Sequence[Number],
-        *,
-        neighbors: str,
-        rows: int = 1,
-        grouped: bool = False,
+        cls, epsilon: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
     ) -> "RecursiveQuantiles":
         """Costs Pure(epsilon) in all."""
         amount = Pure(positive(epsilon, "epsilon", NO_END))

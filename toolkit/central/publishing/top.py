@@ -58,12 +58,7 @@ class TopK:
     def facts(self) -> dict[str, Any]:
         """What a document says of it."""
         words = "the exponential mechanism chose them, one after the other"
-        return {
-            "mechanism": type(self).__name__,
-            "words": words,
-            "rounds": self.k,
-            "rate": str(self.rate),
-        }
+        return {"mechanism": type(self).__name__, "words": words, "rounds": self.k, "rate": str(self.rate)}
 
     @classmethod
     def for_epsilon(

@@ -3,12 +3,7 @@
 from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu
 from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
-from toolkit.central.robust.influence import (
-    fixed_scale_influence,
-    gross_error_sensitivity,
-    influence,
-    location,
-)
+from toolkit.central.robust.influence import fixed_scale_influence, gross_error_sensitivity, influence, location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic

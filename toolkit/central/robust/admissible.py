@@ -62,11 +62,7 @@ class PowerLaw:
     def __post_init__(self) -> None:
         positive(self.loss.amount, "epsilon", NO_END)
         if whole(self.m, "m") < 3:
-            refuse(
-                "`t` must be below epsilon / 2",
-                f"epsilon / {self.m}",
-                "else the noise has no finite variance",
-            )
+            refuse("`t` must be below epsilon / 2", f"epsilon / {self.m}", "else the noise has no finite variance")
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
@@ -217,11 +213,7 @@ Law = PowerLaw | SmoothLaplace | SmoothGaussian
 def _check_proper(loss: Approx) -> None:
     positive(loss.amount, "epsilon", NO_END)
     if not 0 < loss.slack < 1:
-        refuse(
-            "`delta` must lie between 0 and 1",
-            loss.delta,
-            "at 0 this noise is not enough, at 1 none is needed",
-        )
+        refuse("`delta` must lie between 0 and 1", loss.delta, "at 0 this noise is not enough, at 1 none is needed")
 
 
 def log_up(number: Fraction) -> Fraction:

@@ -126,11 +126,7 @@ def sample(values: Any) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)):
-        refuse(
-            "`values` must be finite numbers, at least one",
-            f"shape {found.shape}",
-            "settle missing ones first",
-        )
+        refuse("`values` must be finite numbers, at least one", f"shape {found.shape}", "settle missing ones first")
     return found
 
 

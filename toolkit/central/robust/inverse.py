@@ -217,14 +217,7 @@ class InverseSensitivity:
 
     @classmethod
     def for_epsilon(
-        cls,
-        epsilon: Number,
-        statistic: Any,
-        *,
-        bounds: Any,
-        step: Number | None = None,
-        groups: int = 1,
-        rows: int = 1,
+        cls, epsilon: Number, statistic: Any, *, bounds: Any, step: Number | None = None, groups: int = 1, rows: int = 1
     ) -> "InverseSensitivity":
         """The mechanism that costs Pure(epsilon). "median" is Quantile("1/2"); candidates are multiples of
         `step` between the bounds, 2**-16 of their distance if not given.

@@ -235,11 +235,7 @@ def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Arra
     2
     """
     if len(columns) != law.dimension or len({statistic.n for statistic, _, _ in columns}) != 1:
-        refuse(
-            f"there must be {law.dimension} columns of the same people",
-            f"{len(columns)}",
-            "the law is for them",
-        )
+        refuse(f"there must be {law.dimension} columns of the same people", f"{len(columns)}", "the law is for them")
     source = check_rng(rng)
     parts = [SmoothSensitivity(statistic, bounds, law) for statistic, bounds, _ in columns]
     found = [part.summary(values) for part, (_, _, values) in zip(parts, columns, strict=True)]

@@ -138,9 +138,7 @@ class RunningTotal:
             refuse("`way` must have the same periods and window", received, "it is made for them")
         if isinstance(way, SquareRoot) and isinstance(self.loss, Pure):
             refuse(
-                "a SquareRoot needs a Zcdp or an Approx loss",
-                self.loss,
-                "with Laplace noise it is worse than others",
+                "a SquareRoot needs a Zcdp or an Approx loss", self.loss, "with Laplace noise it is worse than others"
             )
         return way
 

@@ -130,10 +130,7 @@ def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) 
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
     return Coding(
-        _product(first, second),
-        _product(_BACK, _BACK),
-        unit,
-        _times(table_shares(cells, neighbors, caps), unit),
+        _product(first, second), _product(_BACK, _BACK), unit, _times(table_shares(cells, neighbors, caps), unit)
     )
 
 

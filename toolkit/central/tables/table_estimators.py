@@ -196,9 +196,7 @@ def variance(moments: Moments) -> CellEstimates:
     gradient = np.stack([plain * number / freedom - middle**2, 2 * middle, np.ones_like(middle)], axis=1)
 
     return CellEstimates(
-        plain * number / freedom,
-        moments.error(gradient) / freedom,
-        Limits(partial(_variance_limits, moments)),
+        plain * number / freedom, moments.error(gradient) / freedom, Limits(partial(_variance_limits, moments))
     )
 
 
@@ -224,18 +222,11 @@ def covariance(moments: Moments) -> CellEstimates:
     x, y = (moments.sums[:, place] / number for place in (_X, _Y))
     plain = np.clip(moments.sums[:, _XY] / number - x * y, -1, 1)
     gradient = np.zeros((len(number), 9))
-    for place, slope in (
-        (_ONE, -plain * number / freedom + x * y),
-        (_X, -y),
-        (_Y, -x),
-        (_XY, np.ones_like(x)),
-    ):
+    for place, slope in ((_ONE, -plain * number / freedom + x * y), (_X, -y), (_Y, -x), (_XY, np.ones_like(x))):
         gradient[:, place] = slope
 
     return CellEstimates(
-        plain * number / freedom,
-        moments.error(gradient) / freedom,
-        Limits(partial(_covariance_limits, moments)),
+        plain * number / freedom, moments.error(gradient) / freedom, Limits(partial(_covariance_limits, moments))
     )
 
 

@@ -15,16 +15,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.composition import parallel
-from toolkit.core.inference.intervals import (
-    Affine,
-    Interval,
-    IntervalBasis,
-    Normal,
-    Student,
-    Tails,
-    cut,
-    possible,
-)
+from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut, possible
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss
 
@@ -99,10 +90,7 @@ def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any
     [0.0586, 0.3414]
     """
     difference = np.asarray(value - other)
-    return (
-        difference - np.hypot(value - low, greatest - other),
-        difference + np.hypot(high - value, other - least),
-    )
+    return (difference - np.hypot(value - low, greatest - other), difference + np.hypot(high - value, other - least))
 
 
 @dataclass(frozen=True, eq=False)

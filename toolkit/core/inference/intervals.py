@@ -306,10 +306,7 @@ class Shares:
         instead.
         """
         (count, p), (least, greatest) = self._spoken(), self.without_range
-        fewest, most = (
-            np.clip(null * p + (1 - null) * least, 0, 1),
-            np.clip(null * p + (1 - null) * greatest, 0, 1),
-        )
+        fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
         above = np.where(count > 0, bdtrc(np.maximum(count - 1, 0), self.n, most), 1)
         return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)

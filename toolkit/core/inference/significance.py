@@ -59,11 +59,7 @@ def significance(
     if sides not in (1, 2) or isinstance(sides, bool):
         refuse("`sides` must be 1 or 2", repr(sides), "a test looks to one side or to both")
     if sides == 2 and direction is not None:
-        refuse(
-            "`direction` must be left out when `sides` is 2",
-            repr(direction),
-            "it belongs to a one-sided test",
-        )
+        refuse("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
     number, (low, high) = float(exact(null, "null")), possible(basis)
     if not low - 1e-12 <= number <= high + 1e-12:

@@ -222,12 +222,7 @@ class LatticeSampler:
             exp_enclosure(rise + bend, width),
             exp_enclosure(2 * bend, width),
         )
-        low, high, ratios, enough = (
-            [one],
-            [one],
-            [ratio_low],
-            1 << (_GUARD - 8 if bend else width - bits * 3 // 8),
-        )
+        low, high, ratios, enough = ([one], [one], [ratio_low], 1 << (_GUARD - 8 if bend else width - bits * 3 // 8))
         while (next_high := -(-(high[-1] * ratio_high) >> width)) >= enough:
             low.append((low[-1] * ratio_low) >> width)
             high.append(next_high)

@@ -116,10 +116,7 @@ def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
     def enclosure(bits: int) -> tuple[int, int]:
         fine = bits + 8
         root = Fraction(math.isqrt(math.floor(squared * 4**fine)), 2**fine)
-        least, most = (
-            max(root - rational, Fraction(0)),
-            max(root + Fraction(1, 2**fine) - rational, Fraction(0)),
-        )
+        least, most = (max(root - rational, Fraction(0)), max(root + Fraction(1, 2**fine) - rational, Fraction(0)))
         return exp_enclosure(most, bits)[0], exp_enclosure(least, bits)[1]
 
     return enclosure

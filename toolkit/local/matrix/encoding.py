@@ -244,10 +244,7 @@ def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.
         refuse(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
         refuse(
-            "`counts` must be whole numbers",
-            f"other values of type {numbers.dtype}",
-            "they count reports",
-            TypeError,
+            "`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError
         )
     return numbers.astype(np.float64)
 
@@ -318,19 +315,12 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
             array = array.astype(np.float64)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
-            refuse(
-                f"{what} given as floats must be whole codes",
-                "fractions or infinities",
-                "codes are 0, 1, 2, …",
-            )
+            refuse(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
         return array.astype(np.int64)
     if array.dtype.kind in "biuUT":
         return array
     refuse(
-        f"{what} must be booleans, codes or labels, all of one kind",
-        "something else",
-        "it cannot be read",
-        TypeError,
+        f"{what} must be booleans, codes or labels, all of one kind", "something else", "it cannot be read", TypeError
     )
 
 
@@ -389,11 +379,7 @@ def distribution(given: Any, options: int, name: str) -> Array:
     if shares.ndim == 0 and options == 2:
         shares = np.array([1 - float(shares), float(shares)])
     if shares.shape != (options,):
-        refuse(
-            f"`{name}` must have a share for each of {options} options",
-            f"shape {shares.shape}",
-            "they must match",
-        )
+        refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
         percent = f"; of {given} percent write {given / 100:g}" if np.ndim(given) == 0 and given > 1 else ""
         told = f"it is a distribution of the answers{percent}"

@@ -157,9 +157,7 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     shares = [probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
         refuse(
-            "the probabilities of `noise` must be positive and sum to 1",
-            float(sum(shares)),
-            "a number is always drawn",
+            "the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), "a number is always drawn"
         )
     (weights,), _ = integer_rows([shares], DENOMINATOR_LIMIT)
     return Scrambled(low, high, int(steps), how, values, tuple(weights))  # type: ignore[arg-type]

@@ -22,11 +22,7 @@ def span(low: Fraction, high: Fraction) -> dict[str, Any]:
     """
     if max(abs(part) for number in (low, high, high - low) for part in number.as_integer_ratio()) >= EXACT:
         received = f"{float(low)} and {float(high)}"
-        refuse(
-            "`bounds` must have fewer digits for answers in a browser",
-            received,
-            "they would be rounded there",
-        )
+        refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
     return {"span": list((high - low).as_integer_ratio())}
 
 

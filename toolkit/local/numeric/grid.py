@@ -119,11 +119,7 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     outside = int(np.count_nonzero((numbers < float(low)) | (numbers > float(high))))
     if outside:
         rule = f"answers must lie between {float(low):g} and {float(high):g}"
-        refuse(
-            rule,
-            f"{outside} of {numbers.size} outside",
-            "clip them on the respondent's side, or widen the bounds",
-        )
+        refuse(rule, f"{outside} of {numbers.size} outside", "clip them on the respondent's side, or widen the bounds")
     return numbers, single
 
 

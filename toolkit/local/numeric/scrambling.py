@@ -47,18 +47,12 @@ class Scrambled(Mean):
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
             refuse(
-                "the deck must have distinct values, each with a weight",
-                f"{len(self.values)} values",
-                "see `noise`",
+                "the deck must have distinct values, each with a weight", f"{len(self.values)} values", "see `noise`"
             )
         if sum(self.weights) > DENOMINATOR_LIMIT:
             refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
         if self.how == "multiplicative" and self._moment(1) == 0:
-            refuse(
-                "the deck's mean must differ from 0",
-                0,
-                "the mean report would say nothing about the mean answer",
-            )
+            refuse("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
         _ = self.lines  # checked once, here
 
     def _moment(self, order: int) -> Fraction:
@@ -85,11 +79,7 @@ class Scrambled(Mean):
             int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)
         ]
         if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
-            refuse(
-                "reports must fit into 64 bits",
-                "a finer or wider deck",
-                "choose values with smaller denominators",
-            )
+            refuse("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
         return np.array(starts), np.array(slopes)
 
     def browser_data(self) -> dict[str, Any]:

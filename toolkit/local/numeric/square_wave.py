@@ -85,13 +85,7 @@ class SquareWave(Windowed):
         return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
     def estimate(
-        self,
-        reports: Any,
-        *,
-        smoothing: float | None = None,
-        replicates: int = 200,
-        rng: Rng = None,
-        times: Any = None,
+        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None, times: Any = None
     ) -> Estimate:
         """The share of answers nearest to each point, as a smoothed curve, with the bootstrap band of maximum
         likelihood.
@@ -208,13 +202,7 @@ class SquareWave(Windowed):
         return maximum_likelihoods(matrix, tallies, tolerance=1e-6)
 
     def variance(
-        self,
-        prevalence: Any,
-        n: int,
-        *,
-        respondents: Respondents = "sample",
-        surveys: int = 200,
-        rng: Rng = None,
+        self, prevalence: Any, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
         """Variance of the likeliest share of each point, at the true shares: there is no formula, so by
         simulation.

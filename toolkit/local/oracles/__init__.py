@@ -55,9 +55,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     chosen = limit(len(names), epsilon).size if size is None else whole(size, "size")
     if chosen >= len(names):
         refuse(
-            f"`size` must be below {len(names)}, the number of options",
-            chosen,
-            "a set of all options tells nothing",
+            f"`size` must be below {len(names)}, the number of options", chosen, "a set of all options tells nothing"
         )
     inside, outside = odds(epsilon, inside=chosen, outside=len(names) - chosen)
     return Subset(names, chosen, inside, outside)
@@ -99,9 +97,7 @@ def optimized_unary(options: Options, epsilon: Number) -> Unary:
 def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:
     if other >= own:
         refuse(
-            "`epsilon` must be large enough for 32-bit odds",
-            epsilon,
-            "the report would say nothing about the answer",
+            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
         )
     return Unary(named(options), own, other, DENOMINATOR_LIMIT)
 

@@ -89,13 +89,7 @@ class Boxes(DrawnAtOdds):
         return reports[0] if single else reports
 
     def _estimated(
-        self,
-        values: Array,
-        se: Array,
-        cov: Array | None,
-        n: int,
-        basis: "Shares | Rows",
-        notes: tuple[str, ...] = (),
+        self, values: Array, se: Array, cov: Array | None, n: int, basis: "Shares | Rows", notes: tuple[str, ...] = ()
     ) -> Estimate:
         fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
         doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)], inside=None)
@@ -127,9 +121,7 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
         refuse(
-            f"answers must have {len(options)} columns, one a box",
-            f"shape {table.shape}",
-            "each box is ticked or not",
+            f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", "each box is ticked or not"
         )
     if len(table) == 0:
         refuse("answers must hold at least one person", "none", "there is nothing to randomize")
@@ -137,11 +129,7 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
         table = _plain(table)
     strange = int(np.count_nonzero((table != 0) & (table != 1))) if table.dtype.kind in "biuf" else table.size
     if strange:
-        refuse(
-            "answers must be truth values, 0 or 1",
-            f"{strange} others of {table.size}",
-            "a box is ticked or not",
-        )
+        refuse("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
     return table.astype(bool), single
 
 

@@ -85,9 +85,7 @@ class RandomBox(Boxes):
             )
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
             refuse(
-                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1",
-                "others",
-                "they stand for nothing",
+                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing"
             )
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)

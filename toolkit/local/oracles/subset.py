@@ -104,19 +104,12 @@ class Subset(Oracle):
         do.
         """
         if self.size != 1:
-            refuse(
-                "only a subset of size 1 is k-ary randomized response",
-                f"size {self.size}",
-                "its reports are sets",
-            )
+            refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
         if len(self.options) > TABLE_LIMIT:
             rule = f"a design is a table, of at most {TABLE_LIMIT} options"
             refuse(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
         return Design(
-            np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced,
-            self._total,
-            self.options,
-            name="k_ary",
+            np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary"
         )
 
     @property

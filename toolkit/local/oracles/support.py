@@ -199,9 +199,5 @@ def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
     reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
-        refuse(
-            f"`counts` must lie between 0 and n = {reports}",
-            "others",
-            "a report supports an option at most once",
-        )
+        refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
     return numbers, reports

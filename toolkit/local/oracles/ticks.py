@@ -59,17 +59,13 @@ class CappedBoxes(Boxes):
         keep_whole(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
             refuse(
-                f"`most` must be at most {len(self.options)}, the number of boxes",
-                self.most,
-                "nobody can tick more",
+                f"`most` must be at most {len(self.options)}, the number of boxes", self.most, "nobody can tick more"
             )
         if 2 * self.flip >= self.denominator:
             refuse("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
         if self.denominator > DENOMINATOR_LIMIT:
             refuse(
-                "`denominator` must be at most 2**32",
-                self.denominator,
-                "one 32-bit word must be enough to draw a bit",
+                "`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit"
             )
 
     @cached_property
@@ -106,11 +102,7 @@ class CappedBoxes(Boxes):
 
     def _refuse_more(self, over: int, people: int) -> None:
         rule = f"at most {self.most} boxes may be ticked"
-        refuse(
-            rule,
-            f"more by {over} of {people} people",
-            "the promised epsilon holds for no more ticks than that",
-        )
+        refuse(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
 
     @cached_property
     def _flips(self) -> bits.ByteLaw:
@@ -132,10 +124,7 @@ class CappedBoxes(Boxes):
         counts, n = self.tally(packed, times)
         if k > _PAIRS_LIMIT:
             return self._from_pairs(counts, n, None)
-        pairs, each = (
-            np.zeros((k, k)),
-            np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64),
-        )
+        pairs, each = (np.zeros((k, k)), np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64))
         for part in chunks(len(packed), bits.rows_at_once(k), "pairs"):
             rows = bits.unpack(packed[part], k).astype(np.float64)
             pairs += rows.T @ (rows * each[part, None])
@@ -168,11 +157,7 @@ class CappedBoxes(Boxes):
 
 
 def tick_boxes(
-    options: Options,
-    epsilon: Number,
-    *,
-    most: int | None = None,
-    how: Literal["random", "capped"] | None = None,
+    options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
 ) -> RandomBox | CappedBoxes:
     """A randomizer for "tick all that apply", of the better kind for this number of boxes and this cap.
 
@@ -202,9 +187,7 @@ def tick_boxes(
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
         refuse(
-            "`epsilon` must be large enough for 32-bit odds",
-            epsilon,
-            "the report would say nothing about the answer",
+            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
         )
     one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)

@@ -42,17 +42,11 @@ class Unary(Oracle):
         keep_whole(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
             refuse(
-                "`denominator` must be at most 2**32",
-                self.denominator,
-                "one 32-bit word must be enough to draw a bit",
+                "`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit"
             )
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
-            refuse(
-                "`other` < `own` < `denominator` must hold",
-                received,
-                "else a bit tells nothing, or tells all",
-            )
+            refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
 
     @cached_property
     def support(self) -> Support:

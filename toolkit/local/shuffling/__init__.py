@@ -9,11 +9,4 @@ from toolkit.local.shuffling.amplification import (
     shuffled,
 )
 
-__all__ = [
-    "Shuffled",
-    "clones_2021",
-    "clones_2023",
-    "largest_local",
-    "local_epsilon",
-    "shuffled",
-]
+__all__ = ["Shuffled", "clones_2021", "clones_2023", "largest_local", "local_epsilon", "shuffled"]

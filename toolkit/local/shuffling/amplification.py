@@ -128,10 +128,7 @@ CLAIM = (
 _MOST_PAIRS = 6
 _ROUGH, _CLOSE = 60, 400  # summands: to search with, and to tell the lower end
 _TINY_DELTA = 1e-250
-_HEADROOM, _NEAR = (
-    1 + 1e-4,
-    4e-3,
-)  # of epsilon and of ln(delta): a first look that is confirmed saves a second
+_HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta): a first look that is confirmed saves a second
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -198,11 +195,7 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
         refuse("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
     if not math.isfinite(local):
-        refuse(
-            "`reports` must have a finite epsilon",
-            local,
-            "a report that proves an answer proves it in any order",
-        )
+        refuse("`reports` must have a finite epsilon", local, "a report that proves an answer proves it in any order")
     small = float(slack)
     if people == 1 or small < _TINY_DELTA or local == 0:
         return Shuffled(
@@ -307,10 +300,7 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
     if isinstance(reports, _KAry):
         return (
             Pair.forced(
-                1 - reports.options * reports.lie,
-                reports.lie,
-                reports.lie,
-                (reports.options - 2) * reports.lie,
+                1 - reports.options * reports.lie, reports.lie, reports.lie, (reports.options - 2) * reports.lie
             ),
         )
     if not hasattr(reports, "weights") or not hasattr(reports, "denominator"):
@@ -341,11 +331,7 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
     """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with
     all.
     """
-    rough, confirm, goal = (
-        blanket(pair, n, delta, most=_ROUGH, third=True),
-        blanket(pair, n, delta),
-        math.log(delta),
-    )
+    rough, confirm, goal = (blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta))
     epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:
         return 0.0

@@ -32,10 +32,7 @@ UNSURE = 1e-10
 _EXACT_UP_TO = 15
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _STIRLING = np.array(
-    [
-        0.0,
-        *(math.lgamma(k + 1) - ((k + 0.5) * math.log(k) - k + _HALF_LOG_2PI) for k in range(1, _EXACT_UP_TO + 1)),
-    ]
+    [0.0, *(math.lgamma(k + 1) - ((k + 0.5) * math.log(k) - k + _HALF_LOG_2PI) for k in range(1, _EXACT_UP_TO + 1))]
 )
 
 
@@ -190,10 +187,7 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
         nodes: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
         if pair.rest and not third:
             nodes = _uncounted(
-                int(others.max()),
-                aside,
-                beyond,
-                _GRAIN * (gain + loss) * deepest / toll if toll else math.inf,
+                int(others.max()), aside, beyond, _GRAIN * (gain + loss) * deepest / toll if toll else math.inf
             )
         sums = [
             weight * float(chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0)))

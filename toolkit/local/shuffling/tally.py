@@ -136,11 +136,7 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
     turned, shifted = (straight * (1 - 2 * square)).sum(axis=1), (crossed * double).sum(axis=1)
     above = unsure * (even + odd).sum(axis=1)
     above += np.where(count < half, 2 * np.exp(-2 * variance * np.sin(math.pi * (count + 1) / steps) ** 2), 0)
-    found = [
-        (turned - shifted + above) * (1 + tilt),
-        straight.sum(axis=1) + above,
-        (turned + shifted + above) * back,
-    ]
+    found = [(turned - shifted + above) * (1 + tilt), straight.sum(axis=1) + above, (turned + shifted + above) * back]
     return np.asarray(np.max(found, axis=0))
 
 

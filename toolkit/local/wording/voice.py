@@ -57,10 +57,7 @@ class Voice:
         """A probability as a frequency.
 
         >>> from toolkit.local.wording import odds_phrases
-        >>> (
-        ...     Voice(odds_phrases()).often(Fraction(2, 3)),
-        ...     Voice(odds_phrases("de"), icons=True).often(Fraction(2, 3)),
-        ... )
+        >>> (Voice(odds_phrases()).often(Fraction(2, 3)), Voice(odds_phrases("de"), icons=True).often(Fraction(2, 3)))
         ('2 times in 3', 'in 2 von 3 Fällen (●●○)')
         """
         if share in (0, 1):

@@ -71,21 +71,12 @@ def plan_slope(
     497
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
-        refuse(
-            "`design` must be one of two answers",
-            type(design).__name__,
-            "a slope is of their log-odds",
-            TypeError,
-        )
+        refuse("`design` must be one of two answers", type(design).__name__, "a slope is of their log-odds", TypeError)
     a, b, held = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
     if b == 0:
         refuse("`slope` must differ from 0", slope, "there is nothing to detect")
     if (n is None) == (power is None):
-        refuse(
-            "exactly one of n and power must be given",
-            "both" if n is not None else "none",
-            "the other follows",
-        )
+        refuse("exactly one of n and power must be given", "both" if n is not None else "none", "the other follows")
     variance, z = slope_variance(design, a, b, *_law(covariate)), critical(held, 2)
     if n is None:
         wanted = checked_power(power, held)  # type: ignore[arg-type]  # it is given
@@ -114,9 +105,5 @@ def _law(covariate: Any) -> tuple[Array, Array]:
         return points, weights / weights.sum()
     share = float(probability(covariate, "covariate"))
     if not 0 < share < 1:
-        refuse(
-            "`covariate` must be 'normal' or a share strictly between 0 and 1",
-            covariate,
-            "all have the same else",
-        )
+        refuse("`covariate` must be 'normal' or a share strictly between 0 and 1", covariate, "all have the same else")
     return np.array([0.0, 1.0]), np.array([1 - share, share])

@@ -182,11 +182,7 @@ class AnswerCard(anywidget.AnyWidget):
         """What the reports say of the people behind them."""
         reports = self.reports
         if not reports:
-            refuse(
-                "there must be at least one report",
-                "none",
-                "answer the card in the browser first, or `simulate`",
-            )
+            refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
         return self._design.estimate_sent(reports)
 
     def simulate(self, answers: Any, rng: Rng = None) -> None:

@@ -66,8 +66,7 @@ class BudgetExplorer(Explorer):
     _esm = browser_code("budget_explorer.js")
     maker, as_question = "explore_budget", QUESTION
     asks = Asked(
-        "Of 100 guesses between two equally likely secrets, at most how many come out right on average?",
-        "of 100",
+        "Of 100 guesses between two equally likely secrets, at most how many come out right on average?", "of 100"
     )
 
     epsilon = Between(_LEAST, _MOST, "below it nothing is learned, above it nothing is hidden")
@@ -76,13 +75,7 @@ class BudgetExplorer(Explorer):
     prior = Between(0, 1, "at the ends no evidence counts", strict=True)
 
     def __init__(
-        self,
-        epsilon: float = 1.0,
-        questions: int = 1,
-        years: int = 1,
-        prior: float = 0.1,
-        *,
-        guess: bool = False,
+        self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1, *, guess: bool = False
     ) -> None:
         settings = {"epsilon": epsilon, "questions": questions, "years": years, "prior": prior}
         super().__init__(table=budget_table(), guess=guess, **settings)

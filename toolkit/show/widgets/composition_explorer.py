@@ -200,14 +200,7 @@ def _still(row: dict[str, Any], releases: list[int], said: dict[str, str]) -> Fi
 def _totals(ax: Axes, row: dict[str, Any], releases: list[int]) -> None:
     """The total over the number of releases, one line a rule, with the chosen point."""
     for place, (name, (colour, dash)) in enumerate(zip(_NAMES, _STYLES, strict=True)):
-        ax.plot(
-            releases,
-            [cell[place] for cell in row["curve"]],
-            color=colour,
-            linestyle=dash,
-            linewidth=2,
-            label=name,
-        )
+        ax.plot(releases, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
     ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
     ax.set(xlim=(0, 1.02 * releases[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)

@@ -199,9 +199,7 @@ def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> 
     ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
     ax.set(
-        ylim=(0, _TALLEST),
-        ylabel="95 % margin, ± points",
-        xlabel="epsilon (left: more private; right: more precise)",
+        ylim=(0, _TALLEST), ylabel="95 % margin, ± points", xlabel="epsilon (left: more private; right: more precise)"
     )
     point(ax, row["epsilon"], points * row["margin"][column])
     ax.spines[["top", "right"]].set_visible(False)

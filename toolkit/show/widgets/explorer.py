@@ -21,10 +21,7 @@ from toolkit.show.widgets.words import figure
 
 VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = "\n".join(
-    [
-        "from toolkit import Question, warner",
-        'Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))',
-    ]
+    ["from toolkit import Question, warner", 'Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))']
 )
 """Warner's design as a question, for explorers whose epsilon is that of one answer."""
 

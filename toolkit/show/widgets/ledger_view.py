@@ -152,10 +152,7 @@ def _row(line: Line) -> list[str]:
 
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
-    relations = {
-        "replace": "Neighbors: one record changes",
-        "add_remove": "Neighbors: one person comes or goes",
-    }
+    relations = {"replace": "Neighbors: one record changes", "add_remove": "Neighbors: one person comes or goes"}
     values = {
         "spent": _tied(ledger.spent),
         "ceiling": _tied(ledger.ceiling),
@@ -226,11 +223,4 @@ def _charges(ax: Axes, table: dict[str, Any]) -> None:
             told = text if len(text) <= longest else f"{text[:longest]}…"
             ax.text(across, down, told, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)
     if table["earlier"]:
-        ax.text(
-            0.08,
-            len(table["rows"]) + 1,
-            f"and {table['earlier']:,} earlier",
-            va="center",
-            color=GREY,
-            fontsize=9,
-        )
+        ax.text(0.08, len(table["rows"]) + 1, f"and {table['earlier']:,} earlier", va="center", color=GREY, fontsize=9)

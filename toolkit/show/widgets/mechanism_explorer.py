@@ -280,14 +280,7 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
 
 def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
     ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
-    ax.plot(
-        [x + shift for x in _NOISE],
-        shape,
-        color=VERMILLION,
-        linewidth=2,
-        linestyle="--",
-        label="with another",
-    )
+    ax.plot([x + shift for x in _NOISE], shape, color=VERMILLION, linewidth=2, linestyle="--", label="with another")
     ax.legend(frameon=False, fontsize=9, loc="upper right")
     ax.set(xlim=(_NOISE[0], _NOISE[-1]), ylim=(0, 1.15), xticks=[0], yticks=[], ylabel="likelihood")
     ax.set_xticklabels(["truth"])
@@ -318,10 +311,7 @@ def _dots(ax: Axes, values: list[float], error: float) -> None:
     for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
         if beyond := sum(side * value > reach for value in values):
             ax.annotate(
-                words.format(beyond),
-                (0.5 + side / 2, 0.9),
-                ha=("right", "left")[side < 0],
-                xycoords="axes fraction",
+                words.format(beyond), (0.5 + side / 2, 0.9), ha=("right", "left")[side < 0], xycoords="axes fraction"
             )
     ax.set(xlim=(-reach, reach), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
     ax.spines[["top", "right", "left"]].set_visible(False)

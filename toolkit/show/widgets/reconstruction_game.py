@@ -196,10 +196,7 @@ def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[s
     }
     said = fill(table["words"], values)
     promises = {name: said.pop(name) for name in ("promise", "vain", "bare")}
-    return {
-        **said,
-        "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"],
-    }
+    return {**said, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
 
 
 def _still(row: dict[str, Any], levels: list[dict[str, Any]], said: dict[str, str]) -> Figure:
@@ -241,10 +238,7 @@ def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
     logarithmic axis.
     """
     ax.plot(
-        [max(level["noise"], _NONE) for level in levels],
-        [level["mean"] for level in levels],
-        color=BLUE,
-        linewidth=2.5,
+        [max(level["noise"], _NONE) for level in levels], [level["mean"] for level in levels], color=BLUE, linewidth=2.5
     )
     ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(1600, 51, "a coin", ha="right", va="bottom", color=INK, fontsize=9)

@@ -109,12 +109,7 @@ WORDS = {
     "{local_n} locally.",
     "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
 }
-_STYLES = {
-    "local": (VERMILLION, "-"),
-    "shuffled": (ORANGE, "--"),
-    "central": (BLUE, "-."),
-    "direct": (GREY, ":"),
-}
+_STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
 _REACH = float(ndtri(0.975))
 _OUTCOMES = 40
@@ -145,13 +140,7 @@ class TradeoffExplorer(Explorer):
     margin = Between(0, 1, "it is a share", strict=True)
 
     def __init__(
-        self,
-        epsilon: float = 1.0,
-        n: int = 1000,
-        prevalence: float = 0.1,
-        margin: float = 0.03,
-        *,
-        guess: bool = False,
+        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, *, guess: bool = False
     ) -> None:
         settings = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "margin": margin}
         super().__init__(table=tradeoff_table(), guess=guess, **settings)
@@ -193,12 +182,7 @@ class TradeoffExplorer(Explorer):
 
 
 def explore_tradeoff(
-    epsilon: float = 1.0,
-    *,
-    n: int = 1000,
-    prevalence: float = 0.1,
-    margin: float = 0.03,
-    guess: bool = False,
+    epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, guess: bool = False
 ) -> TradeoffExplorer:
     """The tradeoff explorer in one call; with `guess` it asks for a prediction first.
 
@@ -256,12 +240,7 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
     if epsilon in EPSILONS and n in SIZES:
         table = tradeoff_table()
-        i, j, k, goal = (
-            EPSILONS.index(epsilon),
-            PREVALENCES.index(prevalence),
-            SIZES.index(n),
-            GOALS.index(margin),
-        )
+        i, j, k, goal = (EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin))
         margins = {way: table["margins"][way][i][j][k] for way in WAYS}
         needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
@@ -321,12 +300,7 @@ def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
         colour, dash = _STYLES[way]
         curve = table["margins"][way][place][PREVALENCES.index(row["prevalence"])]
         ax.plot(
-            SIZES,
-            [100 * margin for margin in curve],
-            color=colour,
-            linestyle=dash,
-            linewidth=2.5,
-            label=NAMES[way],
+            SIZES, [100 * margin for margin in curve], color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way]
         )
         ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
     ax.axhline(100 * row["goal"], color=INK, linewidth=1)

@@ -18,15 +18,7 @@ from toolkit.survey.consent.statement import declining, hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases, speaks_for_itself
 from toolkit.survey.language.phrases import languages as known_languages
-from toolkit.survey.language.text import (
-    Text,
-    character_name,
-    in_language,
-    looks,
-    missing,
-    turning,
-    unquotable,
-)
+from toolkit.survey.language.text import Text, character_name, in_language, looks, missing, turning, unquotable
 from toolkit.survey.language.words import ASKING, raw_words
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.question_fields import LONGEST
@@ -59,18 +51,11 @@ def check_names(questions: Sequence[Question], waves: int = 1) -> None:
                 "answers go by name",
             )
         if name in reserved:
-            refuse(
-                f"a question must not be called {', '.join(reserved)}",
-                repr(name),
-                "the results use it themselves",
-            )
+            refuse(f"a question must not be called {', '.join(reserved)}", repr(name), "the results use it themselves")
 
 
 def check_translations(
-    words: Mapping[str, Text | None],
-    questions: Sequence[Question],
-    languages: Sequence[str],
-    own: Own | None = None,
+    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
 ) -> None:
     """Everything that people read is there in every language."""
     for name, text in words.items():
@@ -203,11 +188,7 @@ def _check_condition(
         )
     if question.randomized and not other.required:
         evade = "leaving it out would be a way round this one, and who takes it tells something"
-        refuse(
-            f"{name!r} must be required, because a randomized question depends on it",
-            "required = false",
-            evade,
-        )
+        refuse(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
     if question.randomized and (way_out := declining(other)) is not None:
         evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
         refuse(

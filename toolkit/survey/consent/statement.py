@@ -104,10 +104,7 @@ def promise(
         paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
     trust = [] if paper else [_trust(randomized, voice)]
     left_out = " ".join(
-        [
-            voice.say("no_skip_paper" if paper else "no_skip"),
-            *_declined(randomized, language, voice, waves, least),
-        ]
+        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice, waves, least)]
     )
     return [*paragraphs, left_out, *trust, *end, *until(last, language, own)]
 

@@ -76,10 +76,7 @@ def wheel(
 ) -> list[dict[str, Any]]:
     """The sectors as the page draws them, each with its order in words, by language."""
     return [
-        {
-            "size": end - start,
-            "order": {code: _order(says, options, reports, words[code], code) for code in words},
-        }
+        {"size": end - start, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
         for start, end, says in sectors(design)
     ]
 

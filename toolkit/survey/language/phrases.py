@@ -109,16 +109,7 @@ def _set_apart(words: Mapping[str, str], language: str) -> Mapping[str, str]:
     return Frozen({name: isolated(text) for name, text in words.items()} if right_to_left(language) else words)
 
 
-HEADINGS = (
-    "check_title",
-    "no_report",
-    "practice",
-    "question",
-    "review",
-    "sending_title",
-    "sent_title",
-    "thanks",
-)
+HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sending_title", "sent_title", "thanks")
 """The words of the page that head its screens; the first screen has the survey's title instead."""
 
 

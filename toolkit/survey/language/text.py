@@ -22,8 +22,7 @@ _VARIANT = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # see
 _QUOTES = frozenset('"“”„‟«»〝〞〟＂「」『』｢｣ʺ˝ˮ″‶〃❝❞❠🙶🙷🙸')
 _DOUBLED = re.compile(r"['‘’‚‛`´′ʹʼ]{2}")  # two of them look like one of these
 _TWINS = str.maketrans(  # letters of Cyrillic, Greek and Armenian that look like Latin ones
-    "АВЕЅІЈКМНОРСТУХҮаеѕіјорсухһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳօոսհց",
-    "ABESIJKMHOPCTYXYaesijopcyxhdqwlABEZHIKMNOPTYXovcjonuhg",
+    "АВЕЅІЈКМНОРСТУХҮаеѕіјорсухһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳօոսհց", "ABESIJKMHOPCTYXYaesijopcyxhdqwlABEZHIKMNOPTYXovcjonuhg"
 )
 _TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
@@ -161,9 +160,7 @@ def checked_language(code: object) -> str:
     """A language code such as "en", "de-AT" or "zh-Hant"."""
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         refuse(
-            "a language must be a code such as en, de or pt-BR",
-            repr(code)[:40],
-            "browsers and screen readers go by it",
+            "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it"
         )
     return code
 

@@ -77,11 +77,7 @@ def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
 def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     english = _file("en")
     if unknown := sorted(set(own) - set(english)):
-        refuse(
-            f"words must be named as in en.toml ({len(english)} names)",
-            unknown[0][:40],
-            "the page does not say it",
-        )
+        refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
     if language.partition("-")[0] in KNOWN and (promised := sorted(set(own) - ASKING)):
         rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
         refuse(rule, promised[0], "reworded, it could be untrue")

@@ -59,14 +59,8 @@ def delete(database: str) -> list[str]:
 def _check(store: Store, url: str) -> None:
     state = store.state()
     if state is not State.CLOSED:
-        refuse(
-            "a collection must be closed before it is deleted",
-            state.value,
-            "close it first; nothing was deleted",
-        )
+        refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
     if background.find(url) is not None:
         refuse(
-            "a collection must have no server when it is deleted",
-            "one that runs",
-            "stop it first; nothing was deleted",
+            "a collection must have no server when it is deleted", "one that runs", "stop it first; nothing was deleted"
         )

@@ -54,9 +54,7 @@ class Address:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             refuse(
-                "the address must begin with https:// or http://",
-                repr(url)[:60],
-                "give the one that respondents use",
+                "the address must begin with https:// or http://", repr(url)[:60], "give the one that respondents use"
             )
         secure = parts.scheme == "https"
         return cls(secure, parts.hostname, parts.port or (443 if secure else 80), parts.path.rstrip("/"))
@@ -173,14 +171,10 @@ def _unreached(problem: Exception) -> Finding:
         return Finding("TLS", f"the certificate is not good: {problem.verify_message}", chain)
     if isinstance(problem, ssl.SSLError):
         return Finding(
-            "TLS",
-            f"no handshake ({problem.reason})",
-            "Look at ssl_protocols and the name of the server in the proxy",
+            "TLS", f"no handshake ({problem.reason})", "Look at ssl_protocols and the name of the server in the proxy"
         )
     return Finding(
-        "address",
-        f"no answer ({type(problem).__name__})",
-        "Look at the name, the firewall and whether the proxy runs",
+        "address", f"no answer ({type(problem).__name__})", "Look at the name, the firewall and whether the proxy runs"
     )
 
 
@@ -216,10 +210,7 @@ def _slash(visit: Visit, name: str) -> Finding:
     if status in (301, 302, 307, 308):
         return Finding(name, f"{visit.address.prefix} leads to {visit.address.path()}")
     return Finding(
-        name,
-        f"{visit.address.prefix} without / answers with {status}",
-        "Let the proxy redirect it",
-        grave=False,
+        name, f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", grave=False
     )
 
 
@@ -229,9 +220,7 @@ def _files(visit: Visit, name: str) -> Finding:
     bad = [one for one in names if visit.address.ask("GET", visit.address.path(one)).status != 200]
     if bad or not names:
         return Finding(
-            name,
-            f"{', '.join(bad) or 'none'} cannot be loaded",
-            "The proxy must pass on all that is below the address",
+            name, f"{', '.join(bad) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
         )
     return Finding(name, f"{', '.join(names)} load")
 
@@ -253,9 +242,7 @@ def _caching(visit: Visit, name: str) -> Finding:
     again = visit.address.ask("GET", visit.address.path())
     if "set-cookie" in again.headers:
         return Finding(
-            name,
-            "a cookie is set",
-            "Something between server and phone marks people: find it and turn it off",
+            name, "a cookie is set", "Something between server and phone marks people: find it and turn it off"
         )
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
         return Finding(name, "the answer was kept on the way", "Turn that off: it holds who asked for what")
@@ -279,16 +266,11 @@ def _health(visit: Visit, name: str) -> Finding:
         return Finding(name, "the collection is closed", "Nobody can answer: end its server")
     if status == 503:
         return Finding(
-            name,
-            "reports cannot be stored at the moment",
-            "See the log of the server, and whether its database runs",
+            name, "reports cannot be stored at the moment", "See the log of the server, and whether its database runs"
         )
     if status != 200:
         return Finding(
-            name,
-            f"status {status}",
-            "Nothing tells whether the server works: is it of an older version?",
-            grave=False,
+            name, f"status {status}", "Nothing tells whether the server works: is it of an older version?", grave=False
         )
     return Finding(name, "good")
 
@@ -313,10 +295,7 @@ def _body_limit(visit: Visit, name: str) -> Finding:
     refused = Finding(name, f"more than {most:,} bytes are refused")
     try:
         status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
-    except (
-        ConnectionError,
-        http.client.RemoteDisconnected,
-    ):  # hung up before the end: that is a refusal, too
+    except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
         return refused
     remedy = f"The proxy must refuse what is above {most:,}"
     return refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)

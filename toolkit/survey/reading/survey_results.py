@@ -224,10 +224,7 @@ class Results:
         >>> from toolkit import Question, Survey, warner
         >>> from toolkit.survey.results import estimate
         >>> survey = Survey(
-        ...     "Exams",
-        ...     [Question("cheated", "Cheated?", design=warner(p="3/4"))],
-        ...     consent="Why.",
-        ...     check=False,
+        ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False
         ... )
         >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).to_table().T
                                      0
@@ -332,12 +329,7 @@ class Results:
 
 
 def _people(found: Turnout) -> dict[str, int]:
-    return {
-        "n": found.answered,
-        "refused": found.refused,
-        "missing": found.missing,
-        "not asked": found.not_asked,
-    }
+    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
 
 
 def _percent(part: int, whole: int) -> str:

@@ -82,9 +82,7 @@ def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]
     """The reports of each person in a wave, as labels; None where one is missing."""
     if not has_column(frame, PERSON):
         refuse(
-            f"reports of waves must have the column {PERSON}",
-            "none",
-            "people are joined by it; the toolkit exports it",
+            f"reports of waves must have the column {PERSON}", "none", "people are joined by it; the toolkit exports it"
         )
     rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one

@@ -88,10 +88,7 @@ class Issuer:
 
     def to_dict(self) -> dict[str, str]:
         """Hexadecimal, whole bytes: what the page carries."""
-        return {
-            "n": self.n.to_bytes(self.size).hex(),
-            "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex(),
-        }
+        return {"n": self.n.to_bytes(self.size).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
 
 
 @dataclass(frozen=True)
@@ -132,9 +129,7 @@ class IssuerKey:
             key = None
         if not isinstance(key, RSAPrivateKey):
             refuse(
-                "the issuer's key must be an RSA key in a PEM file without a password",
-                path,
-                "no token could be signed",
+                "the issuer's key must be an RSA key in a PEM file without a password", path, "no token could be signed"
             )
         return cls._of(key)
 

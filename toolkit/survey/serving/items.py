@@ -133,10 +133,7 @@ def _report(report: Item, place: int, words: Words) -> Item:
 
 
 def _quoted(option: Item, words: Words) -> Item:
-    return {
-        **option,
-        "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words},
-    }
+    return {**option, "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words}}
 
 
 def _sector(sector: Item, place: int, words: Words) -> Item:

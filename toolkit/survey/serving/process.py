@@ -186,9 +186,7 @@ def _add_for_starters(parser: argparse.ArgumentParser) -> None:
         "--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones"
     )
     parser.add_argument(
-        "--detach",
-        action="store_true",
-        help="go into the background, and say the line of JSON when it is ready",
+        "--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready"
     )
 
 

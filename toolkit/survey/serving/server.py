@@ -197,10 +197,7 @@ def application(
     health, own = Health(), limits or Limits()
     desk = _Desk(survey, pages, writer, key, own, health, Patience(own.answer_seconds / 2))
     form = page(survey, issuer, earlier)
-    table: dict[str, dict[str, Handler]] = {
-        "/report": {"POST": desk.report},
-        "/health": _seen(desk.health),
-    }
+    table: dict[str, dict[str, Handler]] = {"/report": {"POST": desk.report}, "/health": _seen(desk.health)}
     table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
     table |= {f"/{name}": _fixed(client.asset(name), _SCRIPT) for name in _scripts(survey)}

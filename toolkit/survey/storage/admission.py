@@ -73,13 +73,7 @@ def decide(
 
 
 def _outcome(
-    entry: Entry,
-    head: Head,
-    held: int,
-    found: Set[bytes],
-    known: Set[bytes],
-    invited: Set[bytes],
-    made: Decision,
+    entry: Entry, head: Head, held: int, found: Set[bytes], known: Set[bytes], invited: Set[bytes], made: Decision
 ) -> Outcome:
     if head.access == "token" and head.state is not State.CLOSED and entry.pass_ not in invited:
         return Outcome.SPENT

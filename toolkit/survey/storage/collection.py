@@ -163,16 +163,10 @@ class Collection:
             head = self._head(session)
             if head.access == "open":
                 refuse(
-                    "`invite` needs a survey with access by token or blind",
-                    "open",
-                    "everybody may answer it anyway",
+                    "`invite` needs a survey with access by token or blind", "open", "everybody may answer it anyway"
                 )
             if head.state is State.CLOSED:
-                refuse(
-                    "`invite` needs a collection that is not closed",
-                    "closed",
-                    "nobody could use the invitation",
-                )
+                refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
             session.invite(invited)
 
     def guests(self) -> list[bytes]:

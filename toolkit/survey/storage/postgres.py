@@ -194,17 +194,8 @@ class PostgresSession:
 
 
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
-_DEFAULTS = {
-    "connect_timeout": 5,
-    "keepalives_idle": 10,
-    "tcp_user_timeout": 10_000,
-    "application_name": "survey",
-}
-_SETTINGS = {
-    "synchronous_commit": "on",
-    "statement_timeout": "10s",
-    "idle_in_transaction_session_timeout": "10s",
-}
+_DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
+_SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
 _LOCK, _SHARE = (
     f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE")
@@ -213,18 +204,7 @@ _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
   OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""  # noqa: E501
-_TABLES = {
-    "collection",
-    "edition",
-    "setting",
-    "tally",
-    "pool",
-    "report",
-    "invited",
-    "unspent",
-    "issued",
-    "spent",
-}
+_TABLES = {"collection", "edition", "setting", "tally", "pool", "report", "invited", "unspent", "issued", "spent"}
 """Of all versions."""
 
 
@@ -244,11 +224,7 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
             "?".join([address, "&".join(option for option in options if not option.startswith("schema="))])
         )
     except psycopg.Error:  # its words would quote the URL, and with it a password
-        refuse(
-            "`database` must be a URL as in postgresql://user@host/database",
-            "another",
-            "PostgreSQL cannot read it",
-        )
+        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
     return Collection(PostgresEngine({**_DEFAULTS, **given, "client_encoding": "utf8"}, schema, readonly))
 
 
@@ -419,8 +395,7 @@ class PostgresEngine:
             )
         except (errors.UndefinedTable, errors.InvalidSchemaName):
             failure = StoreError(
-                f"the database must hold a collection, got none in schema {self._schema}: create one first.",
-                30,
+                f"the database must hold a collection, got none in schema {self._schema}: create one first.", 30
             )
         except psycopg.Error as error:
             failure = _failure(error)

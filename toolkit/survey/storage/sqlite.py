@@ -54,11 +54,7 @@ class SqliteSession:
             return None
         code, access, cap, state = row
         return Head(
-            code,
-            access,
-            cap,
-            State.CLOSED if state == CLOSING else State(state),
-            swept=state == State.CLOSED.value,
+            code, access, cap, State.CLOSED if state == CLOSING else State(state), swept=state == State.CLOSED.value
         )
 
     def begin(self, head: Head) -> None:

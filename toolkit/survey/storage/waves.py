@@ -56,11 +56,7 @@ def check_next(survey: Survey, before: Survey) -> None:
             "people are told which one it is",
         )
     if survey.access != before.access:
-        refuse(
-            f"the next wave must have the same access, {before.access}",
-            survey.access,
-            "the same links must work",
-        )
+        refuse(f"the next wave must have the same access, {before.access}", survey.access, "the same links must work")
     if survey.ceiling > before.ceiling:
         refuse(
             f"the next wave must have a `ceiling` of at most {Pure(before.ceiling).epsilon:.4g}",
@@ -93,10 +89,7 @@ def follow(store: Store, survey: Survey, earlier: Store, settings: Sequence[str]
         )
     store.create(survey, before.panel)
     check_panel(  # it may have been there before
-        store.survey(),
-        before,
-        "a wave must follow one wave before",
-        "people of another study would be let in",
+        store.survey(), before, "a wave must follow one wave before", "people of another study would be let in"
     )
     for name in settings:
         if (kept := earlier.setting(name)) is not None:

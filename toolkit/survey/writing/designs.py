@@ -81,10 +81,7 @@ def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:
 
 def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
     known = parameters(maker)
-    filled = {
-        **{key: value for key, value in question.items() if key in known and value is not None},
-        **arguments,
-    }
+    filled = {**{key: value for key, value in question.items() if key in known and value is not None}, **arguments}
     check_count(filled.get("options"))
     rows = filled.get("matrix")
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0

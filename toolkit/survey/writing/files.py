@@ -69,9 +69,5 @@ def _toml(data: dict[str, Any]) -> str:
 
 def _suffix(file: Path) -> str:
     if file.suffix.lower() not in (".toml", ".json"):
-        refuse(
-            "a survey's file must end in .toml or .json",
-            repr(file.suffix),
-            "the suffix says how it is written",
-        )
+        refuse("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix says how it is written")
     return file.suffix.lower()

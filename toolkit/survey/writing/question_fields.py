@@ -31,19 +31,11 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
     design = given["design"]
     if design is not None and not isinstance(design, Randomizer):
         refuse(
-            "`design` must be a randomizer",
-            type(design).__name__,
-            'make one, for example warner(p="2/3")',
-            TypeError,
+            "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
     for flag in ("required", "multiple", "free_text", "whole"):
         if not isinstance(given[flag], bool):
-            refuse(
-                f"`{flag}` must be true or false",
-                type(given[flag]).__name__,
-                "nothing else is defined",
-                TypeError,
-            )
+            refuse(f"`{flag}` must be true or false", type(given[flag]).__name__, "nothing else is defined", TypeError)
     words = {
         key: None if given[key] is None and key != "text" else checked_words(given[key], key, longest)
         for key, longest in LONGEST.items()
@@ -88,9 +80,7 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
         refuse("a randomized question has the bounds of its design", given["bounds"], hidden)
     if given["multiple"] or given["free_text"]:
         refuse(
-            "`multiple` and `free_text` are for plain questions",
-            "a design too",
-            "the design says what is asked for",
+            "`multiple` and `free_text` are for plain questions", "a design too", "the design says what is asked for"
         )
     mode = choice(given["mode"], "mode", ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
@@ -177,9 +167,7 @@ def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
         if str(key) not in known:
             listed = ", ".join([*known][:8]) or "there are none"
             refuse(
-                f"`labels` must name options ({listed})",
-                repr(key)[:60],
-                "an answer beside them would not be hidden",
+                f"`labels` must name options ({listed})", repr(key)[:60], "an answer beside them would not be hidden"
             )
     return Frozen(
         {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (given or {}).items()}
@@ -192,9 +180,7 @@ def _anchor(anchor: Any, made: dict[str, Any]) -> str | int | None:
     design, options = made["design"], made["options"]
     if made["multiple"] or not options or (design is not None and design.asks != "choice"):
         refuse(
-            "`anchor` needs a question with one answer out of several",
-            "another kind",
-            "it is everybody's true answer",
+            "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
         )
     if isinstance(anchor, bool) or anchor not in options:
         refuse("`anchor` must be one of the options", repr(anchor)[:60], "it is everybody's true answer")

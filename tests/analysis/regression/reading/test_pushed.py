@@ -13,19 +13,7 @@ from toolkit.analysis.regression.reading import rows as pushed
 DATA = survey().assign(sex=lambda one: np.where(one.female == 1, "f", "m"), band=lambda one: one.age // 20)
 DATA["gap"] = DATA.forced.where(DATA.index % 9 > 0).astype("Int64")
 DATA["pay"] = (DATA.outcome > 2.5).astype(int)
-NEEDED = [
-    "forced",
-    "die_or_coins",
-    "gap",
-    "likert",
-    "sex",
-    "band",
-    "group",
-    "weight",
-    "stratum",
-    "psu",
-    "pay",
-]
+NEEDED = ["forced", "die_or_coins", "gap", "likert", "sex", "band", "group", "weight", "stratum", "psu", "pay"]
 AWAY = {
     "lazy polars": lambda frame: pl.from_pandas(frame).lazy(),
     "duckdb": lambda frame: duckdb.from_arrow(pa.Table.from_pandas(frame, preserve_index=False)),

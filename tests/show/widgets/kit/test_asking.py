@@ -4,8 +4,7 @@ from toolkit.show.widgets.explorer import QUESTION, Asked, call, filled, plain, 
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (3, "3"), (10, "10"), (100.0, "100"), (0.1235, "0.124"), (1234567.5, "1,234,567.5")],
+    ("value", "text"), [(0, "0"), (3, "3"), (10, "10"), (100.0, "100"), (0.1235, "0.124"), (1234567.5, "1,234,567.5")]
 )
 def test_a_number_is_written_as_it_was_typed(value, text):
     assert plain(value) == text

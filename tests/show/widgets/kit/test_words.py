@@ -4,14 +4,7 @@ from toolkit.show.widgets.words import bound, chance, figure, fill, short, three
 
 
 def test_figures_for_people():
-    assert [figure(x) for x in (0.5, 9.994, 10, 99.94, 100, 12345)] == [
-        "0.50",
-        "9.99",
-        "10.0",
-        "99.9",
-        "100",
-        "12,345",
-    ]
+    assert [figure(x) for x in (0.5, 9.994, 10, 99.94, 100, 12345)] == ["0.50", "9.99", "10.0", "99.9", "100", "12,345"]
     assert [figure(x, 0) for x in (0, 0.4, 1, 40)] == ["0", "0.4", "1", "40"]
     assert [chance(x) for x in (0, 0.05, 0.14, 14.3, 99.4, 99.5, 99.99, 100)] == [
         "0",

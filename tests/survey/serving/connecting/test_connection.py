@@ -11,18 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.survey.lines import (
-    GET,
-    QUICK,
-    certificate,
-    dribble,
-    flood,
-    line,
-    post,
-    read_answer,
-    read_to_end,
-    watched,
-)
+from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
 from toolkit.survey.serving.connecting.connection import Connection, refusal
 from toolkit.survey.serving.headers import HEADERS, RefusalError
 from toolkit.survey.serving.limits import Limits, whole_body
@@ -469,11 +458,7 @@ def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
 
 def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
     with caplog.at_level(logging.DEBUG):
-        for request_ in (
-            post(b"SECRET-WORDS"),
-            b"SECRET-WORDS\r\n\r\n",
-            b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n",
-        ):
+        for request_ in (post(b"SECRET-WORDS"), b"SECRET-WORDS\r\n\r\n", b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n"):
             with line(port) as connection:
                 connection.sendall(request_)
                 connection.recv(100)
@@ -486,10 +471,6 @@ def test_an_answer_outside_the_application_is_whole_and_has_every_header():
     fields = dict(field.split(b": ", 1) for field in head.split(b"\r\n")[1:])
     assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert {name.encode(): value.encode() for name, value in HEADERS.items()}.items() <= fields.items()
-    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (
-        b"18",
-        b"close",
-        b"2",
-    )
+    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"18", b"close", b"2")
     assert body == b'{"error":"Later."}'
     assert b"retry-after" not in refusal(400, "No.")

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
-from toolkit.analysis.regression.reading.columns import (
-    as_frame,
-    column,
-    numbers,
-    some_rows,
-    with_column,
-)
+from toolkit.analysis.regression.reading.columns import as_frame, column, numbers, some_rows, with_column
 from toolkit.analysis.regression.reading.covariates import (
     Covariates,
     absent_in,

@@ -101,11 +101,7 @@ def predictor(
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     kind = kind_of_error(se, rows.people, False)
     if kind == "expected":
-        refuse(
-            "`se` must be one of observed, opg, robust",
-            "'expected'",
-            "no formula holds the mean over all outcomes",
-        )
+        refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
     outcome = checked_outcome(rows.outcome, family)
     stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
     columns, back = standardized(stacked)

@@ -104,12 +104,7 @@ def through(reports: Column, design: Any, ways: Column | None, missing: tuple[An
         codes = _codes(reports, found[0], missing)
         return Channel(found, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
-        refuse(
-            "`design_by` needs a mapping of designs",
-            type(design).__name__,
-            "it chooses among several",
-            TypeError,
-        )
+        refuse("`design_by` needs a mapping of designs", type(design).__name__, "it chooses among several", TypeError)
     designs = tuple(_with_matrix(one) for one in design.values())
     if not designs or any(one.options != designs[0].options for one in designs):
         refuse(

@@ -45,11 +45,7 @@ class Covariates:
         """The values of one variable."""
         if isinstance(self.data, np.ndarray):
             if name not in self.labels[1:]:
-                refuse(
-                    "a variable must be one of the columns",
-                    repr(name),
-                    f"they are {', '.join(self.labels[1:])}",
-                )
+                refuse("a variable must be one of the columns", repr(name), f"they are {', '.join(self.labels[1:])}")
             return np.asarray(self.matrix[:, self.labels.index(name)])
         return column(self.data, name, "a variable")
 

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
-from toolkit.analysis.regression.reading.columns import (
-    Column,
-    absent,
-    as_frame,
-    column,
-    floats,
-    names,
-    some_rows,
-)
+from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, floats, names, some_rows
 from toolkit.analysis.regression.reading.covariates import (
     Covariates,
     absent_in,

@@ -81,12 +81,7 @@ class Door:
         self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening, self._connections, self._context, self._above = (
-            listening,
-            connections,
-            context,
-            above,
-        )
+        self._listening, self._connections, self._context, self._above = (listening, connections, context, above)
         self._arriving: dict[asyncio.Task[Any], Arrival] = {}
         self._closed = False
         listening.setblocking(False)
