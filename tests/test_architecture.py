@@ -12,10 +12,11 @@ from hypothesis import settings
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolkit"
 FILES = sorted(PACKAGE.rglob("*.py"))
-GROUND = {"core", "frames"}
+GROUND = {"core", "frames", "texts"}
 BELOW = {
     "core": {"core"},
-    "frames": GROUND,
+    "frames": {"core", "frames"},
+    "texts": {"core", "texts"},
     "local": GROUND | {"local"},
     "central": GROUND | {"central"},
     "budget": GROUND | {"budget"},

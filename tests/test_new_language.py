@@ -71,5 +71,5 @@ def test_a_language_that_is_added_goes_from_a_survey_file_to_page_promise_previe
 
 @pytest.mark.slow
 def test_the_tests_of_languages_take_it_from_the_folder(copy):
-    files = [f"tests/survey/language/test_{name}.py" for name in ("labels", "marks", "phrases", "words")]
-    run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "toolkit/survey/language")
+    files = [f"tests/texts/test_{name}.py" for name in ("marks", "page_words", "phrases")]
+    run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "toolkit/texts")

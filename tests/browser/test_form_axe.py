@@ -8,9 +8,9 @@ import pytest
 from tests.browser.forms import modes
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import interface
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from tests.browser.forms import kinds, modes
 from toolkit import warner
 from toolkit.survey import client
-from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import LANGUAGES, interface
 
 pytestmark = pytest.mark.browser
 
@@ -155,9 +155,9 @@ def test_the_wheel_turns_and_words_follow_but_not_for_those_who_asked_for_stilln
 
 
 def arabic():
-    text = {code: f"text {code}" for code in KNOWN}
+    text = {code: f"text {code}" for code in LANGUAGES}
     question = Question("cheated", text, design=warner(p="3/4"), mode="guided")
-    return Survey({**text, "ar": "استطلاع"}, [question], consent=text, languages=KNOWN, practice=False)
+    return Survey({**text, "ar": "استطلاع"}, [question], consent=text, languages=LANGUAGES, practice=False)
 
 
 def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
@@ -165,7 +165,7 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     person.open().sees("استطلاع")
     root = person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]")
     assert root == ["ar", "rtl"]
-    words = interface(KNOWN)
+    words = interface(LANGUAGES)
     person.pin([0])
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
     box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "bdi"))

@@ -10,11 +10,11 @@ from tests.survey.desk import campus
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha
 from tests.survey.samples import survey
 from tests.verbs.shell import said
-from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import collection
 from toolkit.survey.store import State, open_store
+from toolkit.texts.phrases import LANGUAGES, phrases
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -38,7 +38,7 @@ def test_people_are_told_on_the_page_and_on_paper_in_every_language():
     assert "Answers are taken until 2026-12-01." in asked.consent_text()
     assert content(asked)["consent"]["en"][-1] == "Answers are taken until 2026-12-01."
     assert "until" not in campus().consent_text()
-    for code in languages():
+    for code in LANGUAGES:
         assert "2026-12-01" in phrases(code)["until"].format(date="2026-12-01")
 
 
@@ -110,7 +110,7 @@ def test_status_says_until_when(tmp_path, monkeypatch, capsys):
 
 
 def test_a_language_of_ones_own_needs_the_sentence_when_there_is_a_last_day():
-    from toolkit.survey.language.words import interface
+    from toolkit.texts.phrases import interface
 
     own = {f"promise_{name}": words for name, words in phrases("en").items() if name != "until"}
     page = {name: words for name, words in interface(["en"], {})["en"].items() if name != "direction"}

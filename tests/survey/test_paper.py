@@ -3,9 +3,9 @@ import pytest
 from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import numeric
-from toolkit.local.wording import Voice
-from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.paper import paper
+from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.voice import Voice
 
 DIE = forced("1/6", "1/6")
 
@@ -27,7 +27,7 @@ def test_paper_has_its_own_words_and_a_page_for_the_interviewer():
     assert "<h1>For the interviewer</h1>" in form
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(
     "design",
     [warner("3/5"), warner("3/4"), warner("1/3"), DIE, kuk("7/10", "2/10"), unrelated("2/3", "1/4")],
@@ -69,7 +69,7 @@ def test_where_one_writes_there_is_a_line_and_the_sheet_does_not_ask_for_ticks_a
     assert ("Please write only where you are asked to" in ticked) != ("Please only tick boxes" in ticked)
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_who_is_asked_a_question_that_not_everybody_is_asked_is_said(language):
     work = Question("work", {language: "W"}, options=["no", "yes"])
     asked = Question("x", {language: "X"}, design=DIE, show_if={"work": ["yes"]})

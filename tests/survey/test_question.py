@@ -13,10 +13,10 @@ from toolkit.local.likert import likert
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
 from toolkit.local.waves import Memo
-from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.unknown_fields import SurveyError
+from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)

@@ -25,7 +25,7 @@ from toolkit.local.matrix import moments as scoring
 from toolkit.local.matrix.encoding import draw_reports
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
 from toolkit.local.protocol import AnswerKind, Randomizer, is_code
-from toolkit.local.wording import describe
+from toolkit.texts.odds import describe
 
 Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12

@@ -25,7 +25,7 @@ from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
 from toolkit.local.protocol import Randomizer, Respondents
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import epsilon_bound
+from toolkit.texts.odds import epsilon_bound
 
 Maker = Callable[[Fraction], Randomizer]
 """What makes a question's randomizer, given the epsilon that it may cost."""

@@ -13,7 +13,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.protocol import AnswerKind
 from toolkit.local.serial import plain, restored
-from toolkit.local.wording import describe
+from toolkit.texts.odds import describe
 
 
 class Drawn(ABC):

@@ -22,8 +22,8 @@ from toolkit.core.rounding import log_up
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import as_labels, encode, looks_like_others, numbers_are_labels
 from toolkit.local.matrix.likelihood import project_onto_simplex
-from toolkit.local.wording import Voice, odds_phrases
-from toolkit.local.wording.odds import describe
+from toolkit.texts.odds import describe
+from toolkit.texts.voice import Voice
 
 Ratio = Fraction | float
 """How many times likelier reports can be under one truth than under another; infinite where they prove
@@ -273,7 +273,7 @@ class Memo:
         answer, and what the device keeps, stay the same, epsilon of all of them together is at most 1.1.'
         """
         most = self.permanent.epsilon
-        told = "infinite" if math.isinf(most) else f"at most {Voice(odds_phrases()).rounded_up(most)}"
+        told = "infinite" if math.isinf(most) else f"at most {Voice().rounded_up(most)}"
         return (
             f"{describe(self.design)} This is for one report; several together can show more. As long as the "
             f"answer, and what the device keeps, stay the same, epsilon of all of them together is {told}."

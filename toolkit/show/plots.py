@@ -16,10 +16,10 @@ from matplotlib.ticker import FuncFormatter
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
-from toolkit.local.wording import times_in
 from toolkit.show.bars import doubt, interval_row, interval_words
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 from toolkit.survey.results import Results
+from toolkit.texts.voice import times_in
 
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", SKY, BLUE])
 _MOST_CELLS_WITH_WORDS = 5

@@ -6,10 +6,10 @@ import html
 import math
 from collections.abc import Sequence
 
-from toolkit.local.wording import Voice, odds_phrases
-from toolkit.survey.consent.statement import hangs_on_somebody, missing, patterns
+from toolkit.survey.consent.statement import missing, needs_secret_answer, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.texts.voice import Voice
 
 _STORED = {
     "open": "No table of people or links exists.",
@@ -141,7 +141,7 @@ def _loss(survey: Survey) -> list[str]:
 def _shown(epsilon: float) -> str:
     if math.isinf(epsilon):
         return "some reports can prove an answer"
-    guess = Voice(odds_phrases()).guess(epsilon)
+    guess = Voice().guess(epsilon)
     if guess is None:
         return "a guess between two equally likely secrets can be almost certain after"
     before = "a guess between two equally likely secrets, right 50 times in 100 before"
@@ -168,7 +168,7 @@ def _trusted(survey: Survey) -> list[str]:
 
 def _remaining(survey: Survey) -> list[str]:
     plain = [question for question in survey.questions if not question.randomized]
-    hanging = [question.name for question in survey.questions if hangs_on_somebody(question)]
+    hanging = [question.name for question in survey.questions if needs_secret_answer(question)]
     rare = f"- Plain answers together make {_cells(plain)}: a rare combination may be one person."
     return [
         *([rare] if plain else []),
@@ -189,4 +189,4 @@ def _more(waves: int) -> str:
 
 
 def _up(epsilon: float) -> str:
-    return "∞" if math.isinf(epsilon) else Voice(odds_phrases()).rounded_up(epsilon)
+    return "∞" if math.isinf(epsilon) else Voice().rounded_up(epsilon)

@@ -7,12 +7,12 @@ from dataclasses import replace
 from toolkit.core.checks import choice, refuse
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device, Step
-from toolkit.local.wording import Voice
 from toolkit.survey.consent.wheel import filled
-from toolkit.survey.language.phrases import phrases
-from toolkit.survey.language.text import Text, right_to_left
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.texts.multilingual import Text, right_to_left
+from toolkit.texts.phrases import phrases
+from toolkit.texts.voice import Voice
 
 _STYLE = (
     "@page{margin:2cm}body{font:12pt/1.5 serif;max-width:42em;margin:2em auto;color:#000;background:#fff}"

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.survey import client
-from toolkit.survey.language.phrases import HEADINGS
 from toolkit.survey.serving.page import HEAD, as_block, page
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import HEADINGS
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
 _DATA = re.compile(r'(<script type="application/json" id="survey">)(.*?)(</script>)', re.DOTALL)

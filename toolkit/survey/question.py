@@ -16,11 +16,11 @@ from toolkit.local.likert import Likert
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.waves import Memo
-from toolkit.survey.language.phrases import label
-from toolkit.survey.language.text import Frozen, Text, Words, in_language
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.question_fields import LONGEST, normalize
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
+from toolkit.texts.multilingual import Frozen, Text, Words, in_language
+from toolkit.texts.phrases import label
 
 Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]

@@ -11,15 +11,11 @@ from typing import Any
 from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
-from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
-from toolkit.survey.consent.page_data import shown_survey, tried, unsure
-from toolkit.survey.consent.page_words import told
+from toolkit.survey.consent.page_data import shown_survey, told, tried, unsure
 from toolkit.survey.consent.statement import paragraphs
-from toolkit.survey.language.phrases import OWN, Own, marked_words, rehearsal_mark
-from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
 from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
@@ -39,6 +35,9 @@ from toolkit.survey.writing.survey_fields import (
     stated_fields,
 )
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
+from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
+from toolkit.texts.odds import WEAK_EPSILON
+from toolkit.texts.phrases import OWN, Own, marked_words, rehearsal_mark
 
 ACCESS = ("open", "token", "blind")
 _NEEDED = {
@@ -120,7 +119,7 @@ class Survey:
         access: str = "open",
         cap: int | None = None,
         closes: Day | str | None = None,
-        ceiling: Number = USUAL,
+        ceiling: Number = WEAK_EPSILON,
         minimum: int = 30,
         words: Own | None = None,
         step: int = STEP,

@@ -13,7 +13,7 @@ from toolkit.show.widgets.design_explorer import (
     reading,
     table_row,
 )
-from toolkit.show.widgets.words import bound
+from toolkit.texts.figures import bound
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 

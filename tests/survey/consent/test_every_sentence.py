@@ -15,14 +15,14 @@ from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.waves import Memo
-from toolkit.local.wording import Voice
 from toolkit.survey.consent.statement import odds, promise
 from toolkit.survey.dpia import sheet
-from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.paper import paper
 from toolkit.survey.question import Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.voice import Voice
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 3.01, 5.0, 9.2, 9.3, 13.0)
 FORBIDDEN = {
@@ -139,7 +139,7 @@ def test_the_catalogue_has_every_design_mode_access_and_size_of_loss() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_no_text_makes_a_forbidden_claim_or_has_a_mark_too_many(language: str) -> None:
     read = {text for survey in surveys(language) for text in texts(survey, language)}
     for text in read:
@@ -148,7 +148,7 @@ def test_no_text_makes_a_forbidden_claim_or_has_a_mark_too_many(language: str) -
     assert len(read) > 500
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
     words = made(language, asked(warner("2/3"), language)).page_words()[language]
     for name, text in words.items():
@@ -157,7 +157,7 @@ def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_there(language: str) -> None:
     sure = [phrases(language)[name] for name in CLAIMS_SECRECY]
     for epsilon in (*EPSILONS, math.inf):
@@ -169,7 +169,7 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(language: str) -> None:
     """Read back from the finished sentence."""
     for hundredth in range(1, 921, 3):
@@ -178,7 +178,7 @@ def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(lan
         holds_the_truth(odds(asked(design, language), language)[-1], language, design.epsilon, ratio)
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_design_tells_no_smaller_factor_and_no_smaller_share_than_the_truth(language: str) -> None:
     """Its epsilon is that of its integers, as the contracts hold."""
     bounded = [design for design in DESIGNS.values() if math.isfinite(design.epsilon)]
@@ -205,14 +205,14 @@ def holds_the_truth(said: str, language: str, epsilon: float, ratio: float) -> N
     assert 0 <= count / of - ratio / (1 + ratio) * (1 - 1e-11) <= 1 / of
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_filled_in_is_set_apart_where_writing_runs_the_other_way(language: str) -> None:
     text = made(language, asked(warner("2/3"), language)).consent_text(language)
     assert text.count("\u2068") == text.count("\u2069")
     assert ("\u2068" in text) == (language == "ar")
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
     question = asked(warner("2/3"), language)
     for check, access in itertools.product((True, False), ("open", "token", "blind")):
@@ -229,7 +229,7 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     assert all(sentence.lower() in said.lower() for sentence in told)
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language: str) -> None:
     """The exact worst case over all truths and all lost memos, read back from the finished sentence; and what
     holds for a memo that is kept, beside it.

@@ -9,11 +9,10 @@ from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
-from toolkit.survey.language.phrases import languages, phrases
-from toolkit.survey.language.words import ASKING, interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.unknown_fields import SurveyError
+from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases
 
 LAW = {"faculty": ["law"]}
 COMMENT = Question("comment", "Anything else?", free_text=True, required=False)
@@ -203,7 +202,7 @@ def test_every_text_is_there_in_every_language() -> None:
 
 
 def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
-    refused(f"a language must be one of {', '.join(languages())}", languages=["it"])
+    refused(f"a language must be one of {', '.join(LANGUAGES)}", languages=["it"])
     refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
@@ -383,5 +382,5 @@ def test_what_becomes_of_answers_is_said_by_the_page_and_by_no_button_or_title(c
 def test_what_asks_may_be_put_otherwise() -> None:
     survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
-    for language in languages():  # the page's own words that ask claim nothing
+    for language in LANGUAGES:  # the page's own words that ask claim nothing
         survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})

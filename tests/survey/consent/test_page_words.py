@@ -3,7 +3,7 @@
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit.survey.consent.page_words import told
+from toolkit.survey.consent.page_data import told
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 STAYS = "stay on this phone"

@@ -7,8 +7,8 @@ import pytest
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.statement import check_reach, missing, paragraphs
-from toolkit.survey.language.phrases import languages
 from toolkit.survey.writing.survey_fields import STATED
+from toolkit.texts.phrases import LANGUAGES
 
 
 def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
@@ -18,7 +18,7 @@ def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
     assert "demonstration" not in survey(cheated(), **SAID).consent_text()
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_it_is_said_in_every_language(language: str) -> None:
     said = {name: {language: f"«{name}»"} for name in STATED}
     asked = [cheated().in_language(language)]

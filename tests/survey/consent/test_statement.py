@@ -10,10 +10,10 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
 from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.waves import Memo
-from toolkit.local.wording import Voice
 from toolkit.survey.consent.statement import loss, odds, patterns, promise
-from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.question import Question
+from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.voice import Voice
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
@@ -38,7 +38,7 @@ HEADS: dict[str, tuple[list[Question], str]] = {
 }
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("questions", "head"), HEADS.values(), ids=HEADS)
 def test_the_consequence_comes_first_and_is_what_the_designs_give(
     questions: list[Question], head: str, language: str
@@ -182,7 +182,7 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_the_whole_text_can_be_made_for_every_design_in_every_language(design: Any, language: str) -> None:
     labels = {option: {language: f"({option})"} for option in getattr(design, "options", ())}
@@ -202,7 +202,7 @@ def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
 
 
 def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
-    from toolkit.survey.language.words import interface
+    from toolkit.texts.phrases import interface
 
     promised = {
         f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence

@@ -8,7 +8,7 @@ import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.survey.consent.wheel import is_mixture, sectors, wheel
-from toolkit.survey.language.words import interface
+from toolkit.texts.phrases import interface
 
 DESIGNS = [
     warner(p="2/3"), warner(p="1/4"), warner(epsilon=1.0), forced(yes="1/6", no="1/6"),

@@ -10,13 +10,13 @@ import pytest
 from tests.survey.samples import panel
 from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
-from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.page import as_block, content, page
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import phrases
 
 HOSTILE = "</script><script>alert(1)</script><!-- {{data}} {label} & \" '"
 SCRIPTS = [name for name in client.NAMES if name.endswith(".js")]

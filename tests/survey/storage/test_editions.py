@@ -11,13 +11,12 @@ import pytest
 from tests.survey.entries import STORED, entry, opened, small_survey
 from toolkit import warner
 from toolkit.survey import client
-from toolkit.survey.language.phrases import phrases
-from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import editions
 from toolkit.survey.storage.editions import edition_of, other_page, survey_of, toolkit_version
 from toolkit.survey.store import State, Store, open_store
+from toolkit.texts.phrases import interface, phrases
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ from tests.survey.postgres_server import new_name
 from tests.survey.samples import KEY, MEMO, cheated, panel
 from toolkit import warner
 from toolkit.local.waves import Memo
-from toolkit.survey.language.phrases import phrases
-from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
@@ -22,6 +20,7 @@ from toolkit.survey.storage import collection
 from toolkit.survey.storage.waves import check_next, follow
 from toolkit.survey.store import Entry, Outcome, State, Store, open_store
 from toolkit.survey.writing.survey_fields import Panel
+from toolkit.texts.phrases import interface, phrases
 
 TOKENS = invitations(3)
 

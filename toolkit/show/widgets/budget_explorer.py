@@ -19,7 +19,7 @@ from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import QUESTION, Asked, Between, Explorer, Whole, browser_code, icons, say
-from toolkit.show.widgets.words import at_least, at_most, bound, figure, fill, short
+from toolkit.texts.figures import at_least, at_most, bound, figure, fill, short
 
 EPSILONS = (
     *(0.01, 0.02, 0.03, 0.05, 0.07),

@@ -17,7 +17,7 @@ from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, icons, say
-from toolkit.show.widgets.words import at_most, bound, figure, fill, short
+from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 # Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in
 # `static/composed.json`.

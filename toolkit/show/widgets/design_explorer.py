@@ -18,7 +18,7 @@ from toolkit.local.design import Design
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, new_figure, percent
 from toolkit.show.widgets.explorer import QUESTION, Asked, Between, Explorer, Whole, browser_code, icons, point, say
-from toolkit.show.widgets.words import bound, chance, figure, fill, in_points, short, three_digits
+from toolkit.texts.figures import bound, chance, figure, fill, in_points, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
 

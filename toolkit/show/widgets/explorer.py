@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.show.canvas import BLUE, INK, VERMILLION, png, png_bundle
-from toolkit.show.widgets.words import figure
+from toolkit.texts.figures import figure
 
 VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
 QUESTION = "\n".join(

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from toolkit.core.arrays import Array, Mask
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, say
-from toolkit.show.widgets.words import figure, fill, short
+from toolkit.texts.figures import figure, fill, short
 
 # How often private classifiers are right, for the learning explorer, kept in `static/learned.json`.
 #

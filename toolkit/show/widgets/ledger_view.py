@@ -17,7 +17,7 @@ from toolkit.budget.record import Entry
 from toolkit.core.loss import Loss, shown
 from toolkit.show.canvas import BLUE, GREY, INK, SKY, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code, say
-from toolkit.show.widgets.words import fill, short
+from toolkit.texts.figures import fill, short
 
 WORDS = {
     "spent": "Spent {spent} of {ceiling}; {remaining} remains.",

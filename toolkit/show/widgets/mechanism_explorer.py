@@ -21,7 +21,7 @@ from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Asked, Between, Explorer, OneOf, browser_code, say
-from toolkit.show.widgets.words import bound, figure, fill, short, significant
+from toolkit.texts.figures import bound, figure, fill, short, significant
 
 Mechanism: TypeAlias = Laplace | Gaussian
 

@@ -18,7 +18,7 @@ from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity,
 from toolkit.core.inference.special import ndtri
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Asked, Between, Explorer, browser_code, say
-from toolkit.show.widgets.words import figure, fill, short
+from toolkit.texts.figures import figure, fill, short
 
 WORDS = {
     "values": "Of 501 people one earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber "

@@ -22,7 +22,7 @@ from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, say
-from toolkit.show.widgets.words import at_most, bound, figure, fill, short
+from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 # The games that the reconstruction game shows: played by the attack itself, and kept in `static/games.json`.
 #

@@ -24,7 +24,7 @@ from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import QUESTION, STATIC, Asked, Between, Explorer, Whole, browser_code, say
-from toolkit.show.widgets.words import figure, fill, in_points, short, three_digits
+from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 
 # What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
 #

@@ -15,7 +15,7 @@ from toolkit.central.stream.trees import binary
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Asked, Between, Explorer, Whole, browser_code, say
-from toolkit.show.widgets.words import figure, fill, short
+from toolkit.texts.figures import figure, fill, short
 
 WORDS = {
     "errors": "A total is published after each of {weeks} weeks, with ε\u00a0=\u00a0{epsilon} for all of "

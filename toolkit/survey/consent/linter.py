@@ -14,16 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
-from toolkit.survey.consent.statement import declining, hangs_on_somebody, loss
+from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
-from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases, speaks_for_itself
-from toolkit.survey.language.phrases import languages as known_languages
-from toolkit.survey.language.text import Text, character_name, in_language, looks, missing, turning, unquotable
-from toolkit.survey.language.words import ASKING, raw_words
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
 from toolkit.survey.writing.unknown_fields import naming
+from toolkit.texts.multilingual import Text, character_name, in_language, looks, missing, turning, unquotable
+from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 
 TEXTS = tuple(LONGEST)
 """What people read of a question, besides its labels."""
@@ -117,7 +115,7 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
     """The page says itself what becomes of answers, because it must be true: no title and no word that leads
     on may say more; of other texts it is warned.
     """
-    known = re.compile("|".join(phrases(code)["claims"] for code in known_languages()))
+    known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     short = {f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
@@ -284,8 +282,8 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> 
 
 def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     """A design that hangs on an innocent answer protects nobody from whoever can find that answer out."""
-    known = re.compile("|".join(phrases(code)["found_out"] for code in known_languages()))
-    for question in filter(hangs_on_somebody, questions):
+    known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
+    for question in filter(needs_secret_answer, questions):
         given = [text for text in (question.text, question.help, question.instructions) if text is not None]
         told = [words for text in given for words in ([text] if isinstance(text, str) else text.values())]
         if found := next(filter(None, (known.search(words.lower()) for words in told)), None):

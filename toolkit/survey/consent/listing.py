@@ -6,8 +6,8 @@ import html
 from collections.abc import Sequence
 
 from toolkit.survey.consent.statement import loss
-from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.question import Question
+from toolkit.texts.phrases import Own, phrases
 
 _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8

@@ -9,11 +9,60 @@ from typing import Any
 
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
-from toolkit.local.wording import USUAL
 from toolkit.survey.consent import statement as consent
-from toolkit.survey.language.phrases import Own, phrases
-from toolkit.survey.language.text import Text, in_language
 from toolkit.survey.question import Question
+from toolkit.texts.multilingual import Text, in_language
+from toolkit.texts.odds import WEAK_EPSILON
+from toolkit.texts.phrases import Own, interface, phrases
+
+Words = dict[str, dict[str, str]]
+"""The words of the interface, by language."""
+
+
+def told(
+    questions: Sequence[Question],
+    languages: Sequence[str],
+    own: Mapping[str, Mapping[str, str]],
+    *,
+    check: bool,
+    access: str,
+    promised: Own | None = None,
+    waves: int = 1,
+) -> Words:
+    """All words of the page in each language; what is said before sending, and of several `waves` on every
+    screen, is true of this survey. `promised` are sentences for languages that the toolkit does not know.
+
+    >>> asked = [Question("faculty", "Which faculty?", options=["arts", "law"])]
+    >>> told(asked, ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
+    'Answers to questions that are not protected are sent as you gave them.'
+    """
+    told = {}
+    for code, words in interface(languages, own).items():
+        note = [words[name] for name in _review(questions, check, access)]
+        told[code] = {**words, "review_note": " ".join(note)}
+        if waves > 1:
+            said = phrases(code, promised)
+            told[code] |= {
+                "review_note": " ".join([*note, said["review_person"]]),
+                "end_already": said["already_waves"],
+                "new_draws": said["new_draws"],
+                "keeps_nothing": f"{words['keeps_nothing']} {said['new_draws']}",
+            }
+    return told
+
+
+def _review(questions: Sequence[Question], check: bool, access: str) -> list[str]:
+    """All that leaves the phone, and what stays there: only what is so."""
+    modes = {question.mode for question in questions}
+    parts = {
+        "review_note": True,
+        "review_check": check,
+        f"review_{access}": access != "open",
+        "review_auto": "auto" in modes,
+        "review_tapped": bool(modes & {"guided", "physical"}),
+        "review_plain": "plain" in modes,
+    }
+    return [name for name, said in parts.items() if said]
 
 
 def tried(questions: Sequence[Question]) -> list[Question]:
@@ -23,7 +72,7 @@ def tried(questions: Sequence[Question]) -> list[Question]:
 
 def unsure(questions: Sequence[Question]) -> bool:
     """Whether nobody can be sure of an answer: else practice and check would teach what is not so."""
-    return bool(questions) and max(question.loss.epsilon for question in questions) <= USUAL
+    return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
 def practice_question(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> Question:
@@ -97,7 +146,7 @@ def shown_question(
         "reports": choices(question.report_options),
         "randomizer": question.browser_data(),
         "odds": odds if question.randomized else None,
-        "deniable": question.cost(waves).epsilon <= USUAL if question.randomized else None,
+        "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": words(question.instructions),
         "show_if": _codes(question, others or {}),
         "required": question.required,

@@ -9,13 +9,12 @@ from typing import Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.local.wording import USUAL, Voice, sentences
-from toolkit.local.wording.odds import ON_SOMEBODY
-from toolkit.survey.language.phrases import OWN, Own, phrases
-from toolkit.survey.language.phrases import languages as known_languages
-from toolkit.survey.language.text import Text, in_language
 from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
+from toolkit.texts.multilingual import Text, in_language
+from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, sentences
+from toolkit.texts.phrases import LANGUAGES, OWN, Own, phrases
+from toolkit.texts.voice import Voice
 
 OPTIONAL = ("withdrawal", "hashes")
 """What need not be said: without the first people are told that nothing can be taken back; the second is
@@ -161,9 +160,9 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     return Pure(max(own, least.amount))
 
 
-def hangs_on_somebody(question: Question) -> bool:
+def needs_secret_answer(question: Question) -> bool:
     """Whether a person answers an innocent question that somebody might know the answer to."""
-    return question.mode == "physical" and question.design is not None and question.design.name in ON_SOMEBODY
+    return question.mode == "physical" and question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:
@@ -171,8 +170,10 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
     all_of_them = all(question.randomized for question in questions)
     if math.isinf(spent):
         return voice.say("head_proof")
-    if spent > USUAL:
-        return voice.say("head_each" if all(one.cost(waves).epsilon <= USUAL for one in questions) else "head_weak")
+    if spent > WEAK_EPSILON:
+        return voice.say(
+            "head_each" if all(one.cost(waves).epsilon <= WEAK_EPSILON for one in questions) else "head_weak"
+        )
     if not all_of_them:
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
@@ -181,7 +182,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
 def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     modes = {"paper"} if paper else {question.mode for question in randomized}
     told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical", "paper") if mode in modes]
-    hanging = any(map(hangs_on_somebody, randomized))
+    hanging = any(map(needs_secret_answer, randomized))
     return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
@@ -189,7 +190,7 @@ def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: i
     """The shift of a guess by all reports together; where one can prove an answer, by those without it, if
     no earlier wave may have had more of them.
     """
-    spent, limit = loss(randomized, waves, least).epsilon, voice.guess(USUAL)
+    spent, limit = loss(randomized, waves, least).epsilon, voice.guess(WEAK_EPSILON)
     if math.isinf(spent):
         rest = [] if later else _total_rest(randomized, language, voice, waves)
         return " ".join([voice.say("total_none"), *rest])
@@ -202,7 +203,7 @@ def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: i
         told = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
         same = voice.guess(_unchanged(randomized, waves, least))
         told += [voice.say("total_same", guess=same)] if same != guess else []
-    if spent > USUAL:
+    if spent > WEAK_EPSILON:
         told.append(voice.say("total_raised", limit=limit))
     return " ".join(told)
 
@@ -261,7 +262,9 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
         return []
     labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
     named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    hidden = loss(randomized, waves, least).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
+    hidden = (
+        loss(randomized, waves, least).epsilon <= WEAK_EPSILON
+    )  # one wish to say nothing may stand behind all of them
     return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
 
 
@@ -297,7 +300,7 @@ def _short(question: Question, language: str) -> str:
 
 def declining(question: Question) -> str | int | None:
     """The option by which people say that they would rather not answer, if there is one."""
-    parts = tuple(part for language in known_languages() for part in phrases(language)["refusing"].split("|"))
+    parts = tuple(part for language in LANGUAGES for part in phrases(language)["refusing"].split("|"))
     for option in question.options:
         shown = question.labels.get(option, "")
         words = (

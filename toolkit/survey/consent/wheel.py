@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.local.design import Design
-from toolkit.local.wording import quotable
+from toolkit.texts.voice import quotable
 
 _SLOT = re.compile(r"\{(\w+)\}")
 

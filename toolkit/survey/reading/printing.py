@@ -9,9 +9,9 @@ from typing import Any
 
 from toolkit.analysis.group_estimate import Found
 from toolkit.analysis.printing import lines_of
-from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import phrases
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.local.design import Design
 from toolkit.survey.consent.wheel import filled, wheel
-from toolkit.survey.language.text import right_to_left
 from toolkit.survey.question import LONGEST_ANSWER
+from toolkit.texts.multilingual import right_to_left
 
 Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""

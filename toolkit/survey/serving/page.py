@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.survey import client
-from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import Own, phrases
 
 HEAD = "head_"
 """How the names of words begin that head a last screen."""

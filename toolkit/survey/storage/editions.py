@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from toolkit.core.checks import refuse
-from toolkit.survey.language.phrases import phrases
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Edition
+from toolkit.texts.phrases import phrases
 
 _AMENDABLE = ("title", "consent", "words", "closes")
 _CORRECTED = (

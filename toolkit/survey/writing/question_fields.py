@@ -10,7 +10,7 @@ from toolkit.local.likert import Likert
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
-from toolkit.survey.language.text import Frozen, Text, checked_words
+from toolkit.texts.multilingual import Frozen, Text, checked_words
 
 LONGEST = {"text": 2000, "help": 4000, "instructions": 4000, "warning": 2000}
 """Characters of each text of a question."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.loss import Amount, Pure
-from toolkit.survey.language.phrases import Own, phrases
-from toolkit.survey.language.text import Frozen, Text, checked_language, checked_string, checked_words, in_language
+from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
+from toolkit.texts.phrases import Own, phrases
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long

@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.show.widgets.words import bound, chance, figure, fill, short, three_digits
+from toolkit.texts.figures import bound, chance, figure, fill, short, three_digits
 
 
 def test_figures_for_people():

@@ -4,12 +4,11 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.survey.client import asset
-from toolkit.survey.language.phrases import HEADINGS, marked_words, rehearsal_mark
-from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.serving.page import HEAD
+from toolkit.texts.phrases import HEADINGS, LANGUAGES, interface, marked_words, rehearsal_mark
 
 
-@pytest.mark.parametrize("language", KNOWN)
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_every_heading_of_a_rehearsal_begins_with_a_word_for_it(language):
     words = interface([language], marked_words([language], {}))[language]
     plain = interface([language])[language]

@@ -14,7 +14,7 @@ import pytest
 
 import toolkit
 
-FILES = ("survey/language/wording", "survey/language/languages", "local/wording/languages")
+FILE = Path(toolkit.__file__).parent / "texts/languages/en.toml"
 FILLED = {
     "guess": "75 times in 100",
     "limit": "96 times in 100",
@@ -49,12 +49,11 @@ def grade(text: str) -> float:
 def english() -> dict[str, str]:
     """Every text of eight words and more, filled in."""
     found = {}
-    for place in FILES:
-        path = Path(toolkit.__file__).parent / place / "en.toml"
-        for name, text in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for table, texts in tomllib.loads(FILE.read_text(encoding="utf-8")).items():
+        for name, text in texts.items():
             gaps = {gap: FILLED.get(gap, "4") for _, gap, _, _ in Formatter().parse(text) if gap}
             if name not in FOR_THE_LINTER and len(text.split()) >= 8:
-                found[f"{place}: {name}"] = text.format(**gaps)
+                found[f"{table}: {name}"] = text.format(**gaps)
     return found
 
 

@@ -16,7 +16,7 @@ V = TypeVar("V", covariant=True)
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_JOINING = "\u200c\u200d"  # within words of some languages
+JOINING = "\u200c\u200d"  # within words of some languages
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u2800\u3164\uffa0")
 _VARIANT = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # seen at most in other letters
 _QUOTES = frozenset('"“”„‟«»〝〞〟＂「」『』｢｣ʺ˝ˮ″‶〃❝❞❠🙶🙷🙸')
@@ -143,7 +143,7 @@ def unquotable(label: str, quote: str = "") -> str | None:
 
 def _hidden(character: str) -> bool:
     kinds = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-    return character in _UNSEEN or (character not in _JOINING and unicodedata.category(character) in kinds)
+    return character in _UNSEEN or (character not in JOINING and unicodedata.category(character) in kinds)
 
 
 def looks(text: str) -> str:

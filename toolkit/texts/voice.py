@@ -5,23 +5,24 @@ than it is.
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
-from toolkit.local.wording.phrases import odds_phrases
+from toolkit.texts.multilingual import JOINING
+from toolkit.texts.phrases import phrases
 
 _UP = Context(prec=3, rounding=ROUND_CEILING)
-_SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
+_SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would read 5.01 times
 _SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
 _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
-_JOINING = "\u200c\u200d"  # within words of some languages
 
 
 def quotable(words: str, pattern: str = "") -> str:
-    r"""Words that stand in a sentence of ours without changing how it reads, whoever wrote them: in one line,
-    with single quotation marks, without what turns the writing round; set apart if they run from right to
-    left, unless the `pattern` that they are put into does so.
+    r"""Return words that cannot change how a sentence of ours around them reads.
+
+    They are in one line, with single quotation marks, without what turns the writing round; set apart if they
+    run from right to left, unless the `pattern` that they are put into does so.
 
     >>> quotable("Have you read “1984”?"), quotable("yes\u202e\nno")
     ('Have you read ‘1984’?', 'yes no')
@@ -29,35 +30,43 @@ def quotable(words: str, pattern: str = "") -> str:
     True
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
-    plain = "".join(one for one in line if one in _JOINING or unicodedata.category(one) not in ("Cc", "Cf"))
+    plain = "".join(one for one in line if one in JOINING or unicodedata.category(one) not in ("Cc", "Cf"))
     turns = any(unicodedata.bidirectional(one) in ("R", "AL", "AN") for one in plain)
     return f"\u2068{plain}\u2069" if turns and "\u2068" not in pattern else plain
 
 
 @dataclass(frozen=True)
 class Voice:
-    """The sentences of one language; with `icons` a frequency is also drawn, as in ●●○ for 2 times in 3."""
+    """The sentences of one language, English by default.
 
-    phrases: Mapping[str, str]
+    Parameters
+    ----------
+    phrases : mapping
+        Sentences by name, as `toolkit.texts.phrases.phrases` gives them.
+    icons : bool
+        Whether a frequency is also drawn, as in ●●○ for 2 times in 3.
+    """
+
+    phrases: Mapping[str, str] = field(default_factory=phrases)
     icons: bool = False
 
     def say(self, name: str, **filled: object) -> str:
-        """A sentence, filled in."""
+        """Return a sentence, filled in."""
         return self.phrases[name].format(**filled)
 
     def quoted(self, words: str) -> str:
+        """Return words in the quotation marks of the language."""
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def listed(self, parts: Sequence[str], word: str = "and") -> str:
-        """One, two and three."""
+        """Return a list in words: one, two and three."""
         *most, last = parts
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 
     def often(self, share: Fraction) -> str:
-        """A probability as a frequency.
+        """Return a probability as a frequency.
 
-        >>> from toolkit.local.wording import odds_phrases
-        >>> (Voice(odds_phrases()).often(Fraction(2, 3)), Voice(odds_phrases("de"), icons=True).often(Fraction(2, 3)))
+        >>> (Voice().often(Fraction(2, 3)), Voice(phrases("de"), icons=True).often(Fraction(2, 3)))
         ('2 times in 3', 'in 2 von 3 Fällen (●●○)')
         """
         if share in (0, 1):
@@ -67,16 +76,16 @@ class Voice:
         return f"{words} ({'●' * count}{'○' * (of - count)})" if self.icons and exact and of <= 12 else words
 
     def times(self, count: int, of: int, *, about: bool = False) -> str:
-        """So many times in so many."""
+        """Return a frequency in words, such as "2 times in 3"."""
         name = ("about_" if about else "") + ("once" if count == 1 else "often")
         return self.say(name, count=self.number(count), of=self.number(of))
 
     def guess(self, epsilon: float) -> str | None:
-        """How often a guess between two equally likely answers is right at most, once a report was seen: the
-        share e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
+        """Return how often a guess between two equally likely answers is right at most, after a report.
 
-        >>> from toolkit.local.wording import odds_phrases
-        >>> voice = Voice(odds_phrases())
+        The share is e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
+
+        >>> voice = Voice()
         >>> voice.guess(math.log(3)), voice.guess(3.0), voice.guess(8.0), voice.guess(20.0)
         ('75 times in 100', '96 times in 100', '9,997 times in 10,000', None)
         """
@@ -87,32 +96,28 @@ class Voice:
         return None
 
     def factor(self, epsilon: float) -> str:
-        """e**epsilon in three digits, rounded up.
+        """Return e**epsilon in three digits, rounded up.
 
-        >>> from toolkit.local.wording import odds_phrases
-        >>> voice = Voice(odds_phrases())
-        >>> voice.factor(1.0), Voice(odds_phrases("de")).factor(1.0), voice.factor(math.log(5))
+        >>> voice = Voice()
+        >>> voice.factor(1.0), Voice(phrases("de")).factor(1.0), voice.factor(math.log(5))
         ('2.72', '2,72', '5')
         """
         return self.number(_UP.plus(Decimal(epsilon).exp() * (1 - _SLACK)))
 
     def rounded_up(self, value: float) -> str:
-        """A number in three digits, rounded up.
+        """Return a number in three digits, rounded up.
 
-        >>> from toolkit.local.wording import odds_phrases
-        >>> Voice(odds_phrases()).rounded_up(1.0986122886681098), Voice(odds_phrases()).rounded_up(0.4)
+        >>> Voice().rounded_up(1.0986122886681098), Voice().rounded_up(0.4)
         ('1.1', '0.4')
         """
         return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
 
     def number(self, value: int | float | Decimal) -> str:
-        r"""Plain digits with the language's decimal mark and its mark between thousands; a float in three
-        digits.
+        r"""Return digits with the language's decimal and thousands marks; a float in three digits.
 
-        >>> from toolkit.local.wording import odds_phrases
-        >>> Voice(odds_phrases("fr")).number(12.5), Voice(odds_phrases()).number(10_000)
+        >>> Voice(phrases("fr")).number(12.5), Voice().number(10_000)
         ('12,5', '10,000')
-        >>> Voice(odds_phrases()).number(99_000.0), Voice(odds_phrases("de")).number(-1e9)
+        >>> Voice().number(99_000.0), Voice(phrases("de")).number(-1e9)
         ('99,000', '−1\u202f000\u202f000\u202f000')
         """
         exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
@@ -124,7 +129,7 @@ class Voice:
 
 
 def frequency(share: Fraction) -> tuple[int, int, bool]:
-    """A probability as so many times in so many, small numbers where they will do, and whether that is exact.
+    """Return a probability as a count, out of how many, and whether that is exact; small numbers if they do.
 
     >>> frequency(Fraction(3, 4)), frequency(Fraction(1, 3000))
     ((3, 4, True), (3, 10000, False))
@@ -138,9 +143,9 @@ def frequency(share: Fraction) -> tuple[int, int, bool]:
 
 
 def times_in(share: Fraction) -> str:
-    """A probability as a frequency in English: "3 times in 4"; rare or odd ones rounded to a hundred, …
+    """Return a probability as a frequency in English; rare or odd ones are rounded to a hundred or more.
 
     >>> times_in(Fraction(3, 4)), times_in(Fraction(7310585, 10000000)), times_in(Fraction(1))
     ('3 times in 4', 'about 73 times in 100', 'always')
     """
-    return Voice(odds_phrases()).often(share)
+    return Voice().often(share)

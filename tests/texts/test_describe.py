@@ -9,7 +9,7 @@ import pytest
 from toolkit import crosswise, k_ary, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.likert import likert
-from toolkit.local.wording import times_in
+from toolkit.texts.voice import times_in
 
 
 def test_two_coins_in_plain_words() -> None:

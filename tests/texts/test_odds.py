@@ -13,9 +13,11 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
-from toolkit.local.wording import LANGUAGES, USUAL, Voice, frequency, odds_phrases, sentences
+from toolkit.texts.odds import WEAK_EPSILON, sentences
+from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.voice import Voice, frequency
 
-ENGLISH = Voice(odds_phrases("en"))
+ENGLISH = Voice(phrases("en"))
 FREQUENCY = re.compile(r"(about )?([\d,]+) times? in ([\d,]*\d)")
 
 
@@ -60,13 +62,13 @@ def test_every_frequency_that_is_told_is_the_designs(design: Any) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: str) -> None:
-    voice = Voice(odds_phrases(language))
+    voice = Voice(phrases(language))
     text = " ".join(sentences(design, voice, str))
     finite = math.isfinite(design.epsilon)
     filled = {"factor": voice.factor(design.epsilon), "guess": voice.guess(design.epsilon)} if finite else {}
     strong, weak = (finite and voice.say(name, **filled) in text for name in ("bound", "bound_weak"))
-    assert strong == (design.epsilon <= USUAL)
-    assert weak == (USUAL < design.epsilon < math.inf)
+    assert strong == (design.epsilon <= WEAK_EPSILON)
+    assert weak == (WEAK_EPSILON < design.epsilon < math.inf)
     if math.isinf(design.epsilon):
         proofs = [voice.say("proves_some"), voice.say("proves", report=voice.quoted("no"), answers=voice.quoted("no"))]
         proofs.append(voice.say("proves", report=voice.quoted("neither"), answers=voice.quoted("no")))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.survey.language.text import (
+from toolkit.texts.multilingual import (
     Frozen,
     checked_language,
     checked_string,

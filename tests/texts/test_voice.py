@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.local.wording import Voice, odds_phrases
+from toolkit.texts.phrases import phrases
+from toolkit.texts.voice import Voice
 
-ENGLISH, GERMAN, ARABIC = (Voice(odds_phrases(code)) for code in ("en", "de", "ar"))
+ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
 
 
 @given(st.floats(min_value=0, max_value=30))
@@ -48,11 +49,11 @@ def test_frequencies() -> None:
         "always",
     ]
     assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
-    assert ARABIC.often(Fraction(2, 3)) == "2 من أصل 3"
+    assert ARABIC.often(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
 
 
 def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
-    drawn = Voice(odds_phrases("en"), icons=True)
+    drawn = Voice(phrases("en"), icons=True)
     assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
     assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))
 

@@ -1,0 +1,194 @@
+"""The sentences and words of every language: `languages/` has one file per language.
+
+The table `promise` says what a randomizer does, what is promised, and what a form on paper says; the table
+`page` has the words of the page's own interface.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+from toolkit.core.checks import refuse
+from toolkit.texts.multilingual import Frozen, Text, isolated, right_to_left
+
+_FOLDER = Path(__file__).parent / "languages"
+_SLOT = re.compile(r"\{\w+\}")
+_COMMON = {name: name.replace(" ", "_") for name in ("yes", "no", "same", "different", "neither", "at least one")}
+
+LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+"""The languages that come with the toolkit."""
+
+Own = Mapping[str, Mapping[str, str]]
+"""Words of the researcher: language → name → words."""
+
+OWN = "promise_"
+"""With this before its name, a researcher gives a sentence of the promise in a language without a file."""
+
+WAVES = (
+    *("total_waves", "total_same", "waves", "waves_stored", "waves_phone", "waves_links", "odds_waves"),
+    *("new_draws", "review_person", "already_waves", "stored_token_waves"),
+)
+"""What is said only where the same people are asked several times."""
+
+_IF_NEEDED = frozenset({"rehearsal", "until", "claims", "innocent_answer", *WAVES})  # what not every survey says
+
+HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sending_title", "sent_title", "thanks")
+"""The words of the page that head its screens; the first screen has the survey's title instead."""
+
+ASKING = frozenset(
+    (
+        *("name", "step", "back", "next", "continue", "yes", "no", "none", "no_answer", "optional", "quoted"),
+        *("take_part", "practice", "check_title", "question", "turn", "text", "number", "most", "choose"),
+        *("wrong_number", "sent_title", "you_answered", "chance", "change", "try", "try_label", "try_button"),
+        *("review", "show", "send", "sending_title", "sending", "try_now", "thanks", "no_report", "try_again"),
+        *("verify", "moment", "error", "none_of_these", "whole", "wrong_whole", "you_wrote", "two_ways", "orders"),
+    )
+)
+"""Words that ask, name or lead on: a researcher may reword them. All others say what is done with an answer:
+in a language of ours they stay as they are, because a promise that could be reworded could become untrue.
+"""
+
+
+@cache
+def _file(language: str) -> dict[str, dict[str, str]]:
+    """The tables `promise` and `page` of one language; what its file lacks is in English."""
+    tables: dict[str, dict[str, str]] = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    if language == "en":
+        return tables
+    return {name: {**english, **tables.get(name, {})} for name, english in _file("en").items()}
+
+
+def base_language(language: str) -> str | None:
+    """Return the language with a file that serves a code, such as "de" for "de-AT"; None if there is none.
+
+    >>> base_language("de-AT"), base_language("it")
+    ('de', None)
+    """
+    base = language.partition("-")[0]
+    return base if base in LANGUAGES else None
+
+
+def phrases(language: str = "en", own: Own | None = None) -> Mapping[str, str]:
+    """Return the sentences of the promise in one language, by name; "de-AT" is served by "de".
+
+    For a language without a file, `own` must have all that every survey says. Where there is a file it is
+    used as it is: a promise that could be reworded could also become untrue.
+
+    >>> phrases("de-AT")["yes"]
+    'Ja'
+    """
+    base = base_language(language)
+    if base is not None:
+        return _promise(base)
+    given = {
+        key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
+    }
+    english = _promise("en")
+    for key, pattern in english.items():
+        if key in _IF_NEEDED - set(given):
+            continue
+        if key not in given or fields(given[key]) != fields(pattern):
+            known, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
+            rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
+            fault = f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}"
+            refuse(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
+    return _set_apart(given, language)
+
+
+def fields(pattern: str) -> frozenset[str]:
+    """Return the names of what is filled into a sentence."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(pattern) if name is not None)
+
+
+@cache
+def _promise(language: str) -> Mapping[str, str]:
+    return _set_apart(_file(language)["promise"], language)
+
+
+def _set_apart(words: Mapping[str, str], language: str) -> Frozen[str, str]:
+    """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
+    return Frozen({name: isolated(text) for name, text in words.items()} if right_to_left(language) else words)
+
+
+def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dict[str, str]]:
+    """Return what the page says in each language, with the direction of its writing.
+
+    `own` are the researcher's words, by language: all of them for a language without a file; else those that
+    ask, never those that promise (`ASKING`). "de-AT" takes the words of "de".
+
+    >>> words = interface(["de", "ar"], own={"de": {"send": "Abschicken"}})
+    >>> words["de"]["send"], words["de"]["next"], words["ar"]["direction"]
+    ('Abschicken', 'Weiter', 'rtl')
+    """
+    return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
+
+
+def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
+    """Return the page's words as they are written, the researcher's before ours; some may be missing."""
+    base = base_language(language)
+    return {**(_file(base)["page"] if base else {}), **own}
+
+
+def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
+    english = _file("en")["page"]
+    if unknown := sorted(set(own) - set(english)):
+        refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
+    if base_language(language) and (promised := sorted(set(own) - ASKING)):
+        rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
+        refuse(rule, promised[0], "reworded, it could be untrue")
+    words = raw_words(language, own)
+    if missing := sorted(set(english) - set(words)):
+        rule = f"the page must have all its words in {language!r}"
+        received = f"{len(missing)} missing, such as {missing[0]!r}"
+        refuse(rule, received, f"known are {', '.join(LANGUAGES)}; give others as `words`")
+    for name, text in own.items():
+        if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
+            expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
+            refuse(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
+    return {**_set_apart(words, language), "direction": "rtl" if right_to_left(language) else "ltr"}
+
+
+def label(option: str | int, given: Text | None, language: str, words: Mapping[str, str]) -> str:
+    """Return the given label; else a common answer such as yes in that language; else the option's own name.
+
+    >>> label("yes", None, "de", phrases("de")), label(5, None, "de", phrases("de"))
+    ('Ja', '5')
+    """
+    if given is not None and language in given:
+        return given[language]
+    return words[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
+
+
+def speaks_for_itself(option: str | int) -> bool:
+    """Return whether an option needs no label in any language: a number, or an answer that we can say.
+
+    >>> speaks_for_itself("18–24"), speaks_for_itself("yes"), speaks_for_itself("arts")
+    (True, True, False)
+    """
+    return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
+
+
+def rehearsal_mark(language: str) -> str:
+    """Return what stands before a heading of a rehearsal; English in a language without a file.
+
+    >>> rehearsal_mark("de-AT"), rehearsal_mark("it")
+    ('PROBELAUF', 'REHEARSAL')
+    """
+    return phrases(base_language(language) or "en")["rehearsal"]
+
+
+def marked_words(languages: Sequence[str], own: Own) -> dict[str, dict[str, str]]:
+    """Return the researcher's words, and with them every heading of the page behind the rehearsal's mark.
+
+    >>> marked_words(["en"], {"en": {"next": "Go on"}})["en"]["review"]
+    'REHEARSAL: Before you send'
+    """
+    marked = {}
+    for code in languages:
+        words = raw_words(code, own.get(code, {}))
+        heads = {name: f"{rehearsal_mark(code)}: {words[name]}" for name in HEADINGS if name in words}
+        marked[code] = {**own.get(code, {}), **heads}
+    return marked
