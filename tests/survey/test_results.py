@@ -304,8 +304,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
     )
     asked = survey(faculty(), cheated(), paid, check=False)
     found = estimate(asked, frame, by="faculty", minimum=0)
-    counts = {(one.question, *one.group): one.turnout for one in found.findings}
-    assert {key: (one.answered, one.refused, one.missing, one.not_asked) for key, one in counts.items()} == {
+    assert {(one.question, *one.group): tuple(one.counts.values()) for one in found.findings} == {
         ("cheated", "arts"): (2, 0, 1, 0),
         ("cheated", "law"): (2, 0, 2, 0),
         ("paid", "arts"): (0, 0, 0, 3),

@@ -18,6 +18,7 @@ from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.waves import Memo
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.question_fields import LONGEST, normalize
+from toolkit.survey.writing.strict_json import as_plain
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
@@ -41,27 +42,49 @@ _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 )
 @dataclass(frozen=True, init=False, repr=False)
 class Question:
-    """One question. With a `design` its answer is randomized on the respondent's device; without one it is
-    sent as it is.
+    """One question: with a `design` its answer is randomized on the respondent's device, else sent as it is.
 
     Parameters
     ----------
-    name : a short name, such as "cheated": it heads a column of the results.
-    text, help, instructions, warning : what people read; a string, or strings by language.
-    design : any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in a
-    survey of several waves: the phone draws a permanent answer once, and puts fresh noise on it in each wave;
-    `design` is then that of one report.
-    A `toolkit.local.likert` scale asks for one of its points, and keeps their shares; for the mean alone give
-    its `mean`.
-    options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or
-    `free_text`. whole : whether a number must be a whole one.
-    labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
-    "guided": it shows what chance says, the person taps the result. "physical": the person
-        has a coin or a die of their own, as the `instructions` say.
-    anchor : the option that is everybody's true answer: how often it seems to be missed measures inattention.
-    show_if : {plain question: [options]}; asked only if all of those were answered so.
-    required : whether a plain question must be answered.
+    name : str
+        A short name, such as "cheated": it heads a column of the results.
+    text : str or mapping
+        What people are asked; a string, or strings by language.
+    design : Randomizer, Memo or Likert, optional
+        Any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in several
+        waves: the phone draws a permanent answer once, and adds fresh noise in each wave; `design` is then
+        that of one report. A `toolkit.local.likert` scale asks for one of its points and keeps their shares;
+        for the mean alone give its `mean`.
+    options : sequence, optional
+        The answers of a plain question.
+    labels : mapping, optional
+        How options and reports are shown, by option.
+    mode : str
+        "auto": the phone randomizes. "guided": it shows what chance says, the person taps the result.
+        "physical": the person has a coin or a die, as the `instructions` say.
+    help : str or mapping, optional
+        What people read below the question.
+    instructions : str or mapping, optional
+        What people do themselves in mode "physical".
+    anchor : str or int, optional
+        The option that is everybody's true answer: how often it seems to be missed measures inattention.
+    show_if : mapping, optional
+        {plain question: [options]}; asked only if all of those were answered so.
+    required : bool
+        Whether a plain question must be answered.
+    bounds : pair of numbers, optional
+        The range of a plain question for a number.
+    multiple : bool
+        Whether any number of the options may be ticked.
+    free_text : bool
+        Whether people write their answer.
+    warning : str or mapping, optional
+        What people read before they write.
+    whole : bool
+        Whether a number must be a whole one.
 
+    Examples
+    --------
     >>> from toolkit import warner
     >>> Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     <Question cheated: choice, auto, epsilon 0.6931>
@@ -147,28 +170,57 @@ class Question:
         return self.design.loss if self.design is not None else Pure(0)
 
     def cost(self, waves: int = 1) -> Pure:
-        """What the reports of so many waves cost their sender together, whatever happens to the answer and to
-        the phone.
+        """Return what the reports of several waves cost their sender together at most.
 
         Fresh noise in each wave adds up. Of a memo it is the worst over all ways in which the answer changes
         and the phone loses its memos.
 
+        Parameters
+        ----------
+        waves : int
+            How often the question is asked.
+
+        Returns
+        -------
+        Pure
+            The privacy loss.
+
+        Examples
+        --------
         >>> from toolkit import warner
         >>> from toolkit.local.waves import Memo
-        >>> asked = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
-        >>> asked.cost(), asked.cost(4)
+        >>> question = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
+        >>> question.cost(), question.cost(4)
         (Pure(0.510826), Pure(2.04331))
         """
         return _cost_of_waves(self.memo, waves) if self.memo is not None else Pure(waves * self.loss.amount)
 
     def browser_data(self) -> dict[str, Any] | None:
-        """What a browser draws the report with; None for a plain question."""
-        drawn = self.memo or self.design
-        return None if drawn is None else drawn.browser_data()
+        """Return what a browser draws the report with.
+
+        Returns
+        -------
+        dict or None
+            Plain data for JSON; None for a plain question.
+        """
+        randomizer = self.memo or self.design
+        return None if randomizer is None else randomizer.browser_data()
 
     def accepts(self, value: object) -> bool:
-        """Whether a plain JSON value is a report, or a plain answer, that this question can have.
+        """Return whether a plain JSON value is a report, or a plain answer, that this question can have.
 
+        Parameters
+        ----------
+        value : object
+            A code, a number, a text, or a list of codes.
+
+        Returns
+        -------
+        bool
+            Whether it can be stored.
+
+        Examples
+        --------
         >>> year = Question("year", "Year of study?", options=[1, 2, 3])
         >>> year.accepts(2), year.accepts(3), year.accepts(True)
         (True, False, False)
@@ -183,12 +235,38 @@ class Question:
         return (is_set if self.multiple else is_code)(value, len(self.options))
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
-        """How an option, or a report, is shown in a language."""
+        """Return how an option, or a report, is shown in a language.
+
+        Parameters
+        ----------
+        option : str or int
+            One of the options or reports.
+        language : str
+            A language code.
+        phrases : mapping
+            The sentences of that language, for common answers without a label.
+
+        Returns
+        -------
+        str
+            The label.
+        """
         given = self.labels.get(option)
         return label(option, None if given is None else in_language(given, language), language, phrases)
 
     def in_language(self, language: str) -> "Question":
-        """The same question, with every plain string in the given language."""
+        """Return the same question, with every plain string in the given language.
+
+        Parameters
+        ----------
+        language : str
+            A language code.
+
+        Returns
+        -------
+        Question
+            A copy.
+        """
         question = copy(self)
         for name in LONGEST:
             if (words := getattr(self, name)) is not None:
@@ -198,9 +276,15 @@ class Question:
         return question
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: what was given, without what follows from the design; nothing in it is null."""
+        """Return plain data for JSON and TOML: what was given, without what follows from the design.
+
+        Returns
+        -------
+        dict
+            Nothing in it is null.
+        """
         derived = {"options", "bounds"} if self.randomized else set()
-        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
+        data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
         memo = data.pop("memo")
         if not self.whole:
             data.pop("whole")  # as in files and hashes of earlier versions
@@ -219,7 +303,7 @@ def _cost_of_waves(memo: Memo, waves: int) -> Pure:
 
 
 def checked_questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
-    """Questions as a survey was given them, with every plain string in its first language."""
+    """Return the questions of a survey, with every plain string in its first language."""
     if isinstance(given, str | Question) or not isinstance(given, Sequence):
         refuse(
             "`questions` must be a list of questions", type(given).__name__, "they are asked in its order", TypeError
@@ -232,9 +316,7 @@ def checked_questions(given: Sequence[Question], language: str) -> tuple[Questio
 
 
 def read_questions(given: Any) -> list[Question]:
-    """Questions as plain data say them: what a file holds, or `to_dict` wrote; designs may be given by
-    name.
-    """
+    """Return questions from plain data: what a file holds, or `to_dict` wrote; designs may be given by name."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         refuse(
             "`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError
@@ -252,28 +334,12 @@ def _read_question(given: Any, place: int) -> Question:
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
             if field not in given:
                 refuse(f"a question must have `{field}`", "none", why)
-        design = {"design": read_design(given["design"], **_around(given))} if "design" in given else {}
+        design = {}
+        if "design" in given:
+            design["design"] = read_design(given["design"], options=given.get("options"), bounds=given.get("bounds"))
     return Question(**{**given, **design})
-
-
-def _around(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a design may take from its question."""
-    return {key: given.get(key) for key in ("options", "bounds")}
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
     """A number that is neither a truth value nor infinite nor missing."""
     return type(value) is int or (type(value) is float and value - value == 0)
-
-
-def _plain(value: Any) -> Any:
-    # most are: to ask for a protocol takes long
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Randomizer | Memo) else value

@@ -1,6 +1,4 @@
-"""What a survey found: counts, and an estimate for each question, in all or by group, with what to think of
-them.
-"""
+"""Counts of a survey's reports, and an estimate for each question, in all or by group."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,14 +35,35 @@ __all__ = ["Finding", "Results", "estimate", "tally"]
 def tally(
     survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, minimum: int | None = None
 ) -> "pd.DataFrame":
-    """How often each report came: one row for each question, group and report.
+    """Count how often each report came.
 
-    `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or
-    Ibis; the counting is done there. `by` : plain questions, or "understood". `minimum` : the people below
-    which a group, or a question that not all were asked, has no row; the survey's if left out.
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    reports : frame
+        A column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is
+        done there.
+    by : str or sequence of str, optional
+        Plain questions, or "understood".
+    minimum : int, optional
+        The people below which a group, or a question that not all were asked, has no row; by default the
+        survey's.
+
+    Returns
+    -------
+    DataFrame
+        A row per question, group and report.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> survey = Survey("Study", [Question("year", "Year?", options=[1, 2])], consent="Why.")
+    >>> tally(survey, pd.DataFrame({"year": [1, 2, 2]}))
+      question  report  count
+    0     year       1      1
+    1     year       2      2
     """
-    pd = extra("pandas")
-
     groups = checked_groups(survey, by)
     rows = [
         {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}
@@ -54,7 +73,7 @@ def tally(
         if not (groups or question.show_if) or sum(counts.values()) >= _least(survey, minimum)
         for report, count in counts.items()
     ]
-    return pd.DataFrame(rows)
+    return extra("pandas").DataFrame(rows)
 
 
 def estimate(
@@ -67,17 +86,38 @@ def estimate(
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
-    """An estimate for each question: `toolkit.analysis.estimates` with the survey's designs; a plain question
-    is estimated as usual.
+    """Estimate each question: `toolkit.analysis.estimates` with the survey's designs, plain ones as usual.
 
     Parameters
     ----------
-    reports : a frame as for `tally`; `collector.reports()` and `toolkit export` make one.
-    by : plain questions, or "understood": then there is one estimate for each group of people.
-    method, sample, missing : as `toolkit.analysis.estimates` has them.
-    minimum : the people below which a group, or a question that not all were asked, is not shown; the
-    survey's if left out. Another number is noted in the results.
+    survey : Survey
+        What was asked.
+    reports : frame
+        As for `tally`; `collector.reports()` and `toolkit export` make one.
+    by : str or sequence of str, optional
+        Plain questions, or "understood": then there is one estimate for each group of people.
+    method : str, optional
+        As for `toolkit.analysis.estimates`.
+    sample : Sample, optional
+        How people were drawn, as for `toolkit.analysis.estimates`.
+    missing : sequence
+        Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
+    minimum : int, optional
+        The people below which a group, or a question that not all were asked, is not shown; by default the
+        survey's. Another number is noted in the results.
 
+    Returns
+    -------
+    Results
+        The estimates, with tables, notes and a picture.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or holds what is no report of its question.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from toolkit import warner
     >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
@@ -131,8 +171,8 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
 def _finding(question: Question, one: Found, asked: Mapping[Group, int]) -> Finding:
     known = question.design is not None and one.used
     liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
-    people = turnout(question, one.group, one.used, asked.get(one.group, 0), one.rows)
-    return Finding(question.name, one.group, one.estimate, liars, people)
+    people = turnout(question, one.used, asked.get(one.group, 0), one.rows)
+    return Finding(question.name, one.group, one.estimate, liars, **people)
 
 
 def _worst(design: Randomizer, found: Estimate) -> float | None:

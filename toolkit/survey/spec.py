@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,25 +14,22 @@ from toolkit.core.loss import Amount, Pure
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
-from toolkit.survey.consent.page_data import shown_survey, told, tried, unsure
-from toolkit.survey.consent.statement import paragraphs
+from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
-from toolkit.survey.writing.strict_json import digest
+from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
     MOST_REPORTS,
     STATED,
     STEP,
     Panel,
-    as_data,
     checked_languages,
     checked_panel,
     checked_waves,
     flag,
     own_words,
-    stated_fields,
 )
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
@@ -40,6 +37,9 @@ from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, Own, marked_words, rehearsal_mark
 
 ACCESS = ("open", "token", "blind")
+_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1}
+"""Left out of files and hashes, which are then those of earlier versions."""
+
 _NEEDED = {
     "title": "people must know what they answer",
     "consent": "people must know what they agree to: say who asks, and what for",
@@ -54,26 +54,60 @@ class Survey:
 
     Parameters
     ----------
-    title, consent : what people read first; a string, or strings by language. The promise is added to it by
-    itself. questions : in the order in which they are asked. languages : the first is that of plain strings.
-    practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
-    Neither is asked where a report can say a lot, because its right answer would be untrue.
-    access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be
-    traced). closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people
-    are told. cap : the largest number of reports. minimum : the people below which no group is shown, in any
-    result, and nothing at all while the collection is open. step : by how many at once what is shown of an
-    open collection moves on, while as many wait, so that no single report can be seen to come.
-    ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
-    answer. waves, wave : how often the same people are asked, and which time this is; then at least one
-    question has a `Memo`, each wave is a collection of its own, and everything is promised for all of them.
-    panel : who they are to their phones, and what they were told; made with the first wave's collection.
-    words : the page's own words, by language and name, for languages that the toolkit does not know.
-    rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
-    the real survey.
-    controller, contact, purpose, retention, publication, withdrawal, approval, hashes : what a board asks
-    for, each a string, or strings by language. Beyond this machine all are needed but `withdrawal` (without
-    it people are told that nothing can be taken back) and `hashes` (where to compare those of the page).
+    title : str or mapping
+        What people read first; a string, or strings by language.
+    questions : sequence of Question
+        In the order in which they are asked.
+    consent : str or mapping
+        What people agree to, in your words. The promise is added by itself.
+    languages : sequence of str
+        Language codes; the first is that of plain strings.
+    practice : bool
+        Whether there is a question to try it out, never sent. Skipped above epsilon 3, where it would mislead.
+    check : bool
+        Whether there is a question on how it works, whose result is sent. Skipped above epsilon 3, too.
+    access : str
+        "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
+    cap : int, optional
+        The largest number of reports.
+    closes : date or str, optional
+        The last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
+    ceiling : number
+        The largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
+    minimum : int
+        The people below which no group is shown in any result, and nothing while the collection is open.
+    words : mapping, optional
+        The page's own words, by language and name, for languages that the toolkit does not know.
+    step : int
+        By how many reports at once what is shown of an open collection moves on.
+    rehearsal : bool
+        Whether it is only tried out: every screen, result and file says so, and no report fits the real survey.
+    controller : str or mapping, optional
+        Who is responsible. This and all below but two are needed beyond this machine.
+    contact : str or mapping, optional
+        Whom to write to.
+    purpose : str or mapping, optional
+        What it is for.
+    retention : str or mapping, optional
+        How long answers are kept.
+    publication : str or mapping, optional
+        What is published.
+    withdrawal : str or mapping, optional
+        How to take an answer back; without it people are told that nothing can be taken back.
+    approval : str or mapping, optional
+        Who approved it.
+    hashes : str or mapping, optional
+        Where the page's two hashes can be compared; never needed.
+    waves : int
+        How often the same people are asked; with several, a question has a `Memo`, and each wave is a
+        collection of its own.
+    wave : int
+        Which of the waves this is.
+    panel : Panel or mapping, optional
+        Who the people are to their phones, and what they were told; made with the first wave's collection.
 
+    Examples
+    --------
     >>> from toolkit import warner
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     >>> survey = Survey("Exams", [question], consent="We study how exams are taken.")
@@ -81,10 +115,18 @@ class Survey:
     (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.693148))
     """
 
+    # in the order in which a file has them
     title: Text
-    questions: tuple[Question, ...]
-    consent: Text
     languages: tuple[str, ...]
+    consent: Text
+    controller: Text | None
+    contact: Text | None
+    purpose: Text | None
+    retention: Text | None
+    publication: Text | None
+    withdrawal: Text | None
+    approval: Text | None
+    hashes: Text | None
     practice: bool
     check: bool
     access: str
@@ -95,17 +137,10 @@ class Survey:
     words: Frozen[str, Text] | None
     step: int
     rehearsal: bool
-    controller: Text | None
-    contact: Text | None
-    purpose: Text | None
-    retention: Text | None
-    publication: Text | None
-    withdrawal: Text | None
-    approval: Text | None
-    hashes: Text | None
     waves: int
     wave: int
     panel: Panel | None
+    questions: tuple[Question, ...]
 
     def __init__(
         self,
@@ -137,9 +172,39 @@ class Survey:
         panel: Panel | Mapping[str, Any] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
-        for key, value in _checked(given).items():
-            object.__setattr__(self, key, value)
+        self._set(given)
         self._lint()
+
+    def _set(self, given: Mapping[str, Any]) -> None:
+        """Check every field and bring it to its final form."""
+        codes = checked_languages(given["languages"])
+        questions = checked_questions(given["questions"], codes[0])
+        waves, wave = checked_waves(given["waves"], given["wave"])
+        longest = {"title": 200, "consent": 20_000, **dict.fromkeys(STATED, 2000)}
+        texts = {
+            name: None if given[name] is None and name in STATED else checked_words(given[name], name, most)
+            for name, most in longest.items()
+        }
+        checked = {
+            **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
+            "questions": questions,
+            "languages": codes,
+            "practice": flag(given["practice"], "practice") and is_deniable(practicable(questions)),
+            "check": flag(given["check"], "check") and is_deniable([one for one in questions if one.randomized]),
+            "access": choice(given["access"], "access", ACCESS),
+            "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
+            "closes": read_day(given["closes"], "closes"),
+            "ceiling": Pure(given["ceiling"]).amount,
+            "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
+            "words": own_words(given["words"], codes),
+            "step": whole(given["step"], "step", most=MOST_REPORTS),
+            "rehearsal": flag(given["rehearsal"], "rehearsal"),
+            "waves": waves,
+            "wave": wave,
+            "panel": checked_panel(given["panel"], waves),
+        }
+        for key, value in checked.items():
+            object.__setattr__(self, key, value)
 
     def _lint(self) -> None:
         linter.check_names(self.questions, self.waves)
@@ -158,9 +223,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports of all waves, added up; in a later
-        wave what the first one told.
-        """
+        """What one respondent spends at most in all waves; in a later wave at least what the first one said."""
         return consenting.loss(self.questions, self.waves, self._earlier_loss)
 
     @property
@@ -173,9 +236,23 @@ class Survey:
         return {name: getattr(self, name) for name in STATED}
 
     def said(self, language: str, *, paper: bool = False) -> str:
-        """The researchers' own words: what they ask consent for, and who they are, or that nobody said."""
-        told = paragraphs(self.stated, language, self.words, paper=paper)
-        return "\n\n".join([self.consent[language], *told])
+        """Return the researchers' own words: what they ask consent for, and who they are.
+
+        Parameters
+        ----------
+        language : str
+            One of the survey's languages.
+        paper : bool
+            Whether it is for a sheet of paper, which shows no hashes.
+
+        Returns
+        -------
+        str
+            Paragraphs with a blank line between them; the last says so if a statement is missing.
+        """
+        return "\n\n".join(
+            [self.consent[language], *consenting.paragraphs(self.stated, language, self.words, paper=paper)]
+        )
 
     @property
     def heading(self) -> dict[str, str]:
@@ -190,32 +267,41 @@ class Survey:
         return self.heading[self.languages[0]]
 
     def as_rehearsal(self) -> "Survey":
-        """The same survey to try out, with a hash of its own: a report of one fits no other."""
+        """Return the same survey to try out, with a hash of its own: a report of one does not fit the other.
+
+        Returns
+        -------
+        Survey
+            The survey with `rehearsal=True`.
+        """
         return replace(self, rehearsal=True)
 
     @property
     def interface_words(self) -> dict[str, dict[str, str]]:
         """The researcher's words for the page, without the promise; in a rehearsal every heading."""
-        given: Own = self.words or {}
         own = {
-            code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()
+            code: {key: text for key, text in words.items() if not key.startswith(OWN)}
+            for code, words in (self.words or {}).items()
         }
         return marked_words(self.languages, own) if self.rehearsal else own
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of all that people read, the designs, and the code that randomizes: what
-        is agreed to.
-        """
+        """SHA-256, in hexadecimal, of all that people agree to: what they read, the designs, the page's code."""
         from toolkit.survey.client import code_hash
 
-        words = self.page_words()
         page = shown_survey(self, self._promise)
-        return digest({"survey": self.to_dict(), "page": page, "words": words, "code": code_hash()})
+        return digest({"survey": self.to_dict(), "page": page, "words": self.page_words(), "code": code_hash()})
 
     def page_words(self) -> dict[str, dict[str, str]]:
-        """What the page itself says, in each language: true of this survey."""
-        return told(
+        """Return what the page itself says, true of this survey.
+
+        Returns
+        -------
+        dict
+            Words by language and name.
+        """
+        return page_words(
             self.questions,
             self.languages,
             self.interface_words,
@@ -226,8 +312,19 @@ class Survey:
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
-        """What people agree to, as plain text: the consequence, your own words, the odds of each question,
-        and the rest; with `paper`, for a sheet that is handed in.
+        """Return what people agree to: the consequence, your own words, the odds of each question, the rest.
+
+        Parameters
+        ----------
+        language : str, optional
+            One of the survey's languages; by default the first.
+        paper : bool
+            Whether it is for a sheet that is handed in.
+
+        Returns
+        -------
+        str
+            Plain text, paragraphs with a blank line between them.
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         first, *rest = self._promise(code, paper)
@@ -235,7 +332,13 @@ class Survey:
         return "\n\n".join([first, self.said(code, paper=paper), *rest[:1], *odds, *rest[1:]])
 
     def for_page(self) -> dict[str, Any]:
-        """What the browser gets: plain data for JSON."""
+        """Return what the browser gets.
+
+        Returns
+        -------
+        dict
+            Plain data for JSON.
+        """
         return {"hash": self.hash, **shown_survey(self, self._promise)}
 
     def _promise(self, language: str, paper: bool = False) -> list[str]:
@@ -254,38 +357,71 @@ class Survey:
         )
 
     def __getitem__(self, name: str) -> Question:
-        if (found := next((one for one in self.questions if one.name == name), None)) is not None:
-            return found
+        for question in self.questions:
+            if question.name == name:
+                return question
         known = ", ".join(question.name for question in self.questions)
         refuse(f"a question of this survey must be one of {known}", repr(name)[:60], "there is no other", KeyError)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
-        return as_data(self)
+        """Return plain data for JSON and TOML: nothing in it is null, and designs are their integers.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads back as an equal survey.
+        """
+        data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self)}
+        return {key: value for key, value in data.items() if value is not None and _USUAL.get(key) != value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """The survey that `to_dict` wrote, or that a person wrote, who may give designs by name."""
+        """Make a survey from what `to_dict` wrote, or a person, who may give designs by name.
+
+        Parameters
+        ----------
+        data : mapping
+            The fields of the survey.
+
+        Returns
+        -------
+        Survey
+            The survey, linted.
+
+        Raises
+        ------
+        SurveyError
+            If a field is unknown, missing, or against a rule.
+        """
         return cls(**cls._arguments(data))
 
     @classmethod
     def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
-        """The survey that `to_dict` wrote into a collection. It is not linted again: what was right when it
-        was made stays readable, whatever rules were added since.
+        """Make a survey from what `to_dict` wrote into a collection, without linting it again.
+
+        What was right when it was made stays readable, whatever rules were added since.
+
+        Parameters
+        ----------
+        data : mapping
+            The fields of the survey.
+
+        Returns
+        -------
+        Survey
+            The survey as it was.
         """
         given = inspect.signature(cls).bind(**cls._arguments(data))
         given.apply_defaults()
         survey = object.__new__(cls)
-        for key, value in _checked(given.arguments).items():
-            object.__setattr__(survey, key, value)
+        survey._set(given.arguments)
         return survey
 
     @classmethod
     def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
-        known = list(inspect.signature(cls).parameters)
-        refuse_unknown(data, known, "a survey")
+        refuse_unknown(data, list(inspect.signature(cls).parameters), "a survey")
         for name, why in _NEEDED.items():
             if name not in data:
                 refuse(f"a survey must have `{name}`", "none", why)
@@ -297,27 +433,64 @@ class Survey:
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
-        """The survey in a .toml or .json file."""
+        """Read the survey in a .toml or .json file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Survey
+            The survey, linted.
+
+        Raises
+        ------
+        SurveyError
+            If the survey is against a rule; the message names the file and the question.
+        """
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
 
     def plan(self, n: int | None = None, **options: Any) -> Any:
-        """How precise each question would be with n people, in all and in the smallest subgroup; or, with
-        `wishes`, how many people it takes: margins, tests, differences and slopes, a row each.
+        """Return how precise each question would be with n people, or how many people your wishes need.
 
-        `subgroup` : its share of the people; if left out, that of one answer to the plain question with the
-        most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
-        `toolkit.plan`; else all answers equally common. `level`, `deff`, `weighting` : as there. `wishes`,
-        `response`, `population` : as for `toolkit.planning.plan_survey`.
+        Parameters
+        ----------
+        n : int, optional
+            The number of people; without it `wishes` must be given.
+        **options : Any
+            `wishes`, `response`, `population` : as for `toolkit.planning.plan_survey`. `subgroup` : the
+            smallest subgroup's share of the people; by default that of one answer to the plain question with
+            the most answers, all equally common. `prevalence` : guesses of the truth by question, as for
+            `toolkit.plan`; by default all answers equally common. `level`, `deff`, `weighting` : as there.
+
+        Returns
+        -------
+        SurveyPlan or PeopleNeeded
+            A row per question, or per wish.
         """
         return planned(self.name, self.questions, n, **options)
 
     def preview(self) -> Any:
-        """The form as respondents see it, in a notebook: no collection is opened, and nothing is sent."""
+        """Show the form as respondents see it, in a notebook: nothing is opened, and nothing is sent.
+
+        Returns
+        -------
+        Preview
+            A notebook shows it; `save` writes it to a file.
+        """
         return lazy("toolkit.survey.preview", "Preview")(self)
 
     def save(self, path: str | Path) -> None:
-        """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash."""
+        """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; its suffix says how it is written.
+        """
         files.write(path, self.to_dict())
 
     def _repr_html_(self) -> str:
@@ -330,28 +503,3 @@ class Survey:
         return (
             f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
-
-
-def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a survey is made of, brought to its final form."""
-    codes = checked_languages(given["languages"])
-    asked = checked_questions(given["questions"], codes[0])
-    return {
-        "title": in_language(checked_words(given["title"], "title", 200), codes[0]),
-        "questions": asked,
-        "consent": in_language(checked_words(given["consent"], "consent", 20_000), codes[0]),
-        "languages": codes,
-        "practice": flag(given["practice"], "practice") and unsure(tried(asked)),
-        "check": flag(given["check"], "check") and unsure([one for one in asked if one.randomized]),
-        "access": choice(given["access"], "access", ACCESS),
-        "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
-        "closes": read_day(given["closes"], "closes"),
-        "ceiling": Pure(given["ceiling"]).amount,
-        "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
-        "words": own_words(given["words"], codes),
-        "step": whole(given["step"], "step", most=MOST_REPORTS),
-        "rehearsal": flag(given["rehearsal"], "rehearsal"),
-        **stated_fields(given, codes[0]),
-        **checked_waves(given["waves"], given["wave"]),
-        "panel": checked_panel(given["panel"], given["waves"]),
-    }

@@ -51,7 +51,7 @@ def describe(design: Any) -> str:
     """Return a randomizer in plain English words, with its epsilon rounded up.
 
     >>> from toolkit import warner
-    >>> describe(warner(p="2/3"))[-26:]
+    >>> describe(warner(p="2/3"))[-25:]
     'Epsilon is at most 0.694.'
     """
     voice = Voice()

@@ -3,14 +3,14 @@
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit.survey.consent.page_data import told
+from toolkit.survey.consent.page_data import page_words
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
 STAYS = "stay on this phone"
 
 
 def review(*questions, check=True, access="open"):
-    return told(questions, ["en"], {}, check=check, access=access)["en"]["review_note"]
+    return page_words(questions, ["en"], {}, check=check, access=access)["en"]["review_note"]
 
 
 def test_a_plain_survey_is_not_told_that_answers_stay_on_the_phone():

@@ -4,7 +4,7 @@ import pytest
 from tests.frames.test_counts import ENGINES
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
-from toolkit.survey.reading.turnout import Rows, Turnout, turnout, turnout_notes
+from toolkit.survey.reading.turnout import Rows, checked_groups, refuse_strange, turnout
 
 ROWS = {
     "faculty": ["arts", "law", "arts", None, "law", "law"],
@@ -26,15 +26,14 @@ def test_every_engine_counts_people_by_group_and_those_without_one(engine):
     assert (everybody.people(), everybody.groupless(), everybody.asked(PAID)) == ({(): 6}, 0, {(): 3})
 
 
-def test_what_is_empty_is_refused_where_it_may_be_left_out_and_missing_where_not():
-    assert turnout(PAID, (), answered=2, asked=3, people=6) == Turnout("paid", (), 2, refused=1, missing=0, not_asked=3)
-    assert turnout(cheated(), (), answered=5, asked=6, people=6) == Turnout(
-        "cheated", (), 5, refused=0, missing=1, not_asked=0
-    )
-
-
-def test_people_who_answered_without_being_asked_do_not_make_negative_counts():
-    assert turnout(PAID, (), answered=4, asked=3, people=6) == Turnout("paid", (), 4, refused=0, missing=0, not_asked=2)
+@pytest.mark.parametrize(
+    ("question", "answered", "asked", "refused", "missing", "not_asked"),
+    [(PAID, 2, 3, 1, 0, 3), (cheated(), 5, 6, 0, 1, 0), (PAID, 4, 3, 0, 0, 2)],
+    ids=["empty where it may be left out", "empty where not", "answered without being asked"],
+)
+def test_all_people_are_counted_once_and_never_below_none(question, answered, asked, refused, missing, not_asked):
+    counts = {"answered": answered, "refused": refused, "missing": missing, "not_asked": not_asked}
+    assert turnout(question, answered, asked, people=6) == counts
 
 
 def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_comes():
@@ -45,8 +44,25 @@ def test_a_question_with_numbers_as_options_decides_in_whatever_type_its_column_
         assert Rows(asked, pd.DataFrame({"year": column}), ()).asked(thesis) == {(): 1}
 
 
-def test_notes_count_over_all_groups_and_say_nothing_where_nothing_is_empty():
-    found = [Turnout("a", ("x",), 5, 1, 0, 0), Turnout("a", ("y",), 1000, 0, 2, 0), Turnout("b", ("x",), 5, 0, 0, 3)]
-    assert turnout_notes(found, ("faculty", "year"), 0) == ["a: 1,005 answered, 1 refused, 2 missing."]
-    (_, last) = turnout_notes(found, ("faculty", "year"), 1)
-    assert last == "1 person has no group, as the answer to faculty or year is missing: no estimate here counts them."
+def test_reports_are_grouped_by_plain_choices_and_by_understanding():
+    assert checked_groups(survey(), ["faculty"]) == ("faculty",)
+    assert checked_groups(survey(), "understood") == ("understood",)
+    assert checked_groups(survey(), None) == ()
+
+
+@pytest.mark.parametrize(("name", "words"), [("cheated", "which is randomized"), ("age", "which is a number")])
+def test_people_cannot_be_sorted_by_what_is_hidden_or_has_no_options(name, words):
+    age = Question("age", "Age?", bounds=(18, 99))
+    with pytest.raises(ValueError, match=words):
+        checked_groups(survey(faculty(), cheated(), age), name)
+
+
+def test_understanding_is_no_group_where_it_was_not_checked():
+    with pytest.raises(KeyError):
+        checked_groups(survey(check=False), "understood")
+
+
+def test_strange_values_are_refused_and_not_quoted():
+    with pytest.raises(ValueError, match="1 kinds of value that are none") as refused:
+        refuse_strange(cheated(), {"maybe, said Ann": -1, "yes": 1})
+    assert "Ann" not in str(refused.value)

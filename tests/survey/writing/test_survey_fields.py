@@ -34,7 +34,7 @@ def test_a_flag_is_true_or_false_and_not_a_number_or_a_word():
 
 
 def test_waves_are_whole_numbers_and_a_wave_is_one_of_them():
-    assert checked_waves(4, 2) == {"waves": 4, "wave": 2}
+    assert checked_waves(4, 2) == (4, 2)
     for waves, wave, message in (
         (0, 1, "`waves` must be at least 1"),
         (2, 0, "`wave` must be at least 1"),

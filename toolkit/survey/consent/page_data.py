@@ -15,11 +15,8 @@ from toolkit.texts.multilingual import Text, in_language
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import Own, interface, phrases
 
-Words = dict[str, dict[str, str]]
-"""The words of the interface, by language."""
 
-
-def told(
+def page_words(
     questions: Sequence[Question],
     languages: Sequence[str],
     own: Mapping[str, Mapping[str, str]],
@@ -28,33 +25,17 @@ def told(
     access: str,
     promised: Own | None = None,
     waves: int = 1,
-) -> Words:
-    """All words of the page in each language; what is said before sending, and of several `waves` on every
-    screen, is true of this survey. `promised` are sentences for languages that the toolkit does not know.
+) -> dict[str, dict[str, str]]:
+    """Return all words of the page by language; what is said before sending is true of these questions.
 
-    >>> asked = [Question("faculty", "Which faculty?", options=["arts", "law"])]
-    >>> told(asked, ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
+    `promised` are sentences for languages that the toolkit does not know.
+
+    >>> faculty = Question("faculty", "Which faculty?", options=["arts", "law"])
+    >>> page_words([faculty], ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
     'Answers to questions that are not protected are sent as you gave them.'
     """
-    told = {}
-    for code, words in interface(languages, own).items():
-        note = [words[name] for name in _review(questions, check, access)]
-        told[code] = {**words, "review_note": " ".join(note)}
-        if waves > 1:
-            said = phrases(code, promised)
-            told[code] |= {
-                "review_note": " ".join([*note, said["review_person"]]),
-                "end_already": said["already_waves"],
-                "new_draws": said["new_draws"],
-                "keeps_nothing": f"{words['keeps_nothing']} {said['new_draws']}",
-            }
-    return told
-
-
-def _review(questions: Sequence[Question], check: bool, access: str) -> list[str]:
-    """All that leaves the phone, and what stays there: only what is so."""
     modes = {question.mode for question in questions}
-    parts = {
+    review = {  # all that leaves the phone, and what stays there: only what is so
         "review_note": True,
         "review_check": check,
         f"review_{access}": access != "open",
@@ -62,33 +43,41 @@ def _review(questions: Sequence[Question], check: bool, access: str) -> list[str
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
     }
-    return [name for name, said in parts.items() if said]
+    pages = interface(languages, own)
+    for code, words in pages.items():
+        words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
+        if waves > 1:
+            said = phrases(code, promised)
+            words["review_note"] += f" {said['review_person']}"
+            words["keeps_nothing"] += f" {said['new_draws']}"
+            words |= {"end_already": said["already_waves"], "new_draws": said["new_draws"]}
+    return pages
 
 
-def tried(questions: Sequence[Question]) -> list[Question]:
-    """What can be tried out on the page."""
+def practicable(questions: Sequence[Question]) -> list[Question]:
+    """Return the questions that can be tried out on the page."""
     return [question for question in questions if question.mode in ("auto", "guided")]
 
 
-def unsure(questions: Sequence[Question]) -> bool:
-    """Whether nobody can be sure of an answer: else practice and check would teach what is not so."""
+def is_deniable(questions: Sequence[Question]) -> bool:
+    """Return whether nobody can be sure of an answer: else practice and check would teach what is not so."""
     return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
 def practice_question(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> Question:
-    """An innocent question, hidden as weakly as the weakest that follows; it is never sent."""
+    """Return an innocent question, hidden as weakly as the weakest that follows; it is never sent."""
     text = {code: phrases(code, own)["practice"] for code in languages}
-    weakest = max(tried(questions), key=lambda question: question.loss.epsilon)
+    weakest = max(practicable(questions), key=lambda question: question.loss.epsilon)
     yes_or_no = weakest.options == weakest.report_options == ("no", "yes")
     design = weakest.design if yes_or_no else warner(epsilon=weakest.loss.epsilon)
     return Question("practice", text, design=design, mode=weakest.mode)
 
 
 def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, Any]:
-    """Plain data of a whole survey; `promise` is what it promises in a language."""
+    """Return plain data of a whole survey; `promise` is what it promises in a language."""
     codes, own = survey.languages, survey.words
     others = {question.name: question for question in survey.questions}
-    tried = practice_question(survey.questions, codes, own) if survey.practice else None
+    practice = practice_question(survey.questions, codes, own) if survey.practice else None
     shown = {
         "title": survey.heading,
         "languages": list(codes),
@@ -97,7 +86,7 @@ def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, 
             "own": {code: survey.said(code) for code in codes},
             "promise": {code: promise(code) for code in codes},
         },
-        "practice": None if tried is None else shown_question(tried, codes, own=own),
+        "practice": None if practice is None else shown_question(practice, codes, own=own),
         "check": survey.check,
         "questions": [shown_question(one, codes, others, own, survey.waves) for one in survey.questions],
     }
@@ -114,8 +103,10 @@ def shown_question(
     own: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
-    """Plain data for the page; `others` are the questions that `show_if` may name, `own` the researcher's
-    words, `waves` how often it is asked.
+    """Return plain data of one question for the page.
+
+    `others` are the questions that `show_if` may name, `own` the researcher's words, `waves` how often it is
+    asked.
 
     >>> from toolkit import warner
     >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])

@@ -1,9 +1,7 @@
-"""Findings as people read them: labels for codes, shares in percent, and in one table one number of
-decimals.
-"""
+"""Findings as people read them: labels for codes, shares in percent, one number of decimals per table."""
 
 import html
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +14,22 @@ from toolkit.texts.phrases import phrases
 
 @dataclass(frozen=True)
 class Row:
-    """One line: whom it is about, what of, and the estimate with its standard error and interval as text, in
-    the same unit.
+    """One line of a question's table, as text in one unit.
+
+    Parameters
+    ----------
+    group : tuple of str
+        The labels of the group.
+    option : str
+        The label of the answer.
+    estimate : str
+        The estimate.
+    se : str
+        Its standard error.
+    interval : str
+        Its interval.
+    n : int
+        The people who answered.
     """
 
     group: tuple[str, ...]
@@ -29,12 +41,12 @@ class Row:
 
 
 def text_of(survey: Survey, question: Question) -> str:
-    """What was asked, in the survey's first language."""
+    """Return what was asked, in the survey's first language."""
     return question.text if isinstance(question.text, str) else question.text[survey.languages[0]]
 
 
 def label_of(survey: Survey, name: str, option: Any) -> str:
-    """An option of a question, or a group by it, in the words that people read."""
+    """Return an option of a question, or a group by it, in the words that people read."""
     known = {question.name: question for question in survey.questions}.get(name)
     if known is None:  # the comprehension check
         return "passed" if option in (True, 1, "True", "true") else "did not pass"
@@ -48,7 +60,7 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
 def rows_of(
     survey: Survey, question: Question, by: Sequence[str], found: Iterable[Found], level: float = 0.95
 ) -> list[Row]:
-    """The lines of one question's table, for each group and option, in the words that people read."""
+    """Return the lines of one question's table, for each group and option, in the words that people read."""
     return [
         Row(
             tuple(label_of(survey, name, value) for name, value in zip(by, line.found.group, strict=True)),
@@ -62,13 +74,11 @@ def rows_of(
     ]
 
 
-def html_table(rows: Sequence[Row], by: Mapping[str, str], level: float) -> str:
-    """One question's table; `by` are the questions that people are sorted by, with the words that head their
-    columns.
-    """
+def html_table(rows: Sequence[Row], by: Sequence[str], level: float) -> str:
+    """Return one question's table; `by` are the questions that people are sorted by."""
     options = len({row.option for row in rows}) > 1 or any(row.option != "mean" for row in rows)
     heads = [
-        *by.values(),
+        *by,
         *(["answer"] if options else []),
         "estimate",
         "standard error",

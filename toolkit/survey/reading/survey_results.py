@@ -1,6 +1,4 @@
-"""`Results`: what was found of each question, in all or by group, and how it is shown: tables, sentences, a
-picture.
-"""
+"""`Results`: the estimates of a survey, in all or by group, as tables, sentences and a picture."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -21,7 +19,6 @@ from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
 from toolkit.survey.reading.stepwise_disclosure import Shown, steps_note
-from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.reading.waves import Between, between, check_waves, frame_of
 from toolkit.survey.spec import Survey
 
@@ -42,11 +39,11 @@ FLOODED = (
 
 
 def remarks(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> tuple[str, ...]:
-    """The sentences about a collection, besides that it is a rehearsal, which its reports say themselves."""
+    """Return the sentences about a collection; that it is a rehearsal, its reports say themselves."""
     everybody = survey.access == "open"
     flooded = everybody and shown.moving and not survey.rehearsal
-    said = (steps_note(survey, shown, by), OPEN_ACCESS if everybody else "", FLOODED if flooded else "")
-    return tuple(sentence for sentence in said if sentence)
+    sentences = (steps_note(survey, shown, by), OPEN_ACCESS if everybody else "", FLOODED if flooded else "")
+    return tuple(filter(None, sentences))
 
 
 NOTHING = "there is nothing to estimate from yet"
@@ -56,28 +53,74 @@ NOTHING = "there is nothing to estimate from yet"
 class Finding:
     """One question in one group. Where nobody answered, the estimate is NaN and says so.
 
-    `turnout` : how many answered, refused, left no report, or were not asked.
-    `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that
-    has no meaning.
+    Parameters
+    ----------
+    question : str
+        Its name.
+    group : tuple
+        One value for each question that people are sorted by.
+    estimate : Estimate
+        The estimate with its errors.
+    liars : float or None
+        How far 1 % of people who agree on what to send can move the estimate at most; None without a meaning.
+    answered : int
+        People with an answer or a report.
+    refused : int
+        People who were asked and left it empty, as a question that is not required may be.
+    missing : int
+        People who were asked and had to answer, and there is nothing.
+    not_asked : int
+        People to whom it does not apply, by the plain answers before it.
     """
 
     question: str
     group: Group
     estimate: Estimate
     liars: float | None
-    turnout: Turnout
+    answered: int
+    refused: int
+    missing: int
+    not_asked: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of each row, under the names of the tables' columns."""
+        return {"n": self.answered, "refused": self.refused, "missing": self.missing, "not asked": self.not_asked}
 
 
 @dataclass(frozen=True, repr=False)
 class Results:
     """All findings of a survey, and how far they can be trusted.
 
-    `analysis` : the same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
-    `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
-    anchor question the share of people who did not answer at random. `groupless` : how many people are in no
-    group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
-    about the collection that it comes from. `complete` : whether no more reports can come. `minimum` : the
-    people below which no part of them is shown.
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    analysis : Findings
+        The same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
+    findings : tuple of Finding
+        One for each question and group.
+    understood : pair of int or None
+        How many passed the comprehension check, and how many took it.
+    attention : mapping
+        For each anchor question the share of people who did not answer at random.
+    groupless : int
+        How many people are in no group, as the plain answer that they are sorted by is missing.
+    remarks : tuple of str
+        Sentences about the collection that it comes from.
+    complete : bool
+        Whether no more reports can come.
+    minimum : int
+        The people below which no part of them is shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import Question, Survey, warner
+    >>> from toolkit.survey import estimate
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner("3/4"))], consent="Why.", check=False)
+    >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))
+    <Results of 'Exams': 1 estimates, up to 100 people>
     """
 
     survey: Survey
@@ -98,13 +141,13 @@ class Results:
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
         self.survey[name]  # refuses a name that is none
-        found = {finding.group: finding.estimate for finding in self._of(name)}
-        if not found:
+        estimates = {finding.group: finding.estimate for finding in self._of(name)}
+        if not estimates:
             why = "it is free text, or there are no reports, or too few to show: see notes()"
             refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
         if not self.by:
-            return found[()]
-        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
+            return estimates[()]
+        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in estimates.items()}
 
     def _of(self, name: str) -> list[Finding]:
         return [finding for finding in self.findings if finding.question == name]
@@ -116,52 +159,109 @@ class Results:
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def from_minimum(self, minimum: int) -> "Results":
-        """Only what at least so many people answered; of fewer people in all, what all of them were asked.
-        What is left out is counted in a remark.
+        """Return only what at least `minimum` people answered; a remark counts what is left out.
+
+        Of fewer people in all, what all of them were asked is shown.
+
+        Parameters
+        ----------
+        minimum : int
+            The smallest number of people.
+
+        Returns
+        -------
+        Results
+            The results without the others.
         """
-        everybody = max((sum(_people(one.turnout).values()) for one in self.findings), default=0)
+        everybody = max((sum(one.counts.values()) for one in self.findings), default=0)
         strict = bool(self.by) or everybody >= minimum
-        kept = tuple(
-            one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.turnout.not_asked)
+        findings = tuple(
+            one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.not_asked)
         )
-        names = {(one.question, one.group) for one in kept}
+        names = {(one.question, one.group) for one in findings}
         found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
         analysis = replace(self.analysis.from_minimum(minimum if strict else 0), found=found)
-        shown = replace(self, analysis=analysis, findings=kept, minimum=minimum)
-        left = len(self.findings) - len(kept)
-        if not left:
-            return shown
-        told = (
-            f"{left:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
-            "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
-            "out if they are of one group: publish one of the two."
-        )
-        return replace(shown, remarks=(*self.remarks, told))
+        remarks = self.remarks
+        if left_out := len(self.findings) - len(findings):
+            remark = (
+                f"{left_out:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
+                "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
+                "out if they are of one group: publish one of the two."
+            )
+            remarks = (*remarks, remark)
+        return replace(self, analysis=analysis, findings=findings, minimum=minimum, remarks=remarks)
 
     def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
-        """Every group less the reference, for each question and option, with a test of no difference.
+        """Return every group less the reference, for each question and option, with a test of no difference.
 
-        `reference` : a group, as `by` has it; of several questions a tuple. `adjust` : "holm" or
-        "bonferroni", for all tests of the table together.
+        Parameters
+        ----------
+        reference : Any
+            A group, as `by` has it; of several questions a tuple.
+        adjust : str, optional
+            "holm" or "bonferroni", for all tests of the table together.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per question, group and option.
         """
         return self.analysis.differences(reference, adjust=adjust, level=level)
 
     def joint(self, first: str, second: str) -> Any:
-        """Two hidden questions together: a share for each pair of answers; if there are groups, for each."""
+        """Return two hidden questions together: a share for each pair of answers.
+
+        Parameters
+        ----------
+        first : str
+            The name of a question.
+        second : str
+            The name of another one.
+
+        Returns
+        -------
+        Estimate or dict
+            The estimate; if there are groups, one for each of them.
+        """
         return self.analysis.joint(first, second)
 
     def change(self, earlier: "Results", name: str) -> Estimate:
-        """How much the prevalence of a question with a memo has changed since an earlier wave, among the
-        people in both; both collections must be closed. Of fewer than the survey's minimum it is shown only
-        if all people are in both.
+        """Return how much the prevalence of a question with a memo has changed since an earlier wave.
 
-        Reports are joined by the number that phones send. Notes say who is left out.
+        It is of the people in both waves; both collections must be closed. Of fewer than the survey's minimum
+        it is shown only if all people are in both. Reports are joined by the number that phones send. Notes
+        say who is left out.
+
+        Parameters
+        ----------
+        earlier : Results
+            Those of an earlier wave of the same panel, for all people.
+        name : str
+            A question with a memo.
+
+        Returns
+        -------
+        Estimate
+            The later prevalence less the earlier one.
         """
         return self._since(earlier, name, Memo.change)
 
     def flows(self, earlier: "Results", name: str) -> Estimate:
-        """The share of people behind each pair of answers, in an earlier wave and in this one: who stayed,
-        who came, who went; as for `change`.
+        """Return the share of people behind each pair of answers, in an earlier wave and in this one.
+
+        Parameters
+        ----------
+        earlier : Results
+            Those of an earlier wave, as for `change`.
+        name : str
+            A question with a memo.
+
+        Returns
+        -------
+        Estimate
+            Who stayed, who came, who went.
         """
         return self._since(earlier, name, Memo.flows)
 
@@ -173,34 +273,34 @@ class Results:
 
     @property
     def missing(self) -> "pd.DataFrame":
-        """What became of every row, for each question and group; the counts add up to `rows`.
-
-        Rows without a group are a row of their own.
-        """
-        pd = extra("pandas")
-        told = [
+        """What became of every row, per question and group; rows without a group are a row of their own."""
+        rows = [
             {"question": one.question, **dict(zip(self.by, one.group, strict=True))}
-            | {"rows": sum(_people(one.turnout).values()), **_people(one.turnout), "missing group": 0}
+            | {"rows": sum(one.counts.values()), **one.counts, "missing group": 0}
             for one in self.findings
         ]
         if self.groupless:
-            nobody = _people(Turnout("", (), 0, 0, 0, 0))
-            told += [
-                {"question": name, **dict.fromkeys(self.by), "rows": self.groupless, **nobody}
-                | {"missing group": self.groupless}
-                for name in dict.fromkeys(one.question for one in self.findings)
+            rows += [
+                {"question": one.question, **dict.fromkeys(self.by), "rows": self.groupless}
+                | {**dict.fromkeys(one.counts, 0), "missing group": self.groupless}
+                for one in {one.question: one for one in self.findings}.values()
             ]
-        return pd.DataFrame(told)
+        return extra("pandas").DataFrame(rows)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, fit, people, and
-        the 1 % of liars.
+        """Return numbers for further work, shares as 0.25; `to_table` has them as people read them.
 
-        Numbers for further work, shares as 0.25; `to_table` has them as people read them. `n` answered;
-        "refused", "missing" and "not asked" are the others, as `Turnout` explains them.
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per question, group and option: estimate, standard error, interval, fit, `n` that answered,
+            the others as `Finding` explains them, and the 1 % of liars.
         """
-        pd = extra("pandas")
-
         rows = [
             {
                 "question": finding.question,
@@ -209,17 +309,28 @@ class Results:
                 **numbers.to_dict(),
             }
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
-            | _people(finding.turnout)
+            | finding.counts
             | {"shift by 1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
-        return pd.DataFrame(rows)
+        return extra("pandas").DataFrame(rows)
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
-        """The same for a paper: labels, shares in percent, one number of decimals a question; write it with
-        `to_csv` or `to_latex`.
+        """Return the same for a paper: labels, shares in percent, one number of decimals per question.
 
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            Text; write it with `to_csv` or `to_latex`.
+
+        Examples
+        --------
         >>> import pandas as pd
         >>> from toolkit import Question, Survey, warner
         >>> from toolkit.survey.results import estimate
@@ -235,8 +346,6 @@ class Results:
         95 % interval   11.9 to 49.6 %
         people                     100
         """
-        pd = extra("pandas")
-
         rows = [
             {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}
             | {
@@ -248,47 +357,92 @@ class Results:
             for question in self.estimated
             for row in self.rows(question.name, level)
         ]
-        return pd.DataFrame(rows)
+        return extra("pandas").DataFrame(rows)
 
     def rows(self, name: str, level: float = 0.95) -> list[Row]:
-        """The lines of one question's table, as text."""
-        found = [one for one in self.analysis.found if one.question == name]
-        return rows_of(self.survey, self.survey[name], self.by, found, checked_level(level))
+        """Return the lines of one question's table, as text.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        list of Row
+            A line per group and option.
+        """
+        estimates = [one for one in self.analysis.found if one.question == name]
+        return rows_of(self.survey, self.survey[name], self.by, estimates, checked_level(level))
 
     def plot(self, level: float = 0.95) -> Any:
-        """All estimates with their intervals in one picture: shares on one axis in percent, each mean on its
-        own.
+        """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Sheet
+            The figure, with its content in words.
         """
         return lazy("toolkit.show.findings", "findings")(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
-        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports
-        contradict.
-        """
-        doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
-        return [
-            *self._trust(),
-            *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes),
-        ]
+        """Return how far to trust it: the survey as a whole, then each estimate that its reports contradict.
 
-    def _named(self, finding: Finding) -> str:
-        group = self.group_words(finding.group)
-        return f"{finding.question}{f' ({group})' if group else ''}"
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
+        notes = self._trust()
+        for finding in self.findings:
+            if finding.estimate.contradicted:
+                where = f" ({self.group_words(finding.group)})" if self.by else ""
+                notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
+        return notes
 
     def group_words(self, group: Group) -> str:
-        """A group in words: "faculty law, year 2"."""
+        """Return a group in words: "faculty law, year 2".
+
+        Parameters
+        ----------
+        group : tuple
+            One value for each question that people are sorted by.
+
+        Returns
+        -------
+        str
+            Names and labels.
+        """
         return ", ".join(
             f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True)
         )
 
     def _trust(self) -> list[str]:
-        said = list(self.remarks)
+        notes = list(self.remarks)
         if self.understood is not None and self.understood[1]:
             passed, asked = self.understood
-            said.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
-        for name, share in self.attention.items():
-            said.append(f"By the anchor question {name}, {at_random(share)}.")
-        return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
+            notes.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
+        notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
+        for question in self.estimated:
+            own = self._of(question.name)
+            answered = sum(one.answered for one in own)
+            refused, missing = sum(one.refused for one in own), sum(one.missing for one in own)
+            if refused or missing:
+                notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
+        if self.groupless:
+            people = "person has" if self.groupless == 1 else "people have"
+            notes.append(
+                f"{self.groupless:,} {people} no group, as the answer to {' or '.join(self.by)} is missing: no "
+                "estimate here counts them."
+            )
+        return notes
 
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
@@ -301,35 +455,28 @@ class Results:
         parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
         parts += [] if self.findings else [f"<p>{NOTHING}.</p>"]
         for question in self.estimated:
-            heads = {name: name for name in self.by}
             parts += [
                 f"<h4>{html.escape(text_of(self.survey, question))}</h4>",
-                html_table(self.rows(question.name), heads, 0.95),
+                html_table(self.rows(question.name), self.by, 0.95),
+                *(f"<p>{html.escape(line)}</p>" for line in self._below(question)),
             ]
-            parts += [f"<p>{html.escape(line)}</p>" for line in self._below(question)]
         return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
     def _below(self, question: Question) -> list[str]:
-        """What must stand below a question's table: what its errors cover and cost, every note, and what
-        liars could do.
-        """
-        found = self._of(question.name)
-        first = next((finding.estimate for finding in found if finding.estimate.n), found[0].estimate)
+        """What stands below a question's table: what its errors cover, its loss, notes, what liars could do."""
+        findings = self._of(question.name)
+        first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
         privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
         footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-        notes = [
-            f"{self.group_words(one.group)}: {note}".removeprefix(": ") for one in found for note in one.estimate.notes
-        ]
-        liars = max((one.liars for one in found if one.liars is not None), default=None)
-        return [
-            f"{footing}.",
-            *(f"Note: {note}." for note in notes),
-            *([] if liars is None else [_liars(question, liars)]),
-        ]
-
-
-def _people(found: Turnout) -> dict[str, int]:
-    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
+        lines = [f"{footing}."]
+        for one in findings:
+            where = f"{self.group_words(one.group)}: " if self.by else ""
+            lines += [f"Note: {where}{note}." for note in one.estimate.notes]
+        liars = max((one.liars for one in findings if one.liars is not None), default=None)
+        if liars is not None:
+            size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
+            lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
+        return lines
 
 
 def _percent(part: int, whole: int) -> str:
@@ -342,8 +489,3 @@ def _percent(part: int, whole: int) -> str:
     while part not in (0, whole) and round(share, places) in (0, 100):
         places += 1
     return f"{share:.{places}f} %"
-
-
-def _liars(question: Question, liars: float) -> str:
-    size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
-    return f"If 1 % of the people lied in concert, this could be off by up to {size} more."

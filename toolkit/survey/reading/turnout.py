@@ -1,9 +1,6 @@
-"""Who answered what: for each question, and by group, how many answered, refused, left no report, or were not
-asked.
-"""
+"""Who answered what: per question and group, how many answered, refused, left no report, or were not asked."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.checks import is_missing, refuse
@@ -15,7 +12,7 @@ from toolkit.survey.writing.unknown_fields import naming
 
 
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
-    """The names of plain choices, or of the comprehension check, that reports may be grouped by."""
+    """Return the names of plain choices, or of the comprehension check, that reports may be grouped by."""
     if not isinstance(survey, Survey):
         refuse(
             "`survey` must be a Survey",
@@ -38,9 +35,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 
 
 def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
-    """All values must be reports that the question can have; which one is not is not said, as it is
-    somebody's.
-    """
+    """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
     with naming(f"question {question.name!r}"):
         strange = sum(not question.accepts(value) for value in values.values())
         if strange:
@@ -51,39 +46,22 @@ def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
             )
 
 
-@dataclass(frozen=True)
-class Turnout:
-    """How the people of one group dealt with one question.
-
-    answered : there is an answer or a report.
-    refused : it was asked and left empty, as a question that is not required may be.
-    missing : it was asked and must be answered, and there is nothing.
-    not_asked : the plain answers before it say that it does not apply.
-    """
-
-    question: str
-    group: Group
-    answered: int
-    refused: int
-    missing: int
-    not_asked: int
-
-
 class Rows:
-    """The rows of a frame by group and by the plain answers that decide which questions are asked: each
-    counted once.
+    """The rows of a frame by group, and by the plain answers that decide which questions are asked.
+
+    Each combination of columns is counted once.
     """
 
     def __init__(self, survey: Survey, reports: Any, groups: tuple[str, ...]) -> None:
         self._survey, self._reports, self._groups = survey, reports, groups
-        self._found: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
+        self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 
     def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
         names = tuple(dict.fromkeys((*self._groups, *deciding)))  # groups may decide, too
-        if names not in self._found:
-            found = rows_by(self._reports, names)
-            self._found[names] = [(dict(zip(names, row, strict=True)), count) for row, count in found]
-        return self._found[names]
+        if names not in self._counts:
+            counts = rows_by(self._reports, names)
+            self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
+        return self._counts[names]
 
     def _group(self, row: Mapping[str, Any]) -> Group | None:
         """The group of a row; None where what it is sorted by is missing."""
@@ -91,15 +69,15 @@ class Rows:
         return None if any(map(is_missing, group)) else group
 
     def people(self) -> dict[Group, int]:
-        """How many rows each group has; those without a group are not among them."""
+        """Return how many rows each group has; those without a group are not among them."""
         return _sums((self._group(row), count) for row, count in self._by())
 
     def groupless(self) -> int:
-        """How many rows have no group, because what they are sorted by is missing."""
+        """Return how many rows have no group, because what they are sorted by is missing."""
         return sum(count for row, count in self._by() if self._group(row) is None)
 
     def asked(self, question: Question) -> dict[Group, int]:
-        """How many people of each group were asked a question."""
+        """Return how many people of each group were asked a question."""
         rows = self._by(question.show_if or ())
         return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
 
@@ -113,37 +91,17 @@ class Rows:
         return True
 
 
-def turnout(question: Question, group: Group, answered: int, asked: int, people: int) -> Turnout:
-    """What became of the people of a group who were asked, and of those who were not.
+def turnout(question: Question, answered: int, asked: int, people: int) -> dict[str, int]:
+    """Return what became of the people of a group, as fields of a `Finding`.
 
-    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100)
-    Turnout(question='age', group=(), answered=90, refused=5, missing=0, not_asked=5)
+    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), answered=90, asked=95, people=100)
+    {'answered': 90, 'refused': 5, 'missing': 0, 'not_asked': 5}
     """
     empty = max(asked - answered, 0)
     optional = not question.randomized and not question.required
     refused, missing = (empty, 0) if optional else (0, empty)
-    return Turnout(question.name, group, answered, refused, missing, max(people - max(asked, answered), 0))
-
-
-def turnout_notes(found: Sequence[Turnout], by: Sequence[str], groupless: int) -> list[str]:
-    """A sentence for each question that somebody refused or that misses reports, and one for people without a
-    group.
-    """
-    said = []
-    for name in dict.fromkeys(one.question for one in found):
-        own = [one for one in found if one.question == name]
-        answered, refused, missing = (
-            sum(getattr(one, kind) for one in own) for kind in ("answered", "refused", "missing")
-        )
-        if refused or missing:
-            said.append(f"{name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
-    if groupless:
-        verb = "person has" if groupless == 1 else "people have"
-        said.append(
-            f"{groupless:,} {verb} no group, as the answer to {' or '.join(by)} is missing: no estimate "
-            "here counts them."
-        )
-    return said
+    not_asked = max(people - max(asked, answered), 0)
+    return {"answered": answered, "refused": refused, "missing": missing, "not_asked": not_asked}
 
 
 def _sums(counted: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:

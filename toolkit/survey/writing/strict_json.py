@@ -2,16 +2,39 @@
 breaks the reader.
 """
 
+import datetime as dt
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 
+def as_plain(value: Any) -> Any:
+    """Return plain data for JSON and TOML: fractions as text unless whole, days as text, tuples as lists.
+
+    >>> as_plain({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)})
+    {'1': ['1/2', 3], 'day': '2026-12-01'}
+    """
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else str(value)
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): as_plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [as_plain(item) for item in value]
+    return value.to_dict()
+
+
 def canonical(data: Any) -> str:
-    """JSON with its keys in order, no spaces, and no number that JSON does not know.
+    """Return JSON with its keys in order, no spaces, and no number that JSON does not know.
 
     >>> canonical({"b": [1, True], "a": "é"})
     '{"a":"é","b":[1,true]}'
@@ -20,15 +43,15 @@ def canonical(data: Any) -> str:
 
 
 def digest(data: Any) -> str:
-    """SHA-256 of the spelling, in hexadecimal."""
+    """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(data).encode()).hexdigest()
 
 
 def loads(raw: bytes, *, digits: int) -> Any:
-    """What the bytes hold; ValueError for everything that is not plain JSON in UTF-8.
+    """Return what the bytes hold; raise ValueError for all that is not plain JSON in UTF-8.
 
-    Refused are repeated fields, NaN and infinities (also by overflow), minus zero, whole numbers of more than
-    so many digits, other encodings, and nesting beyond what Python follows.
+    Refused are repeated fields, NaN and infinities (also by overflow), minus zero, whole numbers with
+    more than `digits` digits, other encodings, and nesting beyond what Python follows.
 
     >>> loads(b'{"a": [1, 2.5, null]}', digits=17)
     {'a': [1, 2.5, None]}

@@ -1,6 +1,4 @@
-"""What a survey may be made of, besides its questions: languages, words of one's own, what its researchers
-say of themselves; and all of it as plain data.
-"""
+"""What a survey may be made of, besides its questions: languages, words of one's own, waves and their panel."""
 
 import math
 import re
@@ -11,7 +9,8 @@ from typing import Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.loss import Amount, Pure
-from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.writing.strict_json import as_plain
+from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, in_language
 from toolkit.texts.phrases import Own, phrases
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
@@ -36,45 +35,12 @@ PERSON = "person"
 """What a phone sends to join its reports over waves; only surveys of several waves have it."""
 
 
-def stated_fields(given: Mapping[str, Any], language: str) -> dict[str, Text | None]:
-    """The researchers' statements out of all arguments; a plain string is in the given language."""
-    return {
-        name: None if given[name] is None else in_language(checked_words(given[name], name, 2000), language)
-        for name in STATED
-    }
-
-
-def as_data(survey: Any) -> dict[str, Any]:
-    """A survey as plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
-    data = {
-        "title": dict(survey.title),
-        "languages": list(survey.languages),
-        "consent": dict(survey.consent),
-        **{name: None if text is None else dict(text) for name, text in survey.stated.items()},
-        "practice": survey.practice,
-        "check": survey.check,
-        "access": survey.access,
-        "cap": survey.cap,
-        "closes": None if survey.closes is None else survey.closes.isoformat(),
-        "ceiling": _whole_if_it_is(survey.ceiling),
-        "minimum": survey.minimum,
-        "words": None if survey.words is None else {code: dict(words) for code, words in survey.words.items()},
-        "step": None if survey.step == STEP else survey.step,  # as in files and hashes of earlier versions
-        "rehearsal": survey.rehearsal or None,
-        "waves": None if survey.waves == 1 else survey.waves,
-        "wave": None if survey.wave == 1 else survey.wave,
-        "panel": None if survey.panel is None else survey.panel.to_dict(),
-        "questions": [question.to_dict() for question in survey.questions],
-    }
-    return {key: value for key, value in data.items() if value is not None}
-
-
-def checked_waves(waves: Any, wave: Any) -> dict[str, int]:
-    """How often the same people are asked, and which time this is."""
+def checked_waves(waves: object, wave: object) -> tuple[int, int]:
+    """Return how often the same people are asked, and which time this is."""
     of, this = whole(waves, "waves", most=MOST_WAVES), whole(wave, "wave")
     if this > of:
         refuse(f"`wave` must be at most `waves`, {of}", this, "people are told how often they are asked")
-    return {"waves": of, "wave": this}
+    return of, this
 
 
 @dataclass(frozen=True)
@@ -83,9 +49,11 @@ class Panel:
 
     Parameters
     ----------
-    identity : 128 random bits, in hexadecimal digits: under it phones keep what they have drawn, and which
-        waves they have answered.
-    loss : what people were told in the first wave that all waves cost them at most, as an epsilon.
+    identity : str
+        128 random bits, in hexadecimal digits: under it phones keep what they have drawn, and which waves
+        they have answered.
+    loss : Amount
+        What people were told in the first wave that all waves cost them at most, as an epsilon.
     """
 
     identity: str
@@ -93,15 +61,16 @@ class Panel:
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
+        """Make a panel with a new random identity."""
         return cls(secrets.token_hex(16), loss.amount)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and TOML."""
-        return {"identity": self.identity, "loss": _whole_if_it_is(self.loss)}
+        return {"identity": self.identity, "loss": as_plain(self.loss)}
 
 
 def checked_panel(given: Any, waves: int) -> Panel | None:
-    """The panel as it was written; None before there is a collection."""
+    """Return the panel as it was written; None before there is a collection."""
     if given is None or isinstance(given, Panel):
         return given
     fields = ["identity", "loss"]
@@ -117,28 +86,25 @@ def checked_panel(given: Any, waves: int) -> Panel | None:
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
-    """What must stay the same over waves, by its name, so that what a phone has drawn is good for the next
-    one: an answer to the same question, in every language.
+    """Return what must stay the same over waves, by its name, so that a phone's draws hold for the next one.
 
     The number of waves, whether it is a rehearsal, and of each question with a memo all that its answer
     depends on. Title, consent, the other questions and their order may differ.
     """
     codes = survey.languages
-    asked = [question for question in survey.questions if question.memo is not None]
+    with_memo = [question for question in survey.questions if question.memo is not None]
     terms = {
         "number of waves": survey.waves,
         "kind, of a rehearsal and a real collection": survey.rehearsal,
-        "list of questions with a memo": [question.name for question in asked],
+        "list of questions with a memo": [question.name for question in with_memo],
     }
-    for one in asked:
-        written = {name: getattr(one, name) for name in ("text", "help", "instructions", "warning")}
+    for one in with_memo:
         shown = (*one.options, *one.report_options)
         labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in shown] for code in codes}
-        words = {
-            name: None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
-            for name, text in written.items()
-        }
-        terms |= {f"{name} of {one.name!r}": text for name, text in words.items()}
+        for name in ("text", "help", "instructions", "warning"):
+            text = getattr(one, name)
+            said = None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
+            terms[f"{name} of {one.name!r}"] = said
         terms |= {
             f"labels of {one.name!r}": labels,
             f"design of {one.name!r}": one.memo.to_dict(),
@@ -158,11 +124,8 @@ def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
         refuse(rule, "another panel", consequence)
 
 
-def _whole_if_it_is(amount: Amount) -> int | str:
-    return int(amount) if amount == amount // 1 != math.inf else str(amount)
-
-
 def checked_languages(given: Sequence[str]) -> tuple[str, ...]:
+    """Return the language codes of a survey, each once."""
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         refuse("`languages` must be a list of codes", type(given).__name__, 'write ["en", "de"]', TypeError)
     whole(len(given), "languages", most=MOST_LANGUAGES)
@@ -173,6 +136,7 @@ def checked_languages(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
+    """Return the researcher's words by language and name, checked."""
     if not given:
         return None
     if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
@@ -185,14 +149,16 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
     if unused := [code for code in given if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
-    return Frozen({code: Frozen(_strings(words, code)) for code, words in given.items()})
-
-
-def _strings(words: Mapping[str, str], code: str) -> dict[str, str]:
-    return {str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()}
+    return Frozen(
+        {
+            code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})
+            for code, words in given.items()
+        }
+    )
 
 
 def flag(value: object, name: str) -> bool:
+    """Return a truth value; refuse anything else."""
     if not isinstance(value, bool):
         refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
     return value
