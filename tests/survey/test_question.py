@@ -66,11 +66,6 @@ def test_a_randomized_question_has_options_bounds_and_loss_of_its_design(design:
     assert [question.accepts(value) for value in STRANGE] == [design.accepts(value) for value in STRANGE]
 
 
-def test_plain_answers_cost_nothing_that_could_be_counted() -> None:
-    assert faculty().loss == Pure(0)
-    assert not faculty().randomized
-
-
 def accepted(question: Question, values: list[Any]) -> list[Any]:
     return [value for value in values if question.accepts(value)]
 
@@ -78,11 +73,8 @@ def accepted(question: Question, values: list[Any]) -> list[Any]:
 def test_plain_answers_are_checked_strictly() -> None:
     assert accepted(faculty(), [0, 1, *STRANGE]) == [0, 1]
     assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [[], [0], [0, 2]]
-    assert accepted(AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]) == [
-        18,
-        99,
-        99.5,
-    ]
+    ages = [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]
+    assert accepted(AGE, ages) == [18, 99, 99.5]
     assert accepted(TEXT, ["", "Hello\n\tyou", "😀" * 2000]) == ["", "Hello\n\tyou", "😀" * 2000]
     assert not accepted(TEXT, ["x" * 2001, "\x00", "\r", "\x7f", "\ud800", None, 3, True, ["x"]])
 
@@ -229,6 +221,7 @@ def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
 
 def test_fresh_noise_in_each_wave_adds_up_and_plain_answers_are_not_counted() -> None:
     hidden = Question("cheated", "Cheated?", design=warner("3/4"))
+    assert (faculty().loss, faculty().randomized) == (Pure(0), False)
     assert hidden.cost(5).amount == 5 * hidden.loss.amount
     assert Question("age", "Age?", bounds=(18, 99)).cost(5).epsilon == 0
     assert hidden.browser_data() == hidden.design.browser_data()

@@ -21,14 +21,7 @@ from toolkit.survey.writing.survey_fields import Panel
 from toolkit.survey.writing.unknown_fields import SurveyError
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
-NASTY = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(1)>",
-    "=cmd|' /C calc'!A0",
-    "{0}{often}%s",
-    "\u200f مرحبا 😀",
-    '"\\\n\t',
-]
+NASTY = ["</script><img src=x onerror=alert(1)>", "=cmd|' /C calc'!A0", "{0}{often}%s", "\u200f مرحبا 😀", '"\\\n\t']
 
 
 def test_the_campus_survey_has_every_kind_of_question() -> None:
@@ -117,7 +110,7 @@ def test_plain_data_are_json_without_null_or_float() -> None:
 def test_the_hash_covers_all_that_people_read_and_all_that_is_drawn() -> None:
     base = survey()
     changed = [
-        survey(title_changed := faculty(), cheated(), consent="We study exams!"),
+        survey(consent="We study exams!"),
         survey(faculty(labels={"law": "Law school"}), cheated()),
         survey(faculty(), cheated(design=warner(p="3/4"))),
         survey(faculty(), cheated(mode="guided")),
@@ -134,7 +127,6 @@ def test_the_hash_covers_all_that_people_read_and_all_that_is_drawn() -> None:
         survey(minimum=31),
         survey(words={"en": {"next": "Go on"}}),
     ]
-    assert title_changed == faculty()
     assert len({base.hash, *(other.hash for other in changed)}) == len(changed) + 1
     assert survey().hash == base.hash
     assert len(base.hash) == 64
@@ -149,13 +141,8 @@ def test_the_hash_covers_the_code_of_the_page(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_the_hash_is_the_same_in_another_process() -> None:
     code = f"from toolkit.survey.spec import Survey; print(Survey.load({str(CAMPUS)!r}).hash)"
-    hashes = {
-        subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed}
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert hashes == {f"{Survey.load(CAMPUS).hash}\n"}
+    other = {"check": True, "capture_output": True, "text": True, "env": {"PYTHONHASHSEED": "1"}}
+    assert subprocess.run([sys.executable, "-c", code], **other).stdout.strip() == Survey.load(CAMPUS).hash
 
 
 def test_what_the_page_gets() -> None:
@@ -189,19 +176,12 @@ def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> Non
     assert practised(cheated(**physical)) is None
     assert practised(faculty()) is None
     assert practised(cheated(), practice=False) is None
+    assert survey(cheated()).loss == survey(cheated(), practice=False).loss == warner(p="2/3").loss  # it is never sent
 
 
-def test_the_practice_question_costs_nothing_because_it_is_never_sent() -> None:
-    assert survey(cheated()).loss == survey(cheated(), practice=False).loss == warner(p="2/3").loss
-
-
-def test_there_is_no_check_where_nothing_is_randomized() -> None:
-    assert survey(faculty()).check is False
+def test_there_is_no_check_where_nothing_is_randomized_or_its_right_answer_would_be_untrue() -> None:
     assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
-    assert survey(cheated(), check=False).check is False
-
-
-def test_there_is_no_check_whose_right_answer_would_be_untrue() -> None:
+    assert survey(faculty()).check is survey(cheated(), check=False).check is False
     assert survey(cheated(design=warner(epsilon=3.5)), ceiling=4).check is False
     assert survey(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf).check is False
 
@@ -272,66 +252,36 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 HEAD = 'title = "Exams"\nconsent = "We study."\n'
+ASKED = f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\n"
 WRONG: dict[str, tuple[str, str]] = {
-    "no consent": (
-        'title = "Exams"\nquestions = []\n',
-        r"^mine.toml: a survey must have `consent`, got none: people must know",
-    ),
-    "no questions": (HEAD, r"^mine.toml: a survey must have `questions`"),
-    "an empty list": (f"{HEAD}questions = []\n", r"^mine.toml: a survey must have at least one question"),
-    "questions as a table": (
-        f"{HEAD}[questions]\nname = 'x'\n",
-        r"^mine.toml: `questions` must be a list of tables, got dict: write \[\[questions\]\]",
-    ),
-    "a question as a string": (f"{HEAD}questions = ['x']\n", r"^mine.toml: question 1: a question must be a table"),
-    "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", r"^mine.toml: question 1: a question must have `name`"),
-    "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", r"^mine.toml: question 'x': a question must have `text`"),
-    "a quota": (
-        f"{HEAD}quota = 3\nquestions = []\n",
-        r"^mine.toml: a survey has the fields .*got 'quota': such rules are not offered",
-    ),
-    "a skip rule": (
-        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\nskip_to = 'z'\n",
-        r"^mine.toml: question 'x': a question has the fields .*got 'skip_to': the only such rule",
-    ),
-    "a wrong p": (
-        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\ndesign = {{warner = {{p = 0.5}}}}\n",
-        (
-            r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about "
-            r"the answer\.$"
-        ),
-    ),
+    "no consent": ('title = "Exams"\nquestions = []\n', "a survey must have `consent`, got none: people must know"),
+    "no questions": (HEAD, "a survey must have `questions`"),
+    "an empty list": (f"{HEAD}questions = []\n", "a survey must have at least one question"),
+    "a table": (f"{HEAD}[questions]\nname = 'x'\n", r"`questions` must be a list of tables, got dict: write \[\[quest"),
+    "a question as a string": (f"{HEAD}questions = ['x']\n", "question 1: a question must be a table"),
+    "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", "question 1: a question must have `name`"),
+    "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", "question 'x': a question must have `text`"),
+    "a quota": (f"{HEAD}quota = 3\nquestions = []\n", "a survey has the fields .*got 'quota': such rules are not"),
+    "a skip rule": (f"{ASKED}skip_to = 'z'\n", "question 'x': a question has the fields .*got 'skip_to': the only"),
+    "a wrong p": (f"{ASKED}design = {{warner = {{p = 0.5}}}}\n", "question 'x': `p` must differ from 1/2, got 1/2: at"),
     "a leak": (
-        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\nrequired = false\ndesign = {{warner = {{p = 0.7}}}}\n",
-        r"^mine.toml: question 'x': a randomized question must be required",
+        f"{ASKED}required = false\ndesign = {{warner = {{p = 0.7}}}}\n",
+        "question 'x': a randomized question must be required",
     ),
-    "no TOML": ("title = \n", r"^mine.toml: .*line 1"),
-    "a strange name": (
-        f"{HEAD}[[questions]]\nname = 'X Y'\ntext = 'y'\nfree_text = true\n",
-        r"^mine.toml: .*a question's `name` must be",
-    ),
+    "no TOML": ("title = \n", ".*line 1"),
+    "a strange name": (f"{HEAD}[[questions]]\nname = 'X Y'\ntext = 'y'\nfree_text = true\n", ".*`name` must be"),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_errors_name_the_file_the_question_and_the_remedy(tmp_path: Path, text: str, message: str) -> None:
-    with pytest.raises(SurveyError, match=message):
+    with pytest.raises(SurveyError, match=f"^mine.toml: {message}"):
         Survey.load(written(tmp_path, text))
 
 
-def test_a_file_that_is_missing_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Survey.load(tmp_path / "none.toml")
-
-
 def test_a_small_file_is_enough(tmp_path: Path) -> None:
-    made = Survey.load(
-        written(
-            tmp_path,
-            f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = {{warner = {{p = "2/3"}}}}\n',
-        )
-    )
-    assert made == Survey("Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study.")
+    made = Survey.load(written(tmp_path, f"{ASKED}design = {{warner = {{p = '2/3'}}}}\n"))
+    assert made == Survey("Exams", [Question("x", "y", design=warner(p="2/3"))], consent="We study.")
 
 
 def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
@@ -401,16 +351,6 @@ def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is
 
 
 def test_a_file_of_a_panel_can_be_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "panel.toml"
-    path.write_text(
-        """
-        title = "Exams"
-        consent = "We study exams."
-        waves = 4
-        [[questions]]
-        name = "cheated"
-        text = "Have you ever cheated on an exam?"
-        design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}
-        """
-    )
-    assert Survey.load(path) == panel(cheated(design=MEMO))
+    design = "design = {memo = {permanent = {warner = {p = '3/4'}}, fresh = {warner = {p = '3/4'}}}}"
+    made = Survey.load(written(tmp_path, f"waves = 4\n{ASKED}{design}"))
+    assert made == Survey("Exams", [Question("x", "y", design=MEMO)], consent="We study.", waves=4)

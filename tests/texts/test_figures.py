@@ -6,16 +6,8 @@ from toolkit.texts.figures import bound, chance, figure, fill, short, three_digi
 def test_figures_for_people():
     assert [figure(x) for x in (0.5, 9.994, 10, 99.94, 100, 12345)] == ["0.50", "9.99", "10.0", "99.9", "100", "12,345"]
     assert [figure(x, 0) for x in (0, 0.4, 1, 40)] == ["0", "0.4", "1", "40"]
-    assert [chance(x) for x in (0, 0.05, 0.14, 14.3, 99.4, 99.5, 99.99, 100)] == [
-        "0",
-        "under 0.1",
-        "0.1",
-        "14",
-        "99",
-        "99.5",
-        "99.9",
-        "100",
-    ]
+    chances = {0: "0", 0.05: "under 0.1", 0.14: "0.1", 14.3: "14", 99.4: "99", 99.5: "99.5", 99.99: "99.9", 100: "100"}
+    assert {x: chance(x) for x in chances} == chances
     assert [three_digits(x) for x in (0.6, 7, 999.4, 1234, 1235, 98765)] == [1, 7, 999, 1230, 1240, 98800]
 
 

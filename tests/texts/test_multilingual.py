@@ -2,7 +2,7 @@ import copy
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolkit.texts.multilingual import (
@@ -11,7 +11,6 @@ from toolkit.texts.multilingual import (
     checked_string,
     checked_words,
     in_language,
-    missing,
     right_to_left,
 )
 
@@ -73,10 +72,9 @@ def test_the_direction_of_writing_follows_from_the_language_or_the_script() -> N
 def test_a_plain_string_is_in_the_language_that_is_said() -> None:
     assert in_language("Yes", "en") == {"en": "Yes"}
     assert in_language(Frozen({"de": "Ja"}), "en") == {"de": "Ja"}
-    assert missing(Frozen({"de": "Ja"}), ["en", "de"]) == ("en",)
 
 
-@pytest.mark.slow
+@settings(max_examples=25)
 @given(st.dictionaries(st.text(), st.text()))
 def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[str, str]) -> None:
     frozen = Frozen(items)

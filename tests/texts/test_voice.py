@@ -39,15 +39,9 @@ def test_what_nobody_could_count_is_not_told_as_a_number() -> None:
 
 
 def test_frequencies() -> None:
-    shares = [Fraction(2, 3), Fraction(1, 3), Fraction(73, 100), Fraction(1, 3000), Fraction(0), Fraction(1)]
-    assert [ENGLISH.often(share) for share in shares] == [
-        "2 times in 3",
-        "1 time in 3",
-        "73 times in 100",
-        "about 3 times in 10,000",
-        "never",
-        "always",
-    ]
+    said = {"2/3": "2 times in 3", "1/3": "1 time in 3", "73/100": "73 times in 100", "0": "never", "1": "always"}
+    said["1/3000"] = "about 3 times in 10,000"
+    assert {share: ENGLISH.often(Fraction(share)) for share in said} == said
     assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
     assert ARABIC.often(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
 
@@ -72,9 +66,5 @@ def test_labels_are_put_in_as_they_are(label: str) -> None:
 
 
 def test_numbers_have_the_decimal_mark_of_the_language() -> None:
-    assert (ENGLISH.number(0.125), GERMAN.number(2.5), GERMAN.number(1234), GERMAN.number(12345)) == (
-        "0.125",
-        "2,5",
-        "1234",
-        "12\u202f345",
-    )
+    assert (ENGLISH.number(0.125), GERMAN.number(2.5)) == ("0.125", "2,5")
+    assert (GERMAN.number(1234), GERMAN.number(12345)) == ("1234", "12\u202f345")

@@ -1,6 +1,4 @@
-"""A sheet for a data protection officer or an ethics board: what is stored where, what it can show, whom one
-must trust, and what remains.
-"""
+"""A data protection sheet for an ethics board: what is stored where, what it can show, whom one must trust."""
 
 import html
 import math
@@ -57,17 +55,18 @@ _INNOCENT = (
     "- {names}: whoever can find out a respondent's answer to the other question, such as a birthday, learns "
     "more than epsilon says, up to the true answer."
 )
+_AGAIN = "- Secrets that hang together, or the same survey asked again, add up: epsilon counts {counted}."
 _RECEIPT = "- Whoever has a respondent's receipt and the database can find that person's row."
 _OPEN = "- With open access one person can answer often; results rest on nobody doing so."
 
 
 def sheet(survey: Survey) -> str:
-    """The sheet as Markdown."""
+    """Return the sheet as Markdown."""
     return "\n".join(_lines(survey)) + "\n"
 
 
 def sheet_html(survey: Survey) -> str:
-    """The same as a page to print: headings, paragraphs and lists, nothing else."""
+    """Return the same as a page to print: headings, paragraphs and lists, nothing else."""
     body, listed = [], False
     for line in _lines(survey):
         item = line.startswith("- ")
@@ -96,7 +95,7 @@ def _lines(survey: Survey) -> list[str]:
         "## What is asked, and what leaves the respondent",
         *(_question(question, survey.waves) for question in survey.questions),
         "## What one respondent can lose",
-        *_loss(survey),
+        _loss(survey),
         "## What is stored, and where",
         _KEPT,
         *([_JOINED] if survey.waves > 1 else []),
@@ -128,24 +127,18 @@ def _question(question: Question, waves: int) -> str:
     return f"- {question.name}: {how}{anchor}"
 
 
-def _loss(survey: Survey) -> list[str]:
+def _loss(survey: Survey) -> str:
     spent = survey.loss.epsilon
-    often = (
-        "once"
-        if survey.waves == 1
-        else f"in all {survey.waves} waves, whatever answers change and whatever a phone loses"
-    )
-    return [f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {_shown(spent)}."]
-
-
-def _shown(epsilon: float) -> str:
-    if math.isinf(epsilon):
-        return "some reports can prove an answer"
-    guess = Voice().guess(epsilon)
-    if guess is None:
-        return "a guess between two equally likely secrets can be almost certain after"
-    before = "a guess between two equally likely secrets, right 50 times in 100 before"
-    return f"{before}, is right at most {guess} after"
+    waves = f"in all {survey.waves} waves, whatever answers change and whatever a phone loses"
+    often = "once" if survey.waves == 1 else waves
+    guess = "a guess between two equally likely secrets"
+    if math.isinf(spent):
+        shown = "some reports can prove an answer"
+    elif (right := Voice().guess(spent)) is None:
+        shown = f"{guess} can be almost certain after"
+    else:
+        shown = f"{guess}, right 50 times in 100 before, is right at most {right} after"
+    return f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {shown}."
 
 
 def _cells(questions: Sequence[Question]) -> str:
@@ -168,24 +161,19 @@ def _trusted(survey: Survey) -> list[str]:
 
 def _remaining(survey: Survey) -> list[str]:
     plain = [question for question in survey.questions if not question.randomized]
-    hanging = [question.name for question in survey.questions if needs_secret_answer(question)]
+    innocent = [question.name for question in survey.questions if needs_secret_answer(question)]
     rare = f"- Plain answers together make {_cells(plain)}: a rare combination may be one person."
     return [
         *([rare] if plain else []),
-        *([_INNOCENT.format(names=", ".join(hanging))] if hanging else []),
+        *([_INNOCENT.format(names=", ".join(innocent))] if innocent else []),
         "- That somebody took part is visible to the network, and to whoever sees them do it.",
-        _more(survey.waves),
+        _AGAIN.format(counted="one answering" if survey.waves == 1 else f"these {survey.waves} waves"),
         *([_PATTERN.format(**patterns(survey.waves))] if survey.waves > 1 and survey.access != "open" else []),
         _RECEIPT,
         "- A server that lies to one person can serve that person another page; no hash shows it.",
         *([_OPEN] if survey.access == "open" else []),
         *(["- Nothing can be taken back after sending."] if survey.withdrawal is None else []),
     ]
-
-
-def _more(waves: int) -> str:
-    counted = "one answering" if waves == 1 else f"these {waves} waves"
-    return f"- Secrets that hang together, or the same survey asked again, add up: epsilon counts {counted}."
 
 
 def _up(epsilon: float) -> str:

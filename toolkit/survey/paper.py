@@ -7,6 +7,7 @@ from dataclasses import replace
 from toolkit.core.checks import choice, refuse
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device, Step
+from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -33,11 +34,11 @@ _DEVICES = {
 
 
 def paper(survey: Survey, language: str | None = None) -> str:
-    """A form to print, as HTML, with a page for whoever hands it out. Only yes/no and choice questions whose
-    design a device realizes exactly can be asked on paper.
+    """Return a form to print, as HTML, with a page for those who hand it out.
 
-    Its devices are those whose outcome nobody can look up: never a birthday or a phone number. The reports of
-    a paper form have the same meaning as those of phones, and can be estimated together with them.
+    Only yes/no and choice questions whose design a device realizes exactly can be asked on paper. Its devices
+    are those whose outcome nobody can look up: never a birthday or a phone number. The reports of a paper form
+    have the same meaning as those of phones, and can be estimated together with them.
     """
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     voice = Voice(phrases(code, survey.words))
@@ -51,10 +52,10 @@ def paper(survey: Survey, language: str | None = None) -> str:
 
 
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
-    """The survey with what can be asked on paper, and the names of the questions that only phones can ask."""
+    """Return the survey with what can be asked on paper, and the names of what only phones can ask."""
     left_out = tuple(question.name for question in survey.questions if not _by_hand(question))
-    kept = tuple(question for question in survey.questions if question.name not in left_out)
-    return (replace(survey, questions=kept) if left_out and kept else survey), left_out
+    rest = tuple(question for question in survey.questions if question.name not in left_out)
+    return (replace(survey, questions=rest) if left_out and rest else survey), left_out
 
 
 def _by_hand(question: Question) -> bool:
@@ -87,9 +88,9 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
     """Which numbers can be written, and whether they must be whole: as the page says it."""
     if question.bounds is None:
         return []
-    told = survey.page_words()[code]["whole" if question.whole else "number"]
-    low, high = (voice.number(int(bound) if bound.denominator == 1 else float(bound)) for bound in question.bounds)
-    return [filled(told, low=low, high=high)]
+    pattern = survey.page_words()[code]["whole" if question.whole else "number"]
+    low, high = (voice.number(as_number(bound)) for bound in question.bounds)
+    return [filled(pattern, low=low, high=high)]
 
 
 def _text(words: str | Text, code: str) -> str:
@@ -98,13 +99,13 @@ def _text(words: str | Text, code: str) -> str:
 
 def _condition(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
     """Who is asked: what must have been ticked before, one line for each question."""
-    told = []
+    lines = []
     for name, options in (question.show_if or {}).items():
         other = survey[name]
         labels = [voice.quoted(other.label(option, code, voice.phrases)) for option in options]
         before = voice.quoted(_text(other.text, code))
-        told.append(voice.say("paper_if", question=before, answers=voice.listed(labels, "or")))
-    return told
+        lines.append(voice.say("paper_if", question=before, answers=voice.listed(labels, "or")))
+    return lines
 
 
 def _asked(question: Question, code: str, voice: Voice) -> tuple[Sequence[str], Sequence[str]]:
@@ -122,23 +123,17 @@ def _asked(question: Question, code: str, voice: Voice) -> tuple[Sequence[str], 
 
 def _device(question: Question) -> Device[Design]:
     if question.design is None or not has_matrix(question.design):
-        refuse(
-            "a question on paper must have a design that is a matrix",
-            question.name,
-            "its report cannot be drawn by hand",
-        )
+        rule = "a question on paper must have a design that is a matrix"
+        refuse(rule, question.name, "its report cannot be drawn by hand")
     exact = _exact(question.design)
     if not exact:
-        refuse(
-            "a question on paper must have a design that a coin, die, slips or cards realize exactly",
-            question.name,
-            "see design.devices(), or give the question `instructions`",
-        )
+        rule = "a question on paper must have a design that a coin, die, slips or cards realize exactly"
+        refuse(rule, question.name, "see design.devices(), or give the question `instructions`")
     return exact[0]
 
 
 def device_words(device: Device[Design], voice: Voice, names: Mapping[str | int, str]) -> list[str]:
-    """What to do with a device, in a language: one line a step, or one for each answer."""
+    """Return what to do with a device, in a language: a line per step, or per answer."""
     use = [f"{voice.say('paper_use', device=voice.say(_DEVICES[device.name]))} {voice.say('paper_secret')}"]
     if all(step.answer is None for step in device.steps):
         return use + [_forced(step, voice, names) for step in device.steps]

@@ -1,6 +1,4 @@
-"""`SurveyPlan`: how precise every question would be with n people, in all and in the smallest subgroup,
-before anybody is asked.
-"""
+"""`SurveyPlan`: how precise every question would be with n people, in all and in the smallest subgroup."""
 
 import html
 import math
@@ -28,11 +26,26 @@ _HEADS = ("question", "guess", "people", "margin", "people in the smallest subgr
 
 @dataclass(frozen=True)
 class Planned:
-    """One question. Margins are half the width of the interval, of the answer with the widest: a share, or in
-    the answer's unit.
+    """One question of a plan. Margins are half the width of the interval, of the answer with the widest.
 
-    `guess` : the truth that they are computed for. `of` : the range of what is estimated, 1 for a share.
-    `small` and `small_margin` are the people and the margin in the smallest subgroup, None without one.
+    Parameters
+    ----------
+    question : str
+        Its name.
+    share : bool
+        Whether margins are shares; else they are in the answer's unit.
+    guess : str
+        The truth that they are computed for.
+    people : int
+        How many are asked.
+    margin : float
+        The margin of all of them.
+    of : float
+        The range of what is estimated, 1 for a share.
+    small : int, optional
+        The people in the smallest subgroup.
+    small_margin : float, optional
+        The margin there.
     """
 
     question: str
@@ -47,7 +60,7 @@ class Planned:
     __repr__ = concise
 
     def words(self, margin: float | None) -> str:
-        """A margin in its unit, rounded up: never better than it is."""
+        """Return a margin in its unit, rounded up: never better than it is."""
         if margin is None:
             return ""
         if not math.isfinite(margin):  # of a distribution, or of nobody
@@ -57,7 +70,21 @@ class Planned:
 
 @dataclass(frozen=True, repr=False)
 class SurveyPlan:
-    """What n people would tell. `notes` say what was guessed, and where next to nothing would be learned."""
+    """How precise each question would be with n people.
+
+    Parameters
+    ----------
+    title : str
+        The survey's.
+    n : int
+        The people.
+    level : float
+        Level of the intervals.
+    questions : tuple of Planned
+        One for each question but free text.
+    notes : tuple of str
+        What was guessed, and where next to nothing would be learned.
+    """
 
     title: str
     n: int
@@ -66,34 +93,28 @@ class SurveyPlan:
     notes: tuple[str, ...]
 
     def __getitem__(self, name: str) -> Planned:
-        found = {question.question: question for question in self.questions}
-        if name not in found:
-            refuse(
-                f"a question of this plan must be one of {', '.join(found)}",
-                repr(name)[:60],
-                "there is no other",
-                KeyError,
-            )
-        return found[name]
+        by_name = {question.question: question for question in self.questions}
+        if name not in by_name:
+            rule = f"a question of this plan must be one of {', '.join(by_name)}"
+            refuse(rule, repr(name)[:60], "there is no other", KeyError)
+        return by_name[name]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a question, with margins as numbers."""
-        pd = extra("pandas")
-
+        """Return a row per question, with margins as numbers."""
         rows = [
             (one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions
         ]
-        return pd.DataFrame(rows, columns=list(_HEADS))
+        return extra("pandas").DataFrame(rows, columns=list(_HEADS))
 
     def rows(self) -> list[tuple[str, ...]]:
-        """The same as text, under their heads; without the subgroup where there is none."""
+        """Return the same as text, under their heads; without the subgroup where there is none."""
         lines = [
             (
                 one.question,
                 one.guess,
                 f"{one.people:,}",
                 one.words(one.margin),
-                _count(one.small),
+                "" if one.small is None else f"{one.small:,}",
                 one.words(one.small_margin),
             )
             for one in self.questions
@@ -109,10 +130,8 @@ class SurveyPlan:
         head, *lines = self.rows()
         heads = "".join(f"<th>{name}</th>" for name in head)
         cells = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-        caption = (
-            f"<caption style='text-align:left'><b>{html.escape(self.title)}</b>, {100 * self.level:g} "
-            "% intervals</caption>"
-        )
+        title = f"<b>{html.escape(self.title)}</b>, {100 * self.level:g} % intervals"
+        caption = f"<caption style='text-align:left'>{title}</caption>"
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>{notes}"
 
@@ -125,7 +144,7 @@ def planned(
     wishes: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> SurveyPlan | PeopleNeeded:
-    """What n people would tell, or how many people all wishes need; see `Survey.plan`."""
+    """Return what n people would tell, or how many people all wishes need; see `Survey.plan`."""
     if (n is None) == (wishes is None):
         received = "none" if n is None else "both"
         refuse("exactly one of n and wishes must be given", received, "the other follows")
@@ -149,7 +168,7 @@ def margins(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> SurveyPlan:
-    """The margins of all questions but free text."""
+    """Return the margins of all questions but free text."""
     people, guesses, at = whole(n, "n"), dict(prevalence or {}), checked_level(level)
     field = checked_field(1, None, 1, 1, None, deff, weighting)
     asked = [question for question in questions if question.kind != "text"]
@@ -157,14 +176,14 @@ def margins(
         refuse(
             "`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate"
         )
-    smallest, sorting, said = _smallest(questions, subgroup)
+    smallest, sorting, notes = _smallest(questions, subgroup)
     shares = {question.name: _share_asked(question, asked) for question in asked}
-    found = []
+    rows = []
     for question in asked:
         part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
-            found.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
-    return SurveyPlan(title, people, at, tuple(found), (*_notes(found, shares, people, at), *said))
+            rows.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
+    return SurveyPlan(title, people, at, tuple(rows), (*_notes(rows, shares, people, at), *notes))
 
 
 def _planned(
@@ -179,16 +198,14 @@ def _planned(
 
 
 def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
-    """That of the house's plan for a hidden question; of a plain one the usual formula, at the widest spread
-    of a number.
-    """
+    """That of `toolkit.plan` for a hidden question; of a plain one the usual formula, at the widest spread."""
     if isinstance(question.design, SquareWave):
         return math.nan  # of a distribution there is no single margin
     if n * part < 1:
         return math.inf
     if question.design is not None:
-        drawn: dict[str, Any] = {"deff": field.deff, "weighting": field.weighting}
-        return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **drawn).margin
+        sampling: dict[str, Any] = {"deff": field.deff, "weighting": field.weighting}
+        return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **sampling).margin
     low, high = _bounds(question)
     if question.is_share:
         widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
@@ -206,9 +223,7 @@ def _bounds(question: Question) -> tuple[float, float]:
 
 
 def _guess(question: Question, given: Any) -> tuple[Any, str]:
-    """The truth to plan for, and in words: what was given; else answers equally common, or a mean in the
-    middle of its range.
-    """
+    """The truth to plan for, and in words: as given; else answers equally common, or the middle of a range."""
     if given is not None:
         several = isinstance(given, Sequence) and not isinstance(given, str)
         truth = [float(exact(part, "prevalence")) for part in given] if several else float(exact(given, "prevalence"))
@@ -238,9 +253,7 @@ def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
 
 
 def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Fraction | None, str, list[str]]:
-    """The share of the smallest subgroup: what was given, or by the plain question with the most answers;
-    that one; and a note.
-    """
+    """The share of the smallest subgroup, as given or by the plain question with the most answers; and a note."""
     if given is not None:
         share = exact(given, "subgroup")
         if not 0 < share <= 1:
@@ -257,38 +270,24 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
         return None, "", []
     finest = max(sorting, key=lambda question: len(question.options))
     k = len(finest.options)
-    told = (
-        f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}; say subgroup= "
-        "for a smaller one."
-    )
-    return Fraction(1, k), finest.name, [told]
+    note = f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}"
+    return Fraction(1, k), finest.name, [f"{note}; say subgroup= for a smaller one."]
 
 
-def _notes(found: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
+def _notes(rows: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
     how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
-    said = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
-    for one in found:
+    notes = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
+    for one in rows:
         if asked[one.question] < 1:
-            said.append(
-                f"{one.question} is asked of some: {one.people:,} of {n:,} if the answers that decide it "
-                "are equally common."
-            )
+            part = f"{one.people:,} of {n:,} if the answers that decide it are equally common"
+            notes.append(f"{one.question} is asked of some: {part}.")
+        wide = "is at least half of its whole range"
         if one.margin >= one.of / 2:
-            said.append(
-                f"{one.question}: {one.words(one.margin)} is at least half of its whole range: it would "
-                "tell next to nothing."
-            )
+            notes.append(f"{one.question}: {one.words(one.margin)} {wide}: it would tell next to nothing.")
         elif one.small_margin is not None and one.small_margin >= one.of / 2:
-            told = (
-                f"{one.question}: {one.words(one.small_margin)} in the smallest subgroup is at least "
-                "half of its whole range"
-            )
-            said.append(f"{told}: there it would tell next to nothing.")
-    return said
-
-
-def _count(people: int | None) -> str:
-    return "" if people is None else f"{people:,}"
+            there = f"{one.words(one.small_margin)} in the smallest subgroup {wide}"
+            notes.append(f"{one.question}: {there}: there it would tell next to nothing.")
+    return notes
 
 
 def _up(number: float) -> str:

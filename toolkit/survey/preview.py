@@ -1,5 +1,4 @@
-"""`Preview`: the form as respondents see it, in a notebook or a file, without a server: nothing that is
-tapped in it goes anywhere.
+"""`Preview`: the form as respondents see it, in a notebook or a file, without a server.
 
 It is the page itself, with its own program, in a frame that may not open a connection: its policy
 (`default-src 'none'`) allows nothing but what is written in it. Every heading says that it is a preview.
@@ -36,7 +35,13 @@ history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopState
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """The form of a survey. A notebook shows it; `save` writes it to a file for those who have none."""
+    """The form of a survey. A notebook shows it; `save` writes it to a file for those who have none.
+
+    Parameters
+    ----------
+    survey : Survey
+        What is asked. Nothing that is tapped goes anywhere.
+    """
 
     survey: Survey
 
@@ -51,7 +56,7 @@ class Preview:
         return _AHEAD.sub("", made).replace('<script type="module" src="form.js"></script>', _program())
 
     def save(self, path: str | Path) -> Path:
-        """Write it as an .html file."""
+        """Write it as an .html file, and return its path."""
         target = Path(path)
         target.write_text(self.html, encoding="utf-8")
         return target
@@ -73,7 +78,7 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
     words = {
         code: {
             **known,
-            **{name: f"{_MARK}: {said}" for name, said in known.items() if _heads(name)},
+            **{name: f"{_MARK}: {said}" for name, said in known.items() if name in HEADINGS or name.startswith(HEAD)},
             **dict.fromkeys(("sending", "waiting", "waiting_here", "keeps_nothing"), _UNSENT),
         }
         for code, known in data["words"].items()
@@ -82,21 +87,14 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
     return {**data, "access": "open", "title": title, "words": words}
 
 
-def _heads(name: str) -> bool:
-    return name in HEADINGS or name.startswith(HEAD)
-
-
 def _program() -> str:
     """The page's own files as addresses that hold their content, by names that they find each other by."""
     scripts = [name for name in client.NAMES if name.endswith(".js")]
-    known = {
-        f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}" for name in scripts
-    }
+    known = {}
+    for name in scripts:
+        code = _IMPORT.sub(r'"preview/\1"', client.asset(name).decode()).encode()
+        known[f"preview/{name}"] = f"data:text/javascript;base64,{base64.b64encode(code).decode()}"
     return (
         f'<script type="importmap">{json.dumps({"imports": known})}</script>\n<script>{_HISTORY}</script>\n'
         f'<script type="module">import "preview/form.js";</script>'
     )
-
-
-def _packed(script: str) -> str:
-    return base64.b64encode(_IMPORT.sub(r'"preview/\1"', script).encode()).decode()

@@ -19,6 +19,7 @@ from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
+from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
     MOST_REPORTS,
@@ -28,7 +29,6 @@ from toolkit.survey.writing.survey_fields import (
     checked_languages,
     checked_panel,
     checked_waves,
-    flag,
     own_words,
 )
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown

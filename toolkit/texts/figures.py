@@ -1,6 +1,4 @@
-"""Numbers and sentences for people: what Python words here, `static/kit.js` says in the same digits in the
-browser.
-"""
+"""English figures for widgets: `show/widgets/static/kit.js` says the same digits in the browser."""
 
 import math
 from collections.abc import Mapping
@@ -9,8 +7,7 @@ _BEYOND = 100_000  # a factor above it promises nothing, whatever it is
 
 
 def figure(value: float, decimals: int | None = None) -> str:
-    """A number for people: about three digits where nothing else is said, thousands apart; below 1, one
-    decimal at least.
+    """Return a number in about three digits by default, thousands apart; below 1 with one decimal at least.
 
     >>> figure(2.0), figure(11.2299), figure(1234.5), figure(0.4, 0)
     ('2.00', '11.2', '1,235', '0.4')
@@ -24,7 +21,7 @@ def figure(value: float, decimals: int | None = None) -> str:
 
 
 def bound(factor: float) -> str:
-    """A factor that is promised, so rounded up.
+    """Return a promised factor, rounded up.
 
     >>> bound(2.0), bound(2.0138), bound(54.59815), bound(1e9)
     ('2.00', '2.02', '54.6', '100,000 and more')
@@ -36,7 +33,7 @@ def bound(factor: float) -> str:
 
 
 def chance(percent: float) -> str:
-    """A chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal.
+    """Return a chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal.
 
     >>> chance(0.02), chance(1), chance(1.1), chance(14.2857), chance(99.97)
     ('under 0.1', '1', '1.1', '14', '99.9')
@@ -49,7 +46,7 @@ def chance(percent: float) -> str:
 
 
 def at_most(percent: float) -> str:
-    """The upper end of a chance in per cent, rounded up.
+    """Return the upper end of a chance in per cent, rounded up.
 
     >>> at_most(23.2), at_most(0.52), at_most(99.3)
     ('24', '0.6', '100')
@@ -59,7 +56,7 @@ def at_most(percent: float) -> str:
 
 
 def at_least(percent: float) -> str:
-    """The lower end of a chance in per cent, rounded down.
+    """Return the lower end of a chance in per cent, rounded down.
 
     >>> at_least(3.98), at_least(0.58), at_least(0.02)
     ('3', '0.5', '0')
@@ -69,7 +66,7 @@ def at_least(percent: float) -> str:
 
 
 def three_digits(value: float) -> float:
-    """A number with all digits but the first three zero: more would pretend.
+    """Return a number with all digits but the first three zero: more would pretend.
 
     >>> three_digits(14003.7), three_digits(58.5)
     (14000, 59)
@@ -79,7 +76,7 @@ def three_digits(value: float) -> float:
 
 
 def significant(value: float) -> str:
-    """Three digits of a number of any size.
+    """Return three digits of a number of any size.
 
     >>> significant(0.029957), significant(5.9915), significant(29957)
     ('0.0300', '5.99', '30,000')
@@ -88,7 +85,7 @@ def significant(value: float) -> str:
 
 
 def in_points(margin: float) -> str:
-    """A margin in points; shares do not tell those above 100 apart.
+    """Return a margin in points; of shares, none above 100 differ.
 
     >>> in_points(8.41), in_points(0.2345), in_points(195.9)
     ('8.4', '0.23', '100 or more')
@@ -97,7 +94,7 @@ def in_points(margin: float) -> str:
 
 
 def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
-    """Every sentence with its numbers in place.
+    """Return every sentence with its numbers in place.
 
     >>> fill({"odds": "a factor of {factor}"}, {"factor": bound(2.0138)})
     {'odds': 'a factor of 2.02'}
@@ -106,7 +103,7 @@ def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, st
 
 
 def short(value: float) -> float:
-    """Six digits: what the browser needs, in half the bytes.
+    """Return six digits: what the browser needs, in half the bytes.
 
     >>> short(2 / 3)
     0.666667

@@ -6,7 +6,7 @@ are refused.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
 from toolkit.core.checks import refuse
@@ -27,16 +27,9 @@ _TWINS = str.maketrans(  # letters of Cyrillic, Greek and Armenian that look lik
 _TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
 _RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
-_SCRIPTS = {
-    "arab": True,
-    "hebr": True,
-    "thaa": True,
-    "nkoo": True,
-    "syrc": True,
-    "latn": False,
-    "cyrl": False,
-    "deva": False,
-}
+_SCRIPTS = dict.fromkeys(("arab", "hebr", "thaa", "nkoo", "syrc"), True) | dict.fromkeys(
+    ("latn", "cyrl", "deva"), False
+)
 
 
 class Frozen(Mapping[K, V]):
@@ -75,16 +68,12 @@ Words: TypeAlias = str | Mapping[str, str]
 
 
 def checked_words(value: object, name: str, longest: int) -> str | Text:
-    """Words as given, without anything that is not text: no control characters, not empty, not endless."""
+    """Return words as given; refuse what is not text: control characters, nothing at all, or too much."""
     if isinstance(value, str):
         return checked_string(value, name, longest)
     if not isinstance(value, Mapping):
-        refuse(
-            f"`{name}` must be a string, or strings by language",
-            type(value).__name__,
-            'write {"en": "…", "de": "…"}, in TOML {en = "…", de = "…"}',
-            TypeError,
-        )
+        rule = f"`{name}` must be a string, or strings by language"
+        refuse(rule, type(value).__name__, 'write {"en": "…", "de": "…"}, in TOML {en = "…", de = "…"}', TypeError)
     if not value:
         refuse(f"`{name}` must not be empty", "no language", "people must be able to read it")
     return Frozen(
@@ -93,28 +82,22 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
 
 
 def checked_string(words: object, name: str, longest: int) -> str:
-    """Words in one language, as they are."""
+    """Return words in one language as they are, checked."""
     if not isinstance(words, str):
         refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
     if not words.strip():
-        refuse(
-            f"`{name}` must not be empty",
-            "only spaces" if words else "an empty string",
-            "people must be able to read it",
-        )
+        rule = f"`{name}` must not be empty"
+        refuse(rule, "only spaces" if words else "an empty string", "people must be able to read it")
     if len(words) > longest:
         refuse(f"`{name}` must have at most {longest} characters", len(words), "nobody reads more on a phone")
-    if found := _STRANGE.search(words):
-        refuse(
-            f"`{name}` must be plain text",
-            f"the character {character_name(found.group())}",
-            "line breaks and tabs are allowed",
-        )
+    if strange := _STRANGE.search(words):
+        rule = f"`{name}` must be plain text"
+        refuse(rule, f"the character {character_name(strange.group())}", "line breaks and tabs are allowed")
     return words
 
 
 def character_name(character: str) -> str:
-    r"""A character for whoever cannot see it.
+    r"""Return the name of a character, for those who cannot see it.
 
     >>> character_name("\u202e"), character_name("\n")
     ('U+202E (RIGHT-TO-LEFT OVERRIDE)', 'U+000A')
@@ -124,13 +107,15 @@ def character_name(character: str) -> str:
 
 
 def turning(text: str) -> str | None:
-    """The first character that turns round how the text after it is written, whatever its letters are."""
+    """Return the first character that turns the direction of the text after it."""
     return found.group() if (found := _TURNING.search(text)) else None
 
 
 def unquotable(label: str, quote: str = "") -> str | None:
-    r"""The first character of a label that could make the sentence around it read otherwise: a line break,
-    one that is not seen or turns the writing round, or a quotation mark, also of the pattern `quote`.
+    r"""Return the first character of a label that could change how the sentence around it reads.
+
+    A line break, one that is not seen or turns the writing round, or a quotation mark, also of the pattern
+    `quote`.
 
     >>> unquotable("Yes, I’ve"), unquotable("Yes”, we receive “Yes"), unquotable("Yes\u202e")
     (None, '”', '\u202e')
@@ -147,7 +132,7 @@ def _hidden(character: str) -> bool:
 
 
 def looks(text: str) -> str:
-    r"""A text as it is seen: without what is not, and with Latin letters for those that look like them.
+    r"""Return a text as it is seen: without what is not, and with Latin letters for those that look like them.
 
     >>> looks("Yes"), looks("\u0423e\u200bs\ufe0f ")
     ('Yes', 'Yes')
@@ -157,7 +142,7 @@ def looks(text: str) -> str:
 
 
 def checked_language(code: object) -> str:
-    """A language code such as "en", "de-AT" or "zh-Hant"."""
+    """Return a language code such as "en", "de-AT" or "zh-Hant"; refuse anything else."""
     if not isinstance(code, str) or not _CODE.fullmatch(code):
         refuse(
             "a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it"
@@ -166,7 +151,7 @@ def checked_language(code: object) -> str:
 
 
 def right_to_left(language: str) -> bool:
-    """Whether a language is written from right to left; a script in the code, as in "ku-Arab", decides.
+    """Return whether a language is written from right to left; a script in the code, as "ku-Arab", decides.
 
     >>> right_to_left("ar"), right_to_left("en"), right_to_left("ku-Arab"), right_to_left("he-Latn")
     (True, False, True, False)
@@ -176,8 +161,7 @@ def right_to_left(language: str) -> bool:
 
 
 def isolated(pattern: str) -> str:
-    r"""Words with slots whose values may run the other way: they are set apart by the two invisible
-    characters that Unicode has for this.
+    r"""Return a pattern whose slots are set apart by Unicode's isolates, as their values may run the other way.
 
     >>> isolated("{n} من {of}") == "\u2068{n}\u2069 من \u2068{of}\u2069"
     True
@@ -186,10 +170,5 @@ def isolated(pattern: str) -> str:
 
 
 def in_language(words: str | Text, language: str) -> Text:
-    """A plain string is in the language that is said here; words by language stay as they are."""
+    """Return words by language; a plain string is in the given language."""
     return Frozen({language: words}) if isinstance(words, str) else words
-
-
-def missing(text: Text, languages: Sequence[str]) -> tuple[str, ...]:
-    """The languages that a text is not there in."""
-    return tuple(language for language in languages if language not in text)

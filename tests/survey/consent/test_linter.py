@@ -1,5 +1,6 @@
 """What the linter refuses, each beside the nearest thing that it lets pass."""
 
+import json
 import math
 from typing import Any
 
@@ -33,23 +34,13 @@ def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
     for name in RESERVED:
         refused("must not be called practice, key", Question(name, "What?", free_text=True))
     with pytest.raises(ValueError, match="at least one question"):
-        survey_of_none()
-
-
-def survey_of_none() -> None:
-    from toolkit.survey.spec import Survey
-
-    Survey("Exams", [], consent="We study exams.")
+        Survey("Exams", [], consent="We study exams.")
 
 
 def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
     follow_up = Question("why", "Why?", options=["time", "grades"], show_if={"cheated": ["yes"]})
-    refused(
-        r"question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* "
-        r"would tell",
-        cheated(),
-        follow_up,
-    )
+    message = "question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* would tell"
+    refused(message, cheated(), follow_up)
     also = Question("again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]})
     refused("must not depend on a randomized question", faculty(), cheated(), also)
     assert survey(faculty(), cheated(show_if=LAW))
@@ -69,11 +60,8 @@ def test_conditions_name_options_of_earlier_plain_choices() -> None:
 
 
 def test_a_randomized_question_cannot_be_left_out() -> None:
-    refused(
-        r"question 'cheated': a randomized question must be required, got required = false: .*prefer not to "
-        r"say",
-        cheated(required=False),
-    )
+    message = "question 'cheated': a randomized question must be required, got required = false: .*prefer not to say"
+    refused(message, cheated(required=False))
     assert survey(faculty(required=False), cheated())
 
 
@@ -91,57 +79,41 @@ def test_a_randomized_question_cannot_be_left_out() -> None:
 )
 def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(option: str) -> None:
     gate = Question("gate", "May we ask you something personal?", options=["yes", option])
-    refused(
-        r"question 'cheated': .*can be declined, got 'gate' with .*an option of the design",
-        gate,
-        cheated(show_if={"gate": ["yes"]}),
-    )
+    message = "question 'cheated': .*can be declined, got 'gate' with .*an option of the design"
+    refused(message, gate, cheated(show_if={"gate": ["yes"]}))
     named = Question("gate", "May we ask?", options=["go", "stop"], labels={"stop": option})
     refused("can be declined, got 'gate' with 'stop'", named, cheated(show_if={"gate": ["go"]}))
     assert survey(gate, cheated())  # declining a plain question hides nothing that matters here
 
 
 def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:
-    refused(
-        "'faculty' must be required, because a randomized question depends on it",
-        faculty(required=False),
-        cheated(show_if=LAW),
-    )
+    message = "'faculty' must be required, because a randomized question depends on it"
+    refused(message, faculty(required=False), cheated(show_if=LAW))
     assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
 
 
 def test_declining_is_fine_as_an_option_of_the_design() -> None:
-    options = ["no", "yes", "prefer not to say"]
-    assert survey(cheated(design=k_ary(options, epsilon=1.0)))
+    assert survey(cheated(design=k_ary(["no", "yes", "prefer not to say"], epsilon=1.0)))
 
 
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
-    refused(
-        r"question 'direct': a plain question must not ask what a randomized one asks, got the text of "
-        r"'cheated'",
-        cheated(),
-        twin,
-    )
+    message = "must not ask what a randomized one asks"
+    refused(f"question 'direct': a plain question {message}, got the text of 'cheated'", cheated(), twin)
     languages = {"en": "Exams?", "de": "Have you ever cheated on an exam?"}
-    refused("must not ask what a randomized one asks", cheated(), Question("direct", languages, options=["no", "yes"]))
+    refused(message, cheated(), Question("direct", languages, options=["no", "yes"]))
     again = Question("again", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     assert survey(cheated(), again)  # asked twice, paid twice
 
 
 def test_free_text_beside_a_sensitive_question_needs_a_warning() -> None:
-    refused(
-        r"question 'comment': free text in a survey with randomized questions needs a `warning`", cheated(), COMMENT
-    )
+    refused("'comment': free text in a survey with randomized questions needs a `warning`", cheated(), COMMENT)
     assert survey(cheated(), WARNED)
     assert survey(faculty(), COMMENT)
 
 
 def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
-    message = (
-        r"at most epsilon 3, the survey's `ceiling`, got 3\.693 \(cheated 0\.693, a 2, b 1\): .*raise "
-        r"`ceiling`"
-    )
+    message = r"at most epsilon 3, the survey's `ceiling`, got 3\.693 \(cheated 0\.693, a 2, b 1\): .*raise `ceiling`"
     refused(message, cheated(), agree("a", 2.0), agree("b", 1.0))
     assert survey(cheated(), agree("a", 2.0), agree("b", 1.0), ceiling=4)
     assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(3, abs=1e-6)
@@ -151,13 +123,9 @@ def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
 @pytest.mark.parametrize("design", [mangat("1/2"), triangular("1/4"), additive((0, 9), {0: 0.5, 1: 0.5})])
 def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) -> None:
     question = Question("asked", "What?", design=design)
-    refused(
-        r"question 'asked': a report must not be able to prove an answer, .*write ceiling=math.inf, in TOML "
-        r"ceiling = inf",
-        question,
-        check=False,
-    )
-    refused("must not be able to prove an answer", question, ceiling=1e300, check=False)
+    message = "question 'asked': a report must not be able to prove an answer"
+    refused(f"{message}, .*write ceiling=math.inf, in TOML ceiling = inf", question, check=False)
+    refused(message, question, ceiling=1e300, check=False)
     assert math.isinf(survey(question, ceiling=math.inf, check=False).loss.epsilon)
 
 
@@ -166,8 +134,6 @@ def test_every_text_is_there_in_every_language() -> None:
     title, consent = {"en": "Exams", "de": "Prüfungen"}, {"en": "We study.", "de": "Wir forschen."}
 
     def made(question: Question, **changes: Any) -> None:
-        from toolkit.survey.spec import Survey
-
         Survey(**{"title": title, "questions": [question], "consent": consent, "languages": two, **changes})
 
     both = {"en": "Have you?", "de": "Haben Sie?"}
@@ -175,24 +141,16 @@ def test_every_text_is_there_in_every_language() -> None:
     incomplete: list[tuple[str, Question]] = [
         ("`text`", Question("asked", "Have you?", design=warner(p="2/3"))),
         ("`help`", Question("asked", both, design=warner(p="2/3"), help={"en": "Think."})),
-        (
-            "`instructions`",
-            Question("asked", both, design=crosswise("1/4"), mode="physical", instructions="Two questions."),
-        ),
+        ("`instructions`", Question("asked", both, design=crosswise("1/4"), mode="physical", instructions="Two.")),
         ("`warning`", Question("asked", both, free_text=True, warning="Beware.")),
         ("`labels.yes`", Question("asked", both, design=warner(p="2/3"), labels={"yes": "Yes, I have"})),
     ]
     for field, question in incomplete:
-        with pytest.raises(
-            SurveyError,
-            match=rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de",
-        ):
+        message = rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de"
+        with pytest.raises(SurveyError, match=message):
             made(question)
-    with pytest.raises(
-        SurveyError,
-        match=r"the option 'arts' must have a label in every language \(en, de\), got none: write "
-        r"labels=\{'arts': \{.*, in TOML labels.arts = \{en",
-    ):
+    message = r"the option 'arts' must have a label in every language \(en, de\), got none: write labels=\{'arts': "
+    with pytest.raises(SurveyError, match=message + r".*, in TOML labels.arts = \{en"):
         made(Question("asked", both, options=["arts", "law"]))
     made(Question("asked", both, options=[1, 2, "3–4", "yes"]))
     with pytest.raises(ValueError, match="`title` must be there in every language"):
@@ -210,10 +168,8 @@ def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
 
 
 def test_options_are_shown_by_different_words() -> None:
-    refused(
-        r"question 'cheated': options must be shown by different words in en, got 'Yes' twice",
-        cheated(labels={"no": "Yes"}),
-    )
+    message = "question 'cheated': options must be shown by different words in en, got 'Yes' twice"
+    refused(message, cheated(labels={"no": "Yes"}))
 
 
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
@@ -224,19 +180,10 @@ def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
 
 
 def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
-    """The longest submission of a survey at the limit, with four bytes to each character, is below 64 kB in
-    all.
-    """
-    import json
-
+    """The longest submission of a survey at the limit, with four bytes per character, is below 64 kB."""
     names = [f"{'n' * 38}_{place}" for place in range(7)]
-    body = {
-        "survey": "0" * 64,
-        "key": "0" * 32,
-        "answers": dict.fromkeys(names, "😀" * 2000),
-        "understood": False,
-        "token": "x" * 2300,
-    }
+    body = {"survey": "0" * 64, "key": "0" * 32, "understood": False, "token": "x" * 2300}
+    body["answers"] = dict.fromkeys(names, "😀" * 2000)
     assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024
 
 
@@ -244,10 +191,8 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
     """Four answers with a report each: an order of four sentences, which nobody follows."""
     weights = [[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]]
     latin = Design(weights, 10, options=["a", "b", "c", "d"])
-    refused(
-        r"question 'cheated': a guided question with more than 3 options .* got 4 options",
-        cheated(design=latin, mode="guided"),
-    )
+    message = "question 'cheated': a guided question with more than 3 options .* got 4 options"
+    refused(message, cheated(design=latin, mode="guided"))
     survey(cheated(design=latin))
     survey(cheated(design=k_ary(12, epsilon=1.0), mode="guided"))
     survey(cheated(design=kuk("4/5", "1/5", draws=2), mode="guided"))
@@ -271,10 +216,8 @@ def test_what_others_can_look_up_is_warned_of(words: str) -> None:
 
 
 def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
-    with pytest.raises(ValueError, match="a question with a memo needs a survey with at least 2 `waves`"):
-        survey(cheated(design=MEMO))
-    with pytest.raises(ValueError, match="a survey with `waves` must have a question with a memo, got none"):
-        survey(waves=2)
+    refused("a question with a memo needs a survey with at least 2 `waves`", cheated(design=MEMO))
+    refused("a survey with `waves` must have a question with a memo, got none", waves=2)
 
 
 def test_the_number_that_joins_waves_has_a_name_that_no_question_of_a_panel_may_have() -> None:

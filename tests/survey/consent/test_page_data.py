@@ -5,29 +5,15 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty
+from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import crosswise, mangat
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
-from toolkit.survey.consent.page_data import shown_question
+from toolkit.survey.consent.page_data import page_words, shown_question
 from toolkit.survey.question import Question
 
 FIELDS = [
-    "name",
-    "kind",
-    "mode",
-    "text",
-    "help",
-    "options",
-    "reports",
-    "randomizer",
-    "odds",
-    "deniable",
-    "instructions",
-    "show_if",
-    "required",
-    "bounds",
-    "warning",
-    "scale",
+    *("name", "kind", "mode", "text", "help", "options", "reports", "randomizer", "odds", "deniable"),
+    *("instructions", "show_if", "required", "bounds", "warning", "scale"),
 ]
 
 
@@ -128,3 +114,36 @@ def test_numbers_that_a_browser_would_round_are_refused_when_the_question_is_mad
 
 def test_a_report_that_can_prove_an_answer_is_not_called_deniable() -> None:
     assert shown_question(Question("x", "X?", design=mangat("1/2")), ["en"])["deniable"] is False
+
+
+PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
+STAYS = "stay on this phone"
+
+
+def review(*questions: Question, check: bool = True, access: str = "open") -> str:
+    return page_words(questions, ["en"], {}, check=check, access=access)["en"]["review_note"]
+
+
+def test_a_plain_survey_is_not_told_that_answers_stay_on_the_phone() -> None:
+    assert STAYS not in review(faculty(), check=False)
+    assert "sent as you gave them" in review(faculty(), check=False)
+
+
+def test_each_way_to_answer_has_its_own_sentence() -> None:
+    assert STAYS in review(cheated())
+    assert STAYS not in review(cheated(**PHYSICAL)) + review(cheated(mode="guided"))
+    assert "only what you tapped is sent" in review(cheated(mode="guided"))
+    assert "sent as you gave them" not in review(cheated())
+
+
+@pytest.mark.parametrize(("access", "words"), [("token", "code of your personal link"), ("blind", "anonymous ticket")])
+def test_all_that_goes_with_the_answers_is_listed(access: str, words: str) -> None:
+    assert words in review(cheated(), access=access)
+    assert words not in review(cheated())
+    assert "A random number and the hash of this survey go with it" in review(cheated())
+    assert "question about the method" in review(cheated())
+    assert "question about the method" not in review(cheated(), check=False)
+
+
+def test_the_page_has_these_words_and_the_hash_covers_them() -> None:
+    assert survey(cheated()).page_words()["en"]["review_note"] == review(cheated())

@@ -127,8 +127,8 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
 
     Where nobody is held back, it is right each time. Else a person is among the ten that appear with
     probability 1/2, by lot out of twenty; and if not, the guess knows nothing of their coin. So it is
-    right at most 3 times in 4, whatever came before, and of 60 guesses 57 or more are right with
-    probability below 5e-5. The seed is fixed.
+    right at most 3 times in 4, whatever came before, and all of 36 guesses are right with probability
+    below 4e-5. The seed is fixed.
     """
 
     def right(name):
@@ -136,7 +136,7 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
         field.arrive(40)
         collector, correct = Collector.attach(field.database), 0
         yes, people = yes_of(collector), len(collector.reports())
-        for victim in range(60):
+        for victim in range(36):
             sent = int(field.rng.integers(2))
             field.answer(cheated=sent)
             known = json.dumps({"answers": {"faculty": 0, "cheated": 0}, "understood": True})
@@ -149,9 +149,9 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
         field.store.close()
         return correct
 
-    assert right("held") < 57
+    assert right("held") < 36
     monkeypatch.setattr(steps, "held_back", lambda _: 0)
-    assert right("shown") == 60  # as it was
+    assert right("shown") == 36  # as it was
 
 
 def test_the_number_of_reports_moves_in_the_same_steps_as_the_results(field):

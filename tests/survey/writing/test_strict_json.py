@@ -1,22 +1,38 @@
+import hashlib
 import json
+import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolkit.survey.writing.strict_json import loads
+from toolkit.survey.writing.strict_json import canonical, digest, loads
 
 NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
 PLAIN = st.recursive(
-    st.none() | st.booleans() | NUMBERS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    st.none() | st.booleans() | NUMBERS | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
 )
 
 
-@pytest.mark.slow
-@given(PLAIN)
-def test_plain_json_is_read_as_python_reads_it(data: object) -> None:
+@settings(max_examples=40)
+@given(st.dictionaries(st.text(), PLAIN))
+def test_plain_json_is_read_as_python_reads_it_and_the_order_of_fields_does_not_matter(data: dict[str, object]) -> None:
     assert loads(json.dumps(data).encode(), digits=17) == data
-    assert loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"), digits=17) == data
+    assert loads(canonical(data).encode(), digits=17) == data
+    assert canonical(data) == canonical(dict(reversed(data.items())))
+
+
+def test_the_spelling_is_fixed() -> None:
+    assert canonical({"b": 1, "a": ["é", True, None]}) == '{"a":["é",true,null],"b":1}'
+    assert digest({"a": "é"}) == hashlib.sha256('{"a":"é"}'.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_what_is_no_json_is_not_written(number: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical({"a": number})
 
 
 REFUSED = {

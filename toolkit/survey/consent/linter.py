@@ -9,7 +9,7 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -20,11 +20,8 @@ from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
 from toolkit.survey.writing.unknown_fields import naming
-from toolkit.texts.multilingual import Text, character_name, in_language, looks, missing, turning, unquotable
+from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
-
-TEXTS = tuple(LONGEST)
-"""What people read of a question, besides its labels."""
 
 RESERVED = ("practice", "key", "survey", "understood", "token")
 """Names that the page or the results use themselves."""
@@ -36,18 +33,15 @@ LARGEST = 60_000
 
 
 def check_names(questions: Sequence[Question], waves: int = 1) -> None:
-    """Each question has a name of its own."""
+    """Refuse a survey without questions, and a name that is there twice or reserved."""
     reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
         refuse("a survey must have at least one question", "none", "there is nothing to answer")
     names = [question.name for question in questions]
     for name in names:
         if names.count(name) > 1:
-            refuse(
-                "each question must have a `name` of its own",
-                f"{name!r} {names.count(name)} times",
-                "answers go by name",
-            )
+            rule = "each question must have a `name` of its own"
+            refuse(rule, f"{name!r} {names.count(name)} times", "answers go by name")
         if name in reserved:
             refuse(f"a question must not be called {', '.join(reserved)}", repr(name), "the results use it themselves")
 
@@ -55,7 +49,7 @@ def check_names(questions: Sequence[Question], waves: int = 1) -> None:
 def check_translations(
     words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
 ) -> None:
-    """Everything that people read is there in every language."""
+    """Refuse what people could not read in every language of the survey."""
     for name, text in words.items():
         _check_text(name, text, languages)
     for code, ours in (own or {}).items():
@@ -63,7 +57,7 @@ def check_translations(
             _check_text(f"words.{code}.{name}", in_language(word, code), [code])
     for question in questions:
         with naming(f"question {question.name!r}"):
-            for name in TEXTS:
+            for name in LONGEST:
                 text = getattr(question, name)
                 _check_text(name, None if text is None else in_language(text, languages[0]), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
@@ -72,11 +66,12 @@ def check_translations(
 
 
 def _check_text(name: str, text: Text | None, languages: Sequence[str]) -> None:
-    absent = () if text is None else missing(text, languages)
-    if absent:
+    if text is None:
+        return
+    if absent := [language for language in languages if language not in text]:
         rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
         refuse(rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
-    if found := next(filter(None, map(turning, (text or {}).values())), None):
+    if found := next(filter(None, map(turning, text.values())), None):
         rule = f"`{name}` must not turn the writing round; isolates (U+2066 to U+2069) may set words apart"
         refuse(rule, character_name(found), "what stands beside it would be read backwards")
 
@@ -92,7 +87,7 @@ def _check_label(option: str | int, given: str | Text | None, languages: Sequenc
 
 
 def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> None:
-    """Nothing in a label can make the sentences read otherwise that quote it."""
+    """Refuse a label that could change how a sentence that quotes it reads."""
     quotes = {
         code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"] for code in languages
     }
@@ -112,25 +107,19 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
 
 
 def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None) -> None:
-    """The page says itself what becomes of answers, because it must be true: no title and no word that leads
-    on may say more; of other texts it is warned.
-    """
+    """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
     known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
     short = {f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
         if found := known.search(looks(text).lower()):
-            refuse(
-                f"`{name}` may ask, name or lead on, not say what becomes of answers",
-                repr(found.group()),
-                "the page says it itself, from the designs, so that it is true",
-            )
+            rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
+            refuse(rule, repr(found.group()), "the page says it itself, from the designs, so that it is true")
     texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
     texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
     for name, given in texts.items():
-        told = [given] if isinstance(given, str) else given.values()
-        if found := next(filter(None, (known.search(looks(text).lower()) for text in told)), None):
+        if found := next(filter(None, (known.search(looks(text).lower()) for text in _versions(given))), None):
             warnings.warn(
                 f"`{name}` says what becomes of answers ({found.group()!r}): the page says it itself, from "
                 "the designs. Leave it out, unless it is exactly true of every answer here.",
@@ -149,9 +138,7 @@ def _check_distinct(question: Question, languages: Sequence[str], own: Own | Non
 
 
 def check_conditions(questions: Sequence[Question]) -> None:
-    """`show_if` depends on plain questions before it, and nobody can get round a randomized question by
-    it.
-    """
+    """Refuse a `show_if` on later or randomized questions, or one that lets people avoid a randomized one."""
     before: dict[str, Question] = {}
     for question in questions:
         for name, options in (question.show_if or {}).items():
@@ -179,35 +166,24 @@ def _check_condition(
         refuse(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
     if strange := [option for option in options if option not in other.options]:
         listed = ", ".join(map(str, other.options[:8]))
-        refuse(
-            f"`show_if` must name options of {name!r} ({listed})",
-            repr(strange[0])[:60],
-            "the question would never be asked",
-        )
+        rule = f"`show_if` must name options of {name!r} ({listed})"
+        refuse(rule, repr(strange[0])[:60], "the question would never be asked")
     if question.randomized and not other.required:
         evade = "leaving it out would be a way round this one, and who takes it tells something"
         refuse(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
     if question.randomized and (way_out := declining(other)) is not None:
         evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
-        refuse(
-            "a randomized question must not depend on a question that can be declined",
-            f"{name!r} with {way_out!r}",
-            evade,
-        )
+        rule = "a randomized question must not depend on a question that can be declined"
+        refuse(rule, f"{name!r} with {way_out!r}", evade)
 
 
 def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None = None) -> None:
-    """A memo is for several waves, and several waves are for a memo: else all noise would be fresh each
-    time. Words of one's own must have the sentences for them.
-    """
-    kept = next((question.name for question in questions if question.memo is not None), None)
-    if kept is not None and waves == 1:
-        refuse(
-            "a question with a memo needs a survey with at least 2 `waves`",
-            f"{kept!r} in 1",
-            "a permanent answer is of use only if the same people are asked again",
-        )
-    if kept is None and waves > 1:
+    """Refuse a memo without waves, waves without a memo, and words of one's own that do not mention waves."""
+    with_memo = next((question.name for question in questions if question.memo is not None), None)
+    if with_memo is not None and waves == 1:
+        rule = "a question with a memo needs a survey with at least 2 `waves`"
+        refuse(rule, f"{with_memo!r} in 1", "a permanent answer is of use only if the same people are asked again")
+    if with_memo is None and waves > 1:
         refuse(
             "a survey with `waves` must have a question with a memo",
             f"none, and {waves} waves",
@@ -216,15 +192,12 @@ def check_waves(questions: Sequence[Question], waves: int, languages: Sequence[s
         )
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own)]:
-            refuse(
-                f"`words` must hold {OWN}{absent[0]} where a survey has waves",
-                f"none in {language!r}",
-                "people must be told what being asked again means",
-            )
+            rule = f"`words` must hold {OWN}{absent[0]} where a survey has waves"
+            refuse(rule, f"none in {language!r}", "people must be told what being asked again means")
 
 
 def check_leaks(questions: Sequence[Question]) -> None:
-    """No way to answer a randomized question in the open, or to leave it out."""
+    """Refuse ways to answer a randomized question in the open, or to leave it out."""
     randomized = [question for question in questions if question.randomized]
     for question in questions:
         with naming(f"question {question.name!r}"):
@@ -234,59 +207,47 @@ def check_leaks(questions: Sequence[Question]) -> None:
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
                 refuse(rule, "none", "people could write there what the design hides; tell them not to")
-            if twin := next(
-                (other for other in randomized if not question.randomized and _same(question, other)), None
-            ):
+            twin = next((other for other in randomized if _letters(question) & _letters(other)), None)
+            if twin is not None and not question.randomized:
                 rule = "a plain question must not ask what a randomized one asks"
                 refuse(rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
 
 
-def _same(one: Question, other: Question) -> bool:
-    return bool(set(_plain_words(one)) & set(_plain_words(other)))
+def _letters(question: Question) -> set[str]:
+    """The text of a question in each language, as letters and digits alone."""
+    return {"".join(filter(str.isalnum, looks(text).casefold())) or text for text in _versions(question.text)}
 
 
-def _plain_words(question: Question) -> Iterator[str]:
-    texts = [question.text] if isinstance(question.text, str) else question.text.values()
-    for text in texts:
-        yield "".join(character for character in looks(text).casefold() if character.isalnum()) or text
+def _versions(text: str | Text) -> Collection[str]:
+    """A text in each of its languages."""
+    return [text] if isinstance(text, str) else text.values()
 
 
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:
-    """What one respondent spends in all waves stays below the ceiling, and nothing is called deniable that is
-    not.
-    """
+    """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
     certain = next((one.name for one in questions if math.isinf(one.cost(waves).epsilon)), None)
     if certain is not None and not spent <= ceiling:
         what = "a report" if waves == 1 else f"the reports of {waves} waves"
-        refuse(
-            f"question {certain!r}: {what} must not be able to prove an answer",
-            "a design with epsilon ∞",
-            "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove",
-        )
+        why = "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it can prove"
+        refuse(f"question {certain!r}: {what} must not be able to prove an answer", "a design with epsilon ∞", why)
     if not spent <= ceiling:
         costs = ", ".join(
             f"{question.name} {question.cost(waves).epsilon:.3g}" for question in questions if question.randomized
         )
-        often = "" if waves == 1 else f" in {waves} waves"
-        rule = (
-            f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}{often}, "
-            "the survey's `ceiling`"
-        )
-        remedy = (
-            f"choose smaller epsilons or fewer {'questions' if waves == 1 else 'questions or waves'}, or "
-            "raise `ceiling`: the consent text then says so"
-        )
-        refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
+        often, fewer = ("", "questions") if waves == 1 else (f" in {waves} waves", "questions or waves")
+        most = f"at most epsilon {ceiling.epsilon:.4g}{often}, the survey's `ceiling`"
+        remedy = f"choose smaller epsilons or fewer {fewer}, or raise `ceiling`: the consent text then says so"
+        refuse(f"all questions together must cost a respondent {most}", f"{spent.epsilon:.4g} ({costs})", remedy)
 
 
 def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
-    """A design that hangs on an innocent answer protects nobody from whoever can find that answer out."""
+    """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
     known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        given = [text for text in (question.text, question.help, question.instructions) if text is not None]
-        told = [words for text in given for words in ([text] if isinstance(text, str) else text.values())]
-        if found := next(filter(None, (known.search(words.lower()) for words in told)), None):
+        texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
+        lines = [line for text in texts for line in _versions(text)]
+        if found := next(filter(None, (known.search(line.lower()) for line in lines)), None):
             warnings.warn(
                 f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
@@ -296,7 +257,7 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
 
 
 def check_wheels(questions: Sequence[Question]) -> None:
-    """What a wheel says can be kept in mind: a report for everybody, or one's own answer."""
+    """Refuse a wheel whose orders nobody can keep in mind."""
     for question in questions:
         design = question.design
         if question.mode != "guided" or design is None or not has_matrix(design) or is_mixture(design):
@@ -312,14 +273,11 @@ def check_wheels(questions: Sequence[Question]) -> None:
 
 
 def check_size(questions: Sequence[Question]) -> None:
-    """The longest possible submission fits into what a server takes."""
-    largest = sum(_bytes(question) for question in questions)
+    """Refuse a survey whose longest possible submission no server takes."""
+    largest = 0
+    for question in questions:  # four bytes per character of text; every code of a list
+        codes = 0 if question.kind == "number" else 5 * len(question.options)
+        largest += len(question.name) + 30 + (4 * LONGEST_ANSWER if question.free_text else codes)
     if largest > LARGEST:
         rule = f"the longest possible submission must stay below {LARGEST} bytes"
         refuse(rule, largest, "fewer free texts, or fewer questions with many options")
-
-
-def _bytes(question: Question) -> int:
-    """At most: four bytes a character of text; every code of a list."""
-    answer = 4 * LONGEST_ANSWER if question.free_text else 5 * len(question.options) if question.kind != "number" else 0
-    return len(question.name) + 30 + answer

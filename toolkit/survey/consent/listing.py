@@ -1,6 +1,4 @@
-"""A survey at a glance, for its author: a table of its questions, what may be answered, how it is hidden, and
-what it costs.
-"""
+"""A survey at a glance, for its author: a table of its questions, answers, designs and costs."""
 
 import html
 from collections.abc import Sequence
@@ -14,19 +12,14 @@ _MOST_ANSWERS = 8
 
 
 def listing(title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> str:
-    """The table as HTML, in one language; what a question costs is for all waves."""
+    """Return the table as HTML, in one language; what a question costs is for all waves."""
     head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
     rows = "".join(_row(question, language, own, waves) for question in questions)
     often = "" if waves == 1 else f", in {waves} waves"
-    total = (
-        f"<tr><td colspan='4' style='text-align:left'>one respondent in all{often}</td>"
-        f"<td>{loss(questions, waves).epsilon:.4g}</td></tr>"
-    )
-    return (
-        "<table><caption "
-        f"style='text-align:left'><b>{html.escape(title)}</b></caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{rows}</tbody><tfoot>{total}</tfoot></table>"
-    )
+    caption = f"<caption style='text-align:left'><b>{html.escape(title)}</b></caption>"
+    total = f"<td>{loss(questions, waves).epsilon:.4g}</td>"
+    foot = f"<tr><td colspan='4' style='text-align:left'>one respondent in all{often}</td>{total}</tr>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
 
 
 def _row(question: Question, language: str, own: Own | None, waves: int) -> str:

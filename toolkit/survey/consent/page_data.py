@@ -1,6 +1,4 @@
-"""What the browser gets of a question: words and labels in every language, the odds, and the numbers that it
-draws with.
-"""
+"""What the browser gets: words and labels in every language, the odds, and the numbers that it draws with."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -139,22 +137,23 @@ def shown_question(
         "odds": odds if question.randomized else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": words(question.instructions),
-        "show_if": _codes(question, others or {}),
+        "show_if": question.show_if
+        and {
+            name: [(others or {})[name].options.index(option) for option in options]
+            for name, options in question.show_if.items()
+        },
         "required": question.required,
-        "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
+        "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
-        "scale": _scale_of(question),
+        "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
     }
 
 
-def _scale_of(question: Question) -> dict[str, Any] | None:
-    return scale(question.design) if question.design is not None and question.kind == "number" else None
-
-
 def scale(design: Randomizer) -> dict[str, Any]:
-    """How a report of a number is read on the scale that was asked for: `zero` plus so many times `step`,
-    with so many `decimals`. With `bits`, the reports 0 and 1 are a no and a yes.
+    """Return how a report of a number is read on the scale of the question: `zero` plus the report times `step`.
+
+    It is shown with `decimals` decimals. With `bits`, the reports 0 and 1 are a no and a yes.
 
     A window of reports lies around the answer that it belongs to, half of it on either side.
     """
@@ -169,13 +168,6 @@ def scale(design: Randomizer) -> dict[str, Any]:
     return {"bits": bits, "zero": zero, "step": float(step), "decimals": decimals}
 
 
-def _codes(question: Question, others: Mapping[str, Question]) -> dict[str, list[int]] | None:
-    if question.show_if is None:
-        return None
-    return {
-        name: [others[name].options.index(option) for option in options] for name, options in question.show_if.items()
-    }
-
-
-def _number(value: Fraction) -> int | float:
+def as_number(value: Fraction) -> int | float:
+    """Return a bound as a whole number if it is one, else as a float."""
     return int(value) if value.denominator == 1 else float(value)

@@ -1,6 +1,4 @@
-"""What people are promised before they answer: generated from the designs, consequences first, so that it is
-true.
-"""
+"""What people are promised before they answer: generated from the designs, so that it is true."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,9 +15,7 @@ from toolkit.texts.phrases import LANGUAGES, OWN, Own, phrases
 from toolkit.texts.voice import Voice
 
 OPTIONAL = ("withdrawal", "hashes")
-"""What need not be said: without the first people are told that nothing can be taken back; the second is
-where they can compare what their page shows at its end.
-"""
+"""What need not be stated: without the first people are told that nothing can be taken back."""
 
 THIS_MACHINE = "127.0.0.1"
 _OWN = (THIS_MACHINE, "localhost", "::1")
@@ -29,22 +25,20 @@ Stated = Mapping[str, Text | None]
 
 
 def missing(stated: Stated) -> list[str]:
-    """What a board would ask for, and nobody has said."""
+    """Return what a board would ask for, and nobody has said."""
     return [name for name, text in stated.items() if text is None and name not in OPTIONAL]
 
 
 def paragraphs(stated: Stated, language: str, own: Own | None = None, *, paper: bool = False) -> list[str]:
-    """One paragraph for each statement; that this is a demonstration while any is missing. Paper has no
-    hashes.
-    """
+    """Return a paragraph per statement; while one is missing, also that this is a demonstration."""
     voice = Voice(phrases(language, own))
     said = {name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")}
-    told = [voice.say(name, words=text[language]) for name, text in said.items()]
-    return [*told, *([voice.say("demonstration")] if missing(stated) else [])]
+    lines = [voice.say(name, words=text[language]) for name, text in said.items()]
+    return [*lines, *([voice.say("demonstration")] if missing(stated) else [])]
 
 
-class _Asking(Protocol):
-    """What is asked of a survey here."""
+class _Survey(Protocol):
+    """What `check_reach` needs of a survey."""
 
     @property
     def rehearsal(self) -> bool: ...
@@ -52,8 +46,8 @@ class _Asking(Protocol):
     def stated(self) -> Stated: ...
 
 
-def check_reach(survey: _Asking, host: str, public_url: str | None) -> None:
-    """Whoever asks people beyond this machine must say who they are; a rehearsal is for colleagues."""
+def check_reach(survey: _Survey, host: str, public_url: str | None) -> None:
+    """Refuse to ask people beyond this machine without saying who asks; a rehearsal is for colleagues."""
     beyond = host not in _OWN or public_url is not None
     if beyond and not survey.rehearsal and (absent := missing(survey.stated)):
         rule = f"a survey that is served beyond this machine must say {', '.join(absent)}"
@@ -77,21 +71,21 @@ def promise(
     wave: int = 1,
     least: Pure = Pure(0),  # noqa: B008 (a frozen value)
 ) -> list[str]:
-    """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is
-    stored, until when.
+    """Return the promise: consequence, method, total, what must be trusted, what is stored, until when.
 
-    The first paragraph is the consequence. The odds are told with each question, and not here. `withdrawal`
-    says that the researchers have a way of their own to take back what was sent; `paper` that a sheet is
-    handed in. Of several `waves` all is said for all of them together; a later wave does not say less than
-    was told of them before, `least`.
+    The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their
+    own to take back what was sent; `paper` that a sheet is handed in. Of several `waves` all is said for all of
+    them together; a later wave does not say less than the first one did, `least`.
     """
     if paper and waves > 1:
         refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
-    end = [_stored(questions, voice, check, access, paper, waves), *_final(voice, withdrawal, paper)]
+    end = [_stored(questions, voice, check, access, paper, waves)]
+    end += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
+    end += until(last, language, own)
     if not randomized:
-        return [voice.say("head_plain"), *end, *until(last, language, own)]
+        return [voice.say("head_plain"), *end]
     paragraphs = [
         _head(questions, voice, waves, least),
         _how(randomized, voice, paper),
@@ -105,52 +99,43 @@ def promise(
     left_out = " ".join(
         [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice, waves, least)]
     )
-    return [*paragraphs, left_out, *trust, *end, *until(last, language, own)]
+    return [*paragraphs, left_out, *trust, *end]
 
 
 def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
-    """The last day on which reports are taken, if there is one: words of one's own must then have the
-    sentence for it.
-    """
+    """Return the last day on which reports are taken, if there is one; words of one's own must then say it."""
     words = phrases(language, own)
     if last is None:
         return []
     if "until" not in words:
-        refuse(
-            f"`words` must hold {OWN}until where a survey has a last day",
-            f"none in {language!r}",
-            "people must be told of it",
-        )
+        rule = f"`words` must hold {OWN}until where a survey has a last day"
+        refuse(rule, f"none in {language!r}", "people must be told of it")
     return [Voice(words).say("until", date=last.isoformat())]
 
 
 def odds(
     question: Question, language: str, own: Own | None = None, *, icons: bool = False, waves: int = 1
 ) -> list[str]:
-    """What is received for each answer to a randomized question, how often, and what that proves at most; of
-    several waves, in one of them.
-    """
+    """Return what is received for each answer to a question, how often, and what that proves at most."""
     if question.design is None:
         return []
     voice = Voice(phrases(language, own), icons)
-    told = sentences(question.design, voice, lambda option: question.label(option, language, voice.phrases))
-    return told if waves == 1 else [*told, voice.say("odds_waves")]
+    lines = sentences(question.design, voice, lambda option: question.label(option, language, voice.phrases))
+    return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
 def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> list[str]:
-    """The odds of every randomized question, one paragraph each, for paper: frequencies are drawn too."""
+    """Return the odds of every randomized question, one paragraph each; frequencies are drawn, too."""
     voice = Voice(phrases(language, own))
-    told = [
-        (_short(question, language), odds(question, language, own, icons=True, waves=waves))
-        for question in questions
-        if question.randomized
+    return [
+        f"{voice.quoted(_short(one, language))}\n{' '.join(odds(one, language, own, icons=True, waves=waves))}"
+        for one in questions
+        if one.randomized
     ]
-    return [f"{voice.quoted(asked)}\n{' '.join(said)}" for asked, said in told]
 
 
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
-    """What one respondent spends at most: the losses of all reports of all waves, added up; at `least` what
-    was told before.
+    """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
 
     An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
     must hold anyway. A question that some people are not asked is counted too. The practice question is never
@@ -161,57 +146,52 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 
 def needs_secret_answer(question: Question) -> bool:
-    """Whether a person answers an innocent question that somebody might know the answer to."""
+    """Return whether a person answers an innocent question whose answer somebody might know."""
     return question.mode == "physical" and question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:
     spent = loss(questions, waves, least).epsilon
-    all_of_them = all(question.randomized for question in questions)
     if math.isinf(spent):
         return voice.say("head_proof")
     if spent > WEAK_EPSILON:
         return voice.say(
             "head_each" if all(one.cost(waves).epsilon <= WEAK_EPSILON for one in questions) else "head_weak"
         )
-    if not all_of_them:
+    if not all(question.randomized for question in questions):
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
 
 
 def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     modes = {"paper"} if paper else {question.mode for question in randomized}
-    told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical", "paper") if mode in modes]
-    hanging = any(map(needs_secret_answer, randomized))
-    return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
+    names = [f"how_{mode}" for mode in ("auto", "guided", "physical", "paper") if mode in modes]
+    names += ["innocent"] if any(map(needs_secret_answer, randomized)) else []
+    return " ".join(map(voice.say, names))
 
 
 def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool) -> str:
-    """The shift of a guess by all reports together; where one can prove an answer, by those without it, if
-    no earlier wave may have had more of them.
-    """
-    spent, limit = loss(randomized, waves, least).epsilon, voice.guess(WEAK_EPSILON)
+    """How much all reports together improve a guess; where one can prove an answer, how much the others do."""
+    spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
-        rest = [] if later else _total_rest(randomized, language, voice, waves)
+        rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have had more
         return " ".join([voice.say("total_none"), *rest])
     guess = voice.guess(spent)
     if guess is None:
-        told = [voice.say("total_sure")]
+        lines = [voice.say("total_sure")]
     elif waves == 1:
-        told = [voice.say("total", guess=guess)]
+        lines = [voice.say("total", guess=guess)]
     else:
-        told = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
+        lines = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
         same = voice.guess(_unchanged(randomized, waves, least))
-        told += [voice.say("total_same", guess=same)] if same != guess else []
+        lines += [voice.say("total_same", guess=same)] if same != guess else []
     if spent > WEAK_EPSILON:
-        told.append(voice.say("total_raised", limit=limit))
-    return " ".join(told)
+        lines.append(voice.say("total_raised", limit=voice.guess(WEAK_EPSILON)))
+    return " ".join(lines)
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
-    """Epsilon of all waves for somebody whose answers stay the same, on a phone that keeps what it has
-    drawn: less than that of all by what the questions with a memo save, which are the same in each wave.
-    """
+    """Epsilon of all waves if answers stay the same and the phone keeps its draws: memos then save loss."""
     saved = sum(
         (one.cost(waves).amount - Pure(one.memo.epsilon(waves)).amount for one in randomized if one.memo),
         Pure(0).amount,
@@ -223,26 +203,27 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
     """What it means to be asked several times, if it is so."""
     if waves == 1:
         return []
-    asked = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
+    often = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
     numbers = {name: voice.number(count) for name, count in patterns(waves).items()}
-    kept = [voice.say("waves_phone"), *([voice.say("waves_links", **numbers)] if access != "open" else [])]
-    return [f"{asked} {voice.say('waves_stored')}", " ".join(kept)]
+    links = "" if access == "open" else f" {voice.say('waves_links', **numbers)}"
+    return [f"{often} {voice.say('waves_stored')}", voice.say("waves_phone") + links]
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
-    """Of so many people, how many are `alone`, on average and rounded up, with the waves in which their link
-    was used when somebody looked, once in each: that one can tell their reports. It is the worst over the
-    moments, when one to nine tenths have answered; at the end, if each answers 4 times in 5, it is 4 of 60
-    people after four waves, and 22 after eight.
+    """Return how many `people` are `alone` with the waves in which their link was used, on average, rounded up.
+
+    Somebody who looks once in each wave at the links that were used can tell the reports of those. It is the
+    worst over the moments when one to nine tenths have answered; at the end, if each answers 4 times in 5, it
+    is 4 of 60 people after four waves, and 22 after eight.
 
     >>> [patterns(waves)["alone"] for waves in (2, 4, 8)]
     [1, 4, 48]
     """
-    found = []
+    shares = []
     for tenths in range(1, 10):
         chances = [Fraction(tenths**used * (10 - tenths) ** (waves - used), 10**waves) for used in range(waves + 1)]
-        found.append(sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances)))
-    return {"waves": waves, "people": people, "alone": math.ceil(people * max(found))}
+        shares.append(sum(math.comb(waves, used) * one * (1 - one) ** (people - 1) for used, one in enumerate(chances)))
+    return {"waves": waves, "people": people, "alone": math.ceil(people * max(shares))}
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
@@ -257,10 +238,13 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
 
 def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
-    offering = [(question, way_out) for question in randomized if (way_out := declining(question)) is not None]
-    if not offering:
+    labels = [
+        one.in_language(language).label(way_out, language, voice.phrases)
+        for one in randomized
+        if (way_out := declining(one)) is not None
+    ]
+    if not labels:
         return []
-    labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
     named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
     hidden = (
         loss(randomized, waves, least).epsilon <= WEAK_EPSILON
@@ -270,8 +254,8 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
 
 def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     modes = {question.mode for question in randomized}
-    told = [voice.say("trust_phone")] if modes != {"physical"} else []
-    return " ".join([*told, *([voice.say("trust_self")] if "physical" in modes else [])])
+    names = {"trust_phone": modes != {"physical"}, "trust_self": "physical" in modes}
+    return " ".join(voice.say(name) for name, is_so in names.items() if is_so)
 
 
 def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool, waves: int) -> str:
@@ -288,24 +272,17 @@ def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: st
     return " ".join(voice.say(name) for name, said in names.items() if said)
 
 
-def _final(voice: Voice, withdrawal: bool, paper: bool) -> list[str]:
-    """That nothing can be taken back; unless the researchers say how."""
-    return [] if withdrawal else [voice.say("final_paper" if paper else "final")]
-
-
 def _short(question: Question, language: str) -> str:
     words = " ".join(in_language(question.text, language)[language].split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST].rstrip()}…"
 
 
 def declining(question: Question) -> str | int | None:
-    """The option by which people say that they would rather not answer, if there is one."""
+    """Return the option by which people say that they would rather not answer, if there is one."""
     parts = tuple(part for language in LANGUAGES for part in phrases(language)["refusing"].split("|"))
     for option in question.options:
-        shown = question.labels.get(option, "")
-        words = (
-            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())]).lower().replace("_", " ")
-        )
-        if any(part in words for part in parts):
+        label = question.labels.get(option, "")
+        words = " ".join([str(option), *([label] if isinstance(label, str) else label.values())])
+        if any(part in words.lower().replace("_", " ") for part in parts):
             return option
     return None

@@ -1,5 +1,4 @@
-"""The wheel of a guided question: a draw decides, for every true answer at once, which report is to be
-tapped.
+"""The wheel of a guided question: a draw decides, for every true answer at once, which report to tap.
 
 Most designs are a mixture: with some probability a report is the same for everybody, and with the rest it
 follows from the true answer. Then k reports need k + 1 orders of a few words. Of any other design the orders
@@ -27,7 +26,7 @@ Sector = tuple[int, int, tuple[int, ...]]
 
 
 def sectors(design: Design) -> list[Sector]:
-    """The sectors of a wheel that gives back the design, exactly: two neighbors never say the same.
+    """Return the sectors of a wheel with exactly the odds of the design: two neighbors never say the same.
 
     >>> from toolkit import k_ary, warner
     >>> sectors(warner(p="2/3"))
@@ -39,7 +38,7 @@ def sectors(design: Design) -> list[Sector]:
 
 
 def is_mixture(design: Design) -> bool:
-    """Whether every order is short: a report for everybody, or one report for each true answer.
+    """Return whether every order is short: a report for everybody, or one report for each true answer.
 
     >>> from toolkit import k_ary
     >>> is_mixture(k_ary(12, epsilon=1.0))
@@ -49,9 +48,7 @@ def is_mixture(design: Design) -> bool:
 
 
 def _mixed(design: Design) -> list[Sector]:
-    """What is in a column whatever the answer is a report for everybody; nothing, if more than one report of
-    an answer is left over then. What follows from the answer comes second, as on wheels for yes and no.
-    """
+    """A report for everybody per column's minimum, and one order by answer, second; [] if more is left over."""
     everybody = design.weights.min(axis=0)
     left = design.weights - everybody
     if (np.count_nonzero(left, axis=1) != 1).any():
@@ -74,7 +71,7 @@ def _side_by_side(design: Design) -> list[Sector]:
 def wheel(
     design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]
 ) -> list[dict[str, Any]]:
-    """The sectors as the page draws them, each with its order in words, by language."""
+    """Return the sectors as the page draws them, each with its order in words, by language."""
     return [
         {"size": end - start, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
         for start, end, says in sectors(design)
@@ -93,8 +90,7 @@ def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping
 
 
 def filled(text: str, **values: str) -> str:
-    """The text in one pass, so that braces in a label stay what they are; and nothing in a label changes how
-    the text reads.
+    """Return the text, filled in one pass: braces in a label stay, and no label changes how the text reads.
 
     >>> filled("Tap “{label}”.", label="{label}"), filled("Tap “{label}”.", label="Yes”. Tap “No")
     ('Tap “{label}”.', 'Tap “Yes’. Tap ‘No”.')

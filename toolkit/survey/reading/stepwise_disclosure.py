@@ -42,9 +42,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """The reports that a reader gets, in the order of their random keys; `there`: how many the collection
-    holds in all.
-    """
+    """The reports that a reader gets, in the order of their random keys, and how many are `there` in all."""
 
     state: State
     bodies: tuple[str, ...]
@@ -57,9 +55,10 @@ class Shown:
 
 
 def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
-    """All reports of a closed collection; of another one whole steps of them, and none below the survey's
-    minimum. Of an open one of several waves, none: which were shown first would tell, by the number that
-    joins waves, who came first.
+    """Return all reports of a closed collection; of another whole steps of them, none below the minimum.
+
+    Of an open one of several waves, none: which were shown first would tell, by the number that joins waves,
+    who came first.
     """
     for _ in range(_TRIES):
         state = store.state()
@@ -102,21 +101,20 @@ def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: 
 
 
 def held_back(survey: Survey) -> int:
-    """How many reports of those that wait are not shown, whenever some are: a step; of a rehearsal none, and
-    none where every report is shown as it comes.
-    """
+    """Return how many waiting reports are held back: a step; none of a rehearsal, or with a step of one."""
     return 0 if survey.rehearsal or survey.step == 1 else survey.step
 
 
 def in_steps(survey: Survey, count: int) -> int:
-    """How many of so many reports are shown while a collection is open."""
+    """Return how many of `count` reports are shown while a collection is open."""
     seen = (count - held_back(survey)) // survey.step * survey.step
     return seen if seen >= max(survey.minimum, 1) else 0
 
 
 def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, held: int = 0) -> Keys:
-    """Those that were shown, and from each group as many whole steps more as its others make, without those
-    that are held back: these are drawn by lot; where none are, the smallest keys come first.
+    """Return those that were shown, and whole steps more from each group, without those that are held back.
+
+    These are drawn by lot; where none are held back, the smallest keys come first.
 
     >>> keys = dict.fromkeys(bytes([i]) for i in range(27))
     >>> len(enlarged(set(), keys, 10)), len(enlarged(set(), keys, 10, held=10))
@@ -133,7 +131,7 @@ def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, 
 
 
 def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
-    """How much of the collection is seen, and why not all of it; nothing to say of a closed one."""
+    """Return how much of the collection is seen, and why not all of it; "" for a closed one."""
     if not shown.moving:
         return ""
     if survey.waves > 1:
@@ -174,5 +172,5 @@ def _packed(keys: Iterable[bytes]) -> str:
 
 
 def _unpacked(text: str | None) -> Keys:
-    found = base64.b64decode(text or "")
-    return frozenset(found[place : place + KEY_BYTES] for place in range(0, len(found), KEY_BYTES))
+    keys = base64.b64decode(text or "")
+    return frozenset(keys[place : place + KEY_BYTES] for place in range(0, len(keys), KEY_BYTES))

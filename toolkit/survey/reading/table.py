@@ -1,4 +1,4 @@
-"""Reports as a table: one row a person, one column a question, in words that an analyst reads."""
+"""Reports as a table: one row per person, one column per question, in words that an analyst reads."""
 
 import json
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ can be called so.
 
 
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
-    """A frame of what a store holds, in the order of its random keys, so that the order says nothing.
+    """Return a frame of what a store holds, in the order of its random keys, so that the order says nothing.
 
     A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a
     report that is a list of numbers is its JSON text, so that every column can be counted, compared and
@@ -35,8 +35,6 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
       cheated  understood
     0     yes        True
     """
-    pd = extra("pandas")
-
     people = [json.loads(body) for body in bodies]
     columns = {
         question.name: [cell(question, person["answers"][question.name]) for person in people]
@@ -48,11 +46,11 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
         columns[PERSON] = [person[PERSON] for person in people]
     if survey.rehearsal:
         columns[REHEARSAL] = [True] * len(people)
-    return pd.DataFrame(columns)
+    return extra("pandas").DataFrame(columns)
 
 
 def cell(question: Question, value: Any) -> Any:
-    """One answer as it stands in a table."""
+    """Return one answer as it stands in a table."""
     if value is None:
         return None
     if isinstance(value, list):
@@ -60,19 +58,15 @@ def cell(question: Question, value: Any) -> Any:
     labels = _labels(question)
     if not labels:
         return value
-    of_one_kind = len({isinstance(label, str) for label in labels}) == 1
-    return (
-        labels[value] if of_one_kind else str(labels[value])
-    )  # else no engine could sort, compare or write the column
+    mixed = len({isinstance(label, str) for label in labels}) > 1  # no engine could sort or write such a column
+    return str(labels[value]) if mixed else labels[value]
 
 
-def value_of(question: Question, found: Any) -> Any:
-    """The code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3" read from a
-    file.
-    """
-    if isinstance(found, str) and found.startswith("["):
-        return json.loads(found)
-    plain = int(found) if isinstance(found, float) and found.is_integer() else found
+def value_of(question: Question, entry: Any) -> Any:
+    """Return the code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3"."""
+    if isinstance(entry, str) and entry.startswith("["):
+        return json.loads(entry)
+    plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
     if labels := _labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
         return names.get(str(plain), -1)  # -1 is no report of any question

@@ -26,11 +26,9 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
             continue
         question = survey[name]
         if question.randomized or question.kind != "choice":
-            refuse(
-                "`by` must name plain questions with options",
-                f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}",
-                "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design",
-            )
+            rule = "`by` must name plain questions with options"
+            why = "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design"
+            refuse(rule, f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}", why)
     return names
 
 
@@ -39,11 +37,8 @@ def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
     with naming(f"question {question.name!r}"):
         strange = sum(not question.accepts(value) for value in values.values())
         if strange:
-            refuse(
-                "the column must hold reports of this question",
-                f"{strange} kinds of value that are none",
-                "check the survey",
-            )
+            rule = "the column must hold reports of this question"
+            refuse(rule, f"{strange} kinds of value that are none", "check the survey")
 
 
 class Rows:

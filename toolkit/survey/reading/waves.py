@@ -1,6 +1,4 @@
-"""Two waves of the same people, joined by the number that their phones send: what has changed, and who came
-and went.
-"""
+"""Two waves of the same people, joined by the number that their phones send: what has changed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,18 +19,15 @@ Between = Callable[[Memo, Any, Any], Estimate]
 
 
 def between(question: Question, earlier: Any, later: Any, estimate: Between, minimum: int = 0) -> Estimate:
-    """An estimate from the reports of two waves, of the people who are in both; notes say who is left out.
+    """Return an estimate from the reports of two waves, of the people in both; notes say who is left out.
 
-    `earlier`, `later` : frames of reports, as `collector.reports()` makes them. `minimum` : of fewer people
-    nothing is shown, unless these are all.
+    `earlier` and `later` are frames of reports, as `collector.reports()` makes them. Of fewer people than
+    `minimum` nothing is shown, unless these are all.
     """
     memo = question.memo
     if memo is None:
-        refuse(
-            "a change between waves needs a question with a memo",
-            repr(question.name)[:60],
-            "only of these are reports of two waves one design",
-        )
+        rule = "a change between waves needs a question with a memo"
+        refuse(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
     one, two = (_reports(frame, question) for frame in (earlier, later))
     twice = {person for wave in (one, two) for person, reports in wave.items() if len(reports) > 1}
     both = sorted(person for person in one.keys() & two.keys() if person not in twice)
@@ -43,13 +38,10 @@ def between(question: Question, earlier: Any, later: Any, estimate: Between, min
     lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
     out = lone[0], lone[1], len(twice), len(pairs) - len(used)
     if len(used) < minimum and any(out):
-        refuse(
-            f"at least {minimum:,} people must be in both waves",
-            "fewer",
-            "the reports of few could be read off it; it is the survey's `minimum`",
-        )
-    found = estimate(memo, *map(list, zip(*used, strict=True)))
-    return replace(found, notes=(*found.notes, *_notes(*out, minimum)))
+        rule = f"at least {minimum:,} people must be in both waves"
+        refuse(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
+    change = estimate(memo, *map(list, zip(*used, strict=True)))
+    return replace(change, notes=(*change.notes, *_notes(*out, minimum)))
 
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
@@ -57,21 +49,15 @@ def check_waves(survey: Survey, earlier: Survey) -> None:
     rule = "both results must be of one panel"
     check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
     if not earlier.wave < survey.wave:
-        refuse(
-            "`earlier` must be of an earlier wave",
-            f"wave {earlier.wave} for wave {survey.wave}",
-            "the change is the later wave less the earlier one",
-        )
+        rule = "`earlier` must be of an earlier wave"
+        refuse(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
 
 
 def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
-    """The reports that results were made from: all of them, unweighted and in one group."""
+    """Return the reports that results were made from: all of them, unweighted and in one group."""
     if not complete:
-        refuse(
-            "both collections must be closed",
-            "one that is not",
-            "the few who come into both waves from one look to the next could be told apart",
-        )
+        why = "the few who come into both waves from one look to the next could be told apart"
+        refuse("both collections must be closed", "one that is not", why)
     if by or not isinstance(source, Counted):
         received = f"by {', '.join(by)}" if by else "a sample with weights"
         refuse("a change between waves is of all people", received, "estimate both waves without it")
@@ -88,24 +74,24 @@ def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
     labels = question.report_options  # a code would be taken for a label that looks like it
-    found: dict[str, list[str | int | None]] = {}
+    reports: dict[str, list[str | int | None]] = {}
     for (row, count), (code, _) in zip(rows, codes, strict=True):
-        found.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
-    return found
+        reports.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
+    return reports
 
 
 def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> list[str]:
-    said = [f"of people in both waves; in the earlier only {earlier:,}, in the later only {later:,}"]
+    notes = [f"of people in both waves; in the earlier only {earlier:,}, in the later only {later:,}"]
     if any(0 < lone < minimum for lone in (earlier, later)):
-        said.append(
+        notes.append(
             "whoever has this and the estimates of each wave can work out those of the few in one wave only: "
             "publish one of the two"
         )
     if unasked:
-        said.append(f"{unasked:,} left no report to this question in one of the waves")
+        notes.append(f"{unasked:,} left no report to this question in one of the waves")
     if twice:
-        said.append(
+        notes.append(
             f"{twice:,} of the numbers that join waves came more than once in a wave: their reports are left "
             "out, as one person sends one"
         )
-    return said
+    return notes

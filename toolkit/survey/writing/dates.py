@@ -9,7 +9,7 @@ _LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
 
 
 def read_day(value: object, name: str) -> Day | None:
-    """A day as TOML or a person writes it; None for none.
+    """Return a day as TOML or a person writes it; None for none.
 
     >>> read_day("2026-12-01", "closes")
     datetime.date(2026, 12, 1)
@@ -19,16 +19,12 @@ def read_day(value: object, name: str) -> Day | None:
     try:
         return dt.date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
-        refuse(
-            f"`{name}` must be a day, as in 2026-12-01",
-            repr(value)[:40],
-            "people are told the last day, without an hour",
-        )
+        rule = f"`{name}` must be a day, as in 2026-12-01"
+        refuse(rule, repr(value)[:40], "people are told the last day, without an hour")
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:
-    """Whether a day has ended wherever a person may be: whoever is told "until this day" is in time by the
-    clock on the wall.
+    """Return whether a day has ended everywhere: "until this day" holds by every person's own clock.
 
     >>> noon = dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
     >>> is_over(dt.date(2026, 12, 1), noon), is_over(dt.date(2026, 12, 1), noon + dt.timedelta(minutes=1))

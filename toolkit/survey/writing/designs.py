@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sized
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.local.catalogue import Maker, check_arguments, makers, parameters
+from toolkit.local.catalogue import Maker, check_arguments, makers, parameters, restore
 from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import KIND as MEMO
@@ -18,7 +18,7 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: Any, **question: Any) -> Randomizer | Memo:
-    """The randomizer that a file describes: one maker with its arguments, or the integers themselves.
+    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
     `question` are the options and the bounds of the question around it: a maker that needs them takes them
     from there.
@@ -26,15 +26,9 @@ def read_design(data: Any, **question: Any) -> Randomizer | Memo:
     >>> read_design({"k_ary": {"epsilon": 1.0}}, options=["never", "once", "often"])
     <Design k_ary: 3 options, 3 reports, epsilon 1>
     """
-    from toolkit.local.catalogue import restore
-
     if not isinstance(data, Mapping):
-        refuse(
-            "`design` must be a table",
-            type(data).__name__,
-            'write for example design = {warner = {p = "2/3"}}',
-            TypeError,
-        )
+        rule = "`design` must be a table"
+        refuse(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
     if data.get("kind") == MEMO:
         return Memo.from_dict(dict(data))
     if set(data) == {MEMO}:
@@ -46,16 +40,13 @@ def read_design(data: Any, **question: Any) -> Randomizer | Memo:
     known = makers()
     if len(data) != 1 or not set(data) <= set(known):
         received = ", ".join(map(str, data))[:80] or "nothing"
-        refuse(
-            f"`design` must name one of {', '.join([*known, 'likert', MEMO])}",
-            received,
-            'write for example design = {warner = {p = "2/3"}}',
-        )
+        rule = f"`design` must name one of {', '.join([*known, 'likert', MEMO])}"
+        refuse(rule, received, 'write for example design = {warner = {p = "2/3"}}')
     ((name, arguments),) = data.items()
     if not isinstance(arguments, Mapping):
         rule = f"`design.{name}` must be a table of its arguments"
         refuse(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
-    return _made(name, known[name], arguments, question)
+    return _call_maker(name, known[name], arguments, question)
 
 
 def _likert(arguments: Any) -> Randomizer:
@@ -72,14 +63,14 @@ def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:
     if not isinstance(parts, Mapping) or set(parts) != {"permanent", "fresh"}:
         received = ", ".join(map(str, parts))[:80] if isinstance(parts, Mapping) else type(parts).__name__
         refuse("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
-    made: dict[str, Any] = {}
+    designs: dict[str, Any] = {}
     for name in ("permanent", "fresh"):
         with naming(f"design.memo.{name}"):
-            made[name] = read_design(parts[name], **question)
-    return Memo(**made)
+            designs[name] = read_design(parts[name], **question)
+    return Memo(**designs)
 
 
-def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
+def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
     known = parameters(maker)
     filled = {**{key: value for key, value in question.items() if key in known and value is not None}, **arguments}
     check_count(filled.get("options"))

@@ -17,17 +17,14 @@ _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
 
 def read(path: str | Path) -> Any:
-    """The plain data in a file."""
+    """Return the plain data in a file."""
     file = Path(path)
     suffix = _suffix(file)
     if not file.is_file():
         near = ", ".join(sorted(one.name for one in file.absolute().parent.glob("*.toml"))[:5])
-        refuse(
-            "a survey's file must be there",
-            f"no file {file.name!r} in {str(file.parent)!r}",
-            f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from",
-            FileNotFoundError,
-        )
+        rule = "a survey's file must be there"
+        why = f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from"
+        refuse(rule, f"no file {file.name!r} in {str(file.parent)!r}", why, FileNotFoundError)
     with file.open("rb") as stream:
         raw = stream.read(_MOST_BYTES + 1)
     if len(raw) > _MOST_BYTES:
@@ -48,23 +45,19 @@ def read(path: str | Path) -> Any:
 
 
 def _key(line: str) -> str:
-    """What may be a key in a line, without what stands in quotes: all before the first sign of equality, or a
-    heading in brackets.
-    """
+    """What may be a key in a line, without what is in quotes: all before the first =, or a heading."""
     key, equals, _ = _QUOTED.sub("", line).partition("=")
     return key if equals or key.lstrip().startswith("[") else ""
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:
-    """Plain data into a file."""
+    """Write plain data into a file."""
     file = Path(path)
-    text = _toml(data) if _suffix(file) == ".toml" else f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
+    if _suffix(file) == ".toml":
+        text: str = extra("tomli_w").dumps(data)
+    else:
+        text = f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
     file.write_text(text, encoding="utf-8")
-
-
-def _toml(data: dict[str, Any]) -> str:
-    text: str = extra("tomli_w").dumps(data)
-    return text
 
 
 def _suffix(file: Path) -> str:

@@ -22,49 +22,48 @@ _LONGEST_OPTION = 100
 _LONGEST_LABEL = 300
 
 
+def flag(value: object, name: str) -> bool:
+    """Return a truth value; refuse anything else."""
+    if not isinstance(value, bool):
+        refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
+    return value
+
+
 def normalize(given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a question, each in the form in which it is kept."""
-    if isinstance(given["design"], Likert):
-        given = {**given, "design": given["design"].distribution}
-    memo = given["design"] if isinstance(given["design"], Memo) else None
-    given = given if memo is None else {**given, "design": _one_report(memo, given["mode"])}
-    design = given["design"]
+    """Return the arguments of a question, each in its final form."""
+    design = given["design"].distribution if isinstance(given["design"], Likert) else given["design"]
+    memo = design if isinstance(design, Memo) else None
+    design = design if memo is None else _one_report(memo, given["mode"])
+    given = {**given, "design": design}
     if design is not None and not isinstance(design, Randomizer):
         refuse(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
-    for flag in ("required", "multiple", "free_text", "whole"):
-        if not isinstance(given[flag], bool):
-            refuse(f"`{flag}` must be true or false", type(given[flag]).__name__, "nothing else is defined", TypeError)
+    for name in ("required", "multiple", "free_text", "whole"):
+        flag(given[name], name)
     words = {
         key: None if given[key] is None and key != "text" else checked_words(given[key], key, longest)
         for key, longest in LONGEST.items()
     }
-    made = {**given, **words, **(_plain(given) if design is None else _randomized(given, design))}
+    fields = {**given, **words, **(_plain(given) if design is None else _randomized(given, design))}
     reports = () if design is None else design.report_options
-    _check_options(made["options"])
+    _check_options(fields["options"])
     _check_options(reports)
-    _check_whole(made)
-    made["labels"] = _labels(given["labels"], (*made["options"], *reports))
-    made["anchor"] = _anchor(given["anchor"], made)
-    made["show_if"] = _condition(given["show_if"])
-    return {**made, "memo": memo}
+    _check_whole(fields)
+    labels = _labels(given["labels"], (*fields["options"], *reports))
+    anchor, condition = _anchor(given["anchor"], fields), _condition(given["show_if"])
+    return {**fields, "labels": labels, "anchor": anchor, "show_if": condition, "memo": memo}
 
 
 def _one_report(memo: Memo, mode: Any) -> Design:
     """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
     if mode != "auto":
-        refuse(
-            '`mode` must be "auto" with a memo',
-            repr(mode)[:40],
-            "no wheel, die or sheet of paper keeps an answer for later waves",
-        )
+        rule = '`mode` must be "auto" with a memo'
+        refuse(rule, repr(mode)[:40], "no wheel, die or sheet of paper keeps an answer for later waves")
     if not memo.is_exact:
-        refuse(
-            "the denominators of a memo's two designs must multiply to at most 2**32",
-            f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}",
-            'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")',
-        )
+        rule = "the denominators of a memo's two designs must multiply to at most 2**32"
+        why = 'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")'
+        refuse(rule, f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}", why)
     return memo.design
 
 
@@ -84,11 +83,8 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
         )
     mode = choice(given["mode"], "mode", ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
-        refuse(
-            f'`mode` must be "auto" with {design.name}',
-            repr(mode),
-            "only a design that is a matrix can be drawn by hand",
-        )
+        rule = f'`mode` must be "auto" with {design.name}'
+        refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
     if mode == "physical" and given["instructions"] is None:
         rule = 'a question in mode "physical" needs `instructions`'
         refuse(rule, "none", f"people must know what to do; for example {_advice(design)}")
@@ -124,14 +120,14 @@ def _plain(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_whole(made: dict[str, Any]) -> None:
+def _check_whole(fields: dict[str, Any]) -> None:
     """Whole numbers are demanded where a number is asked for, between bounds that are whole."""
-    if not made["whole"]:
+    if not fields["whole"]:
         return
-    if made["bounds"] is None:
+    if fields["bounds"] is None:
         refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
-    if any(bound.denominator != 1 for bound in made["bounds"]):
-        low, high = map(float, made["bounds"])
+    if any(bound.denominator != 1 for bound in fields["bounds"]):
+        low, high = map(float, fields["bounds"])
         refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
 
 
@@ -139,11 +135,9 @@ def check_count(options: Any) -> None:
     """Refuse too many options, or too large a number of them, before anything is made of them."""
     count = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
     if count > MOST_OPTIONS:
-        refuse(
-            f"a question must have at most {MOST_OPTIONS} options",
-            count if count < 10**20 else "a number of more than 20 digits",
-            "nobody finds an answer among more",
-        )
+        rule = f"a question must have at most {MOST_OPTIONS} options"
+        why = "nobody finds an answer among more"
+        refuse(rule, count if count < 10**20 else "a number of more than 20 digits", why)
 
 
 def _check_options(options: Labels) -> None:
@@ -156,12 +150,8 @@ def _check_options(options: Labels) -> None:
 def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
     """By option; in a file all keys are strings, so options are known by how they are written."""
     if given is not None and not isinstance(given, Mapping):
-        refuse(
-            "`labels` must be words by option",
-            type(given).__name__,
-            'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}',
-            TypeError,
-        )
+        rule = "`labels` must be words by option"
+        refuse(rule, type(given).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
     known = {str(option): option for option in options}
     for key in given or {}:
         if str(key) not in known:
@@ -174,11 +164,11 @@ def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
     )
 
 
-def _anchor(anchor: Any, made: dict[str, Any]) -> str | int | None:
+def _anchor(anchor: Any, fields: dict[str, Any]) -> str | int | None:
     if anchor is None:
         return None
-    design, options = made["design"], made["options"]
-    if made["multiple"] or not options or (design is not None and design.asks != "choice"):
+    design, options = fields["design"], fields["options"]
+    if fields["multiple"] or not options or (design is not None and design.asks != "choice"):
         refuse(
             "`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer"
         )
@@ -191,18 +181,10 @@ def _condition(given: Any) -> Frozen[str, Labels] | None:
     if given is None:
         return None
     if not isinstance(given, Mapping) or not given:
-        refuse(
-            "`show_if` must be options by question",
-            type(given).__name__,
-            'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}',
-            TypeError,
-        )
+        rule = "`show_if` must be options by question"
+        refuse(rule, type(given).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
     for options in given.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
-            refuse(
-                "`show_if` must give a list of options",
-                type(options).__name__,
-                'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}',
-                TypeError,
-            )
+            rule = "`show_if` must give a list of options"
+            refuse(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
     return Frozen({str(name): tuple(options) for name, options in given.items()})

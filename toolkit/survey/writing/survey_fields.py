@@ -75,11 +75,8 @@ def checked_panel(given: Any, waves: int) -> Panel | None:
         return given
     fields = ["identity", "loss"]
     if not isinstance(given, Mapping) or sorted(given) != fields or waves == 1:
-        refuse(
-            f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`",
-            "others",
-            "leave it out: it is made with the collection of the first wave",
-        )
+        rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
+        refuse(rule, "others", "leave it out: it is made with the collection of the first wave")
     if not re.fullmatch("[0-9a-f]{32}", str(given["identity"])):
         refuse("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
     return Panel(given["identity"], Pure(math.inf if given["loss"] == "inf" else given["loss"]).amount)
@@ -140,12 +137,8 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
     if not given:
         return None
     if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
-        refuse(
-            "`words` must be words by language and name",
-            type(given).__name__,
-            'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}',
-            TypeError,
-        )
+        why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
+        refuse("`words` must be words by language and name", type(given).__name__, why, TypeError)
     if unused := [code for code in given if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
@@ -155,10 +148,3 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
             for code, words in given.items()
         }
     )
-
-
-def flag(value: object, name: str) -> bool:
-    """Return a truth value; refuse anything else."""
-    if not isinstance(value, bool):
-        refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
-    return value

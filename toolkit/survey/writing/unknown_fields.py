@@ -8,14 +8,12 @@ from toolkit.core.checks import refuse
 
 
 class SurveyError(ValueError):
-    """A survey that cannot be used as it is; the message says where, which rule, what was received, and why
-    it matters.
-    """
+    """A survey that cannot be used as it is: the message says where, the rule, what was received, and why."""
 
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Errors raised inside say where they happened.
+    """Make errors that are raised inside say where they happened.
 
     >>> with naming("question 'cheated'"):
     ...     raise ValueError("`p` must differ from 1/2")
