@@ -25,6 +25,13 @@ REPORTS = pd.DataFrame(
 )
 
 
+def sent_by(question, people, seed):
+    """Reports of people with the same true answer, by the phones' rule."""
+    rng, last = np.random.default_rng(seed), question.options[-1] if question.options else 0
+    truth = {"choice": last, "ticks": list(question.options[:1]), "number": 1}[question.kind]
+    return [report(question, truth, rng) for _ in range(people)]
+
+
 def test_each_estimate_is_that_of_the_design_from_the_counts():
     found = estimate(survey(), REPORTS)
     direct = warner(p="2/3").estimate_counts([60, 40])
@@ -138,26 +145,13 @@ def test_an_anchor_measures_attention_and_is_told():
     assert note.startswith("By the anchor question moon, about 20 % (")
 
 
-def test_one_percent_of_liars_is_said_for_each_estimate():
-    (_, liars) = [finding.liars for finding in estimate(survey(), REPORTS).findings]
-    value = np.clip(warner(p="2/3").estimate_counts([60, 40]).value, 0, 1)
-    assert liars == pytest.approx(worst_shift(warner(p="2/3"), value))
-    assert "If 1 % of the people lied in concert" in estimate(survey(), REPORTS)._repr_html_()
-
-
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_estimates_through_every_randomizer_equal_its_own(name):
     """Reports by the phones' rule, through a table, against the randomizer's own estimate of the same
     reports.
     """
     asked = survey_with(DESIGNS[name], check=False)
-    question, rng = asked["asked"], np.random.default_rng(5)
-    truths = {
-        "choice": question.options[-1] if question.options else 0,
-        "ticks": list(question.options[:1]),
-        "number": 1,
-    }
-    sent = [report(question, truths[question.kind], rng) for _ in range(300)]
+    question, sent = asked["asked"], sent_by(asked["asked"], 300, seed=5)
     frame = table(asked, [json.dumps({"answers": {"asked": one}, "understood": None}) for one in sent])
     found = estimate(asked, frame)["asked"]
     codes = np.array(sent) if isinstance(sent[0], int) and question.report_options else sent
@@ -232,19 +226,9 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     y.
     """
     boxes = Question("tried", "What?", design=oracles.tick_boxes(["x", "y", "z"], 1.0))
-    frame = pd.DataFrame(
-        {
-            "faculty": ["arts"] * 40 + ["law"] * 60,
-            "tried": ["[0,1]"] * 13
-            + ["[0,0]"] * 12
-            + ["[2,0]"] * 8
-            + ["[2,1]"] * 7
-            + ["[0,1]"] * 20
-            + ["[1,0]"] * 20
-            + ["[2,1]"] * 20,
-            "cheated": ["yes"] * 50 + ["no"] * 50,
-        }
-    )
+    arts = ["[0,1]"] * 13 + ["[0,0]"] * 12 + ["[2,0]"] * 8 + ["[2,1]"] * 7
+    law = ["[0,1]", "[1,0]", "[2,1]"] * 20
+    frame = pd.DataFrame({"faculty": ["arts"] * 40 + ["law"] * 60, "tried": arts + law, "cheated": ["yes", "no"] * 50})
     found = estimate(survey(faculty(), boxes, cheated(), check=False), frame, by="faculty", minimum=0)
     arts, law = found["tried"]["arts"], found["tried"]["law"]
     assert np.isnan(arts.value).tolist() == np.isnan(arts.se).tolist() == [False, True, False]
@@ -261,14 +245,8 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
     asked = survey(faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False)
-    question, rng = asked["asked"], np.random.default_rng(4)
-    truths = {
-        "choice": question.options[-1] if question.options else 0,
-        "ticks": list(question.options[:1]),
-        "number": 1,
-    }
     for answering in (1, 2):
-        sent = [report(question, truths[question.kind], rng) for _ in range(answering)]
+        sent = sent_by(asked["asked"], answering, seed=4)
         people = [{"faculty": 0, "asked": one} for one in sent] + [{"faculty": 1, "asked": None}] * 3
         frame = table(asked, [json.dumps({"answers": one, "understood": None}) for one in people])
         found = estimate(asked, frame, by="faculty", minimum=0)
@@ -329,11 +307,6 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
         with pytest.raises(ValueError, match="'faculty'") as refused:
             estimate(survey(check=False), frame, by=by)
         assert "secret" not in str(refused.value)
-
-
-def test_without_any_report_there_is_nothing_to_estimate():
-    for by in (None, "faculty"):
-        assert estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
 
 
 def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():

@@ -80,8 +80,8 @@ def _question(question: Question, survey: Survey, code: str, voice: Voice) -> st
     field = f"<ul>{boxes}</ul>" if ticked else f"{asked}<p class='line'></p>"
     some = "".join(f"<p>{_safe(line)}</p>" for line in _condition(question, survey, code, voice))
     beside = [_text(words, code) for words in (question.help, question.warning) if words is not None]
-    told = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in [*beside, *instructions])
-    return f"<section>{some}<p><b>{_safe(_text(question.text, code))}</b></p>{told}{field}</section>"
+    steps = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in [*beside, *instructions])
+    return f"<section>{some}<p><b>{_safe(_text(question.text, code))}</b></p>{steps}{field}</section>"
 
 
 def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:

@@ -3,7 +3,7 @@
 import html
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -148,13 +148,12 @@ def planned(
     if (n is None) == (wishes is None):
         received = "none" if n is None else "both"
         refuse("exactly one of n and wishes must be given", received, "the other follows")
-    if wishes is None:
-        return margins(title, questions, n, **options)  # type: ignore[arg-type]  # it is given
-    hidden = {question.name: question for question in questions if question.design is not None}
+    if n is not None:
+        return margins(title, questions, n, **options)
+    designs = {question.name: question.design for question in questions if question.design is not None}
     given = options.pop("prevalence", None) or {}
-    guesses = {name: _guess(question, given.get(name))[0] for name, question in hidden.items()}
-    designs = {name: question.design for name, question in hidden.items() if question.design is not None}
-    return plan_survey(designs, wishes, prevalence=guesses, **options)
+    guesses = {one.name: _guess(one, given.get(one.name))[0] for one in questions if one.name in designs}
+    return plan_survey(designs, wishes or {}, prevalence=guesses, **options)
 
 
 def margins(
@@ -192,9 +191,11 @@ def _planned(
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
     in_all = _margin(question, truth, n, asked, level, field)
-    inside = None if smallest is None else _margin(question, truth, n, asked * smallest, level, field)
-    small = None if smallest is None else math.floor(n * asked * smallest)
-    return Planned(question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside)
+    all_people = Planned(question.name, question.is_share, words, math.floor(n * asked), in_all, high - low)
+    if smallest is None:
+        return all_people
+    inside = _margin(question, truth, n, asked * smallest, level, field)
+    return replace(all_people, small=math.floor(n * asked * smallest), small_margin=inside)
 
 
 def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
@@ -216,9 +217,7 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
 
 
 def _bounds(question: Question) -> tuple[float, float]:
-    if question.is_share:
-        return 0.0, 1.0
-    low, high = question.bounds or (question.design.low, question.design.high)  # type: ignore[union-attr]
+    low, high = (0, 1) if question.is_share or question.bounds is None else question.bounds
     return float(low), float(high)
 
 
@@ -246,10 +245,8 @@ def _guess(question: Question, given: Any) -> tuple[Any, str]:
 def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
     """What part of the people is asked, if the plain answers that decide it are equally common."""
     options = {other.name: len(other.options) for other in others}
-    part = Fraction(1)
-    for name, answers in (question.show_if or {}).items():
-        part *= Fraction(len(answers), options[name])
-    return part
+    parts = [Fraction(len(answers), options[name]) for name, answers in (question.show_if or {}).items()]
+    return math.prod(parts, start=Fraction(1))
 
 
 def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Fraction | None, str, list[str]]:
@@ -261,11 +258,7 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
                 "`subgroup` must be a share above 0 and at most 1", given, "it says how many of the people are in it"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
-    sorting = [
-        question
-        for question in questions
-        if not question.randomized and question.kind == "choice" and len(question.options) > 1
-    ]
+    sorting = [question for question in questions if not question.randomized and question.kind == "choice"]
     if not sorting:
         return None, "", []
     finest = max(sorting, key=lambda question: len(question.options))

@@ -48,12 +48,11 @@ class Preview:
     @property
     def html(self) -> str:
         """One page with everything in it."""
-        made = _DATA.sub(
-            lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3], page(self.survey).decode()
-        )
+        form = page(self.survey).decode()
+        form = _DATA.sub(lambda part: part[1] + as_block(_marked(json.loads(part[2]))) + part[3], form)
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
-        return _AHEAD.sub("", made).replace('<script type="module" src="form.js"></script>', _program())
+        form = form.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
+        return _AHEAD.sub("", form).replace('<script type="module" src="form.js"></script>', _program())
 
     def save(self, path: str | Path) -> Path:
         """Write it as an .html file, and return its path."""

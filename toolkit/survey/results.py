@@ -126,34 +126,34 @@ def estimate(
     """
     groups, way = checked_groups(survey, by), checked_method(method)
     designs = {
-        question.name: _asked(question)
+        question.name: _model(question)
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
     }
     rows = Rows(survey, reports, groups)
     people = rows.people()
     _check_groups(survey, groups, people)
-    made = Findings(designs, groups, (), Counted(reports, groups, {}))
+    analysis = Findings(designs, groups, (), Counted(reports, groups, {}))
     if designs and any(people.values()):
-        made = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
+        analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
     asked = {name: rows.asked(survey[name]) for name in designs}
-    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in made.found)
-    remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
+    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in analysis.found)
+    remarks: tuple[str, ...] = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
     least = _least(survey, minimum)
     if least != survey.minimum:
-        asked_for = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
-        remarks = (*remarks, asked_for)
-    own = groupless_notes(made.source.groupless(), groups) if made.found else ()  # the turnout says it
-    told = (*remarks, *(f"{_capital(note)}." for note in made.notes if note not in own))
-    return Results(survey, made, findings, *trust, told).from_minimum(least)
+        shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        remarks = (*remarks, shown)
+    own = groupless_notes(analysis.source.groupless(), groups) if analysis.found else ()  # `Results.notes` says it
+    remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
+    return Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
 
 
 def _least(survey: Survey, minimum: int | None) -> int:
     return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
 
 
-def _asked(question: Question) -> Asked:
+def _model(question: Question) -> Asked:
     if question.design is not None:
         return question.design
     if question.bounds is not None:
@@ -162,7 +162,7 @@ def _asked(question: Question) -> Asked:
 
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
-    """What is no answer to the question that groups are made by is refused."""
+    """Refuse what is no answer to the question that groups are made by."""
     for place, name in enumerate(by):
         if name != UNDERSTOOD:
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
@@ -175,13 +175,11 @@ def _finding(question: Question, one: Found, asked: Mapping[Group, int]) -> Find
     return Finding(question.name, one.group, one.estimate, liars, **people)
 
 
-def _worst(design: Randomizer, found: Estimate) -> float | None:
+def _worst(design: Randomizer, estimate: Estimate) -> float | None:
     """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
-    value = np.asarray(found.value)
-    truth = np.clip(
-        value[np.isfinite(value)] if value.ndim else value, low, high
-    )  # without boxes that nobody was asked about
+    value = np.asarray(estimate.value)
+    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody saw
     if design.matrix is not None and np.ndim(truth):
         truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
     try:
@@ -199,15 +197,11 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
 
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
     """Of all people, whatever groups they are estimated in."""
-    found = {}
+    shares = {}
     for question in survey.questions:
         if question.anchor is None or question.design is None or not has_matrix(question.design):
             continue
         source = Counted(reports, (), {question.name: Reader(question.name, question.design)})
         if counts := source.counts(question.name):
-            found[question.name] = attention_counts(question.design, counts[()], truth=question.anchor)
-    return found
-
-
-def _capital(sentence: str) -> str:
-    return sentence[:1].upper() + sentence[1:]
+            shares[question.name] = attention_counts(question.design, counts[()], truth=question.anchor)
+    return shares

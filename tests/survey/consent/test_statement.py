@@ -12,7 +12,7 @@ from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import loss, odds, patterns, promise
 from toolkit.survey.question import Question
-from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
 PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
@@ -128,13 +128,6 @@ def test_an_anchor_is_announced() -> None:
     assert said not in " ".join(told(cheated()))
 
 
-def test_nothing_can_be_taken_back_unless_the_researchers_have_a_way() -> None:
-    asked = [cheated().in_language("en")]
-    assert "nothing can be taken back" in told(*asked)[-1]
-    kept = promise(asked, "en", check=True, access="open", withdrawal=True)
-    assert not any("taken back" in paragraph for paragraph in kept)
-
-
 def test_on_paper_there_is_no_phone() -> None:
     asked = [question.in_language("en") for question in (faculty(), cheated(), cheated(anchor="no"))]
     sheet = " ".join(promise(asked, "en", check=True, access="token", paper=True))
@@ -182,16 +175,11 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
-def test_the_whole_text_can_be_made_for_every_design_in_every_language(design: Any, language: str) -> None:
-    labels = {option: {language: f"({option})"} for option in getattr(design, "options", ())}
-    question = Question("asked", {language: "Was ist es?"}, design=design, labels=labels)
-    made = survey(question, languages=[language], ceiling=math.inf, check=False)
-    text = made.consent_text()
-    assert all(sentence in text for sentence in odds(made["asked"], language, icons=True))
-    assert "{" not in text
-    assert "}" not in text
+def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
+    made = survey_with(design)
+    assert made.loss == design.loss
+    assert all(sentence in made.consent_text() for sentence in odds(made["asked"], "en", icons=True))
 
 
 def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
@@ -202,8 +190,6 @@ def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
 
 
 def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
-    from toolkit.texts.phrases import interface
-
     promised = {
         f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence
     }
@@ -212,12 +198,6 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
     made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})
     assert made.consent_text().startswith("Nobody, not ëvën wë")
     assert made.for_page()["questions"][0]["options"][1]["label"] == {"it": "Yës"}
-
-
-def test_a_survey_with_one_design_says_what_it_costs() -> None:
-    for design in DESIGNS.values():
-        assert survey_with(design).loss == design.loss
-    assert "at most 2 times as likely" in survey_with(warner(p="2/3")).consent_text()
 
 
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:

@@ -12,7 +12,9 @@ REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["ye
 
 
 def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
+    assert estimate(survey(check=False), REPORTS[:0], by="faculty").findings == ()
     empty = estimate(survey(check=False), REPORTS[:0])
+    assert empty.findings == ()
     assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
     assert NOTHING in empty._repr_html_()
     assert len(empty.to_table()) == len(empty.to_frame()) == 0

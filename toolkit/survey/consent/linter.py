@@ -139,25 +139,18 @@ def _check_distinct(question: Question, languages: Sequence[str], own: Own | Non
 
 def check_conditions(questions: Sequence[Question]) -> None:
     """Refuse a `show_if` on later or randomized questions, or one that lets people avoid a randomized one."""
-    before: dict[str, Question] = {}
-    for question in questions:
+    names = [question.name for question in questions]
+    for place, question in enumerate(questions):
         for name, options in (question.show_if or {}).items():
             with naming(f"question {question.name!r}"):
-                _check_condition(question, name, options, before, questions)
-        before[question.name] = question
+                if name not in names[:place]:
+                    received = f"{name!r}, which " + ("comes later" if name in names else "is not in the survey")
+                    refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
+                _check_condition(question, questions[names.index(name)], options)
 
 
-def _check_condition(
-    question: Question,
-    name: str,
-    options: Sequence[str | int],
-    before: Mapping[str, Question],
-    all_of_them: Sequence[Question],
-) -> None:
-    other = next((each for each in all_of_them if each.name == name), None)
-    if other is None or name not in before:
-        received = f"{name!r}, which " + ("comes later" if other else "is not in the survey")
-        refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
+def _check_condition(question: Question, other: Question, options: Sequence[str | int]) -> None:
+    name = other.name
     if other.randomized:
         leak = "whether this question was asked would tell the real answer; ask it of everybody"
         refuse("`show_if` must not depend on a randomized question", repr(name), leak)
@@ -264,12 +257,10 @@ def check_wheels(questions: Sequence[Question]) -> None:
             continue
         if len(design.options) > _AT_ONCE:
             with naming(f"question {question.name!r}"):
-                refuse(
-                    f"a guided question with more than {_AT_ONCE} options must have a design that is either "
-                    "a report for everybody or the real answer",
-                    f"{len(design.options)} options",
-                    'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options',
-                )
+                design_rule = "a design that is either a report for everybody or the real answer"
+                rule = f"a guided question with more than {_AT_ONCE} options must have {design_rule}"
+                why = 'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options'
+                refuse(rule, f"{len(design.options)} options", why)
 
 
 def check_size(questions: Sequence[Question]) -> None:

@@ -38,8 +38,7 @@ def _answers(question: Question, language: str, own: Own | None) -> str:
         return ", ".join(labels) + (f" and {more} more" if more else "")
     if question.kind == "text":
         return "free text"
-    low, high = question.bounds or (question.design.low, question.design.high)  # type: ignore[union-attr]
-    return f"{float(low):g} to {float(high):g}"
+    return " to ".join(f"{float(bound):g}" for bound in question.bounds or ())
 
 
 def _sent(question: Question) -> str:
