@@ -11,7 +11,7 @@ from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import Text, right_to_left
+from toolkit.texts.multilingual import right_to_left, text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
@@ -79,9 +79,9 @@ def _question(question: Question, survey: Survey, code: str, voice: Voice) -> st
     asked = "".join(f"<p>{_safe(line)}</p>" for line in _range(question, survey, code, voice))
     field = f"<ul>{boxes}</ul>" if ticked else f"{asked}<p class='line'></p>"
     some = "".join(f"<p>{_safe(line)}</p>" for line in _condition(question, survey, code, voice))
-    beside = [_text(words, code) for words in (question.help, question.warning) if words is not None]
+    beside = [text_in(words, code) for words in (question.help, question.warning) if words is not None]
     steps = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in [*beside, *instructions])
-    return f"<section>{some}<p><b>{_safe(_text(question.text, code))}</b></p>{steps}{field}</section>"
+    return f"<section>{some}<p><b>{_safe(text_in(question.text, code))}</b></p>{steps}{field}</section>"
 
 
 def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
@@ -93,17 +93,13 @@ def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[
     return [filled(pattern, low=low, high=high)]
 
 
-def _text(words: str | Text, code: str) -> str:
-    return words if isinstance(words, str) else words[code]
-
-
 def _condition(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
     """Who is asked: what must have been ticked before, one line for each question."""
     lines = []
     for name, options in (question.show_if or {}).items():
         other = survey[name]
         labels = [voice.quoted(other.label(option, code, voice.phrases)) for option in options]
-        before = voice.quoted(_text(other.text, code))
+        before = voice.quoted(text_in(other.text, code))
         lines.append(voice.say("paper_if", question=before, answers=voice.listed(labels, "or")))
     return lines
 
@@ -115,7 +111,7 @@ def _asked(question: Question, code: str, voice: Voice) -> tuple[Sequence[str], 
     if question.design is None:
         return [], options
     if question.instructions is not None:
-        return [_text(question.instructions, code)], options
+        return [text_in(question.instructions, code)], options
     shown = (*question.options, *question.report_options)
     names = {option: question.label(option, code, voice.phrases) for option in shown}
     return device_words(_device(question), voice, names), options

@@ -169,6 +169,11 @@ def isolated(pattern: str) -> str:
     return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", pattern)
 
 
+def text_in(words: str | Text, language: str) -> str:
+    """Return words in one language; a plain string is in every language."""
+    return words if isinstance(words, str) else words[language]
+
+
 def in_language(words: str | Text, language: str) -> Text:
     """Return words by language; a plain string is in the given language."""
     return Frozen({language: words}) if isinstance(words, str) else words

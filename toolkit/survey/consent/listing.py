@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from toolkit.survey.consent.statement import loss
 from toolkit.survey.question import Question
+from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import Own, phrases
 
 _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
@@ -23,9 +24,8 @@ def listing(title: str, questions: Sequence[Question], language: str, own: Own |
 
 
 def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
-    text = question.text if isinstance(question.text, str) else question.text[language]
     cost = f"{question.cost(waves).epsilon:.4g}" if question.randomized else "not protected"
-    cells = (question.name, text, _answers(question, language, own), _sent(question), cost)
+    cells = (question.name, text_in(question.text, language), _answers(question, language, own), _sent(question), cost)
     return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
 
 

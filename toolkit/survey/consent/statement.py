@@ -9,7 +9,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
-from toolkit.texts.multilingual import Text, in_language
+from toolkit.texts.multilingual import Text, text_in
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, sentences
 from toolkit.texts.phrases import LANGUAGES, OWN, Own, phrases
 from toolkit.texts.voice import Voice
@@ -273,7 +273,7 @@ def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: st
 
 
 def _short(question: Question, language: str) -> str:
-    words = " ".join(in_language(question.text, language)[language].split())
+    words = " ".join(text_in(question.text, language).split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST].rstrip()}…"
 
 

@@ -40,11 +40,6 @@ class Row:
     n: int
 
 
-def text_of(survey: Survey, question: Question) -> str:
-    """Return what was asked, in the survey's first language."""
-    return question.text if isinstance(question.text, str) else question.text[survey.languages[0]]
-
-
 def label_of(survey: Survey, name: str, option: Any) -> str:
     """Return an option of a question, or a group by it, in the words that people read."""
     known = {question.name: question for question in survey.questions}.get(name)

@@ -17,10 +17,11 @@ from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
-from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
+from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of
 from toolkit.survey.reading.stepwise_disclosure import Shown, steps_note
 from toolkit.survey.reading.waves import Between, between, check_waves, frame_of
 from toolkit.survey.spec import Survey
+from toolkit.texts.multilingual import text_in
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -456,7 +457,7 @@ class Results:
         parts += [] if self.findings else [f"<p>{NOTHING}.</p>"]
         for question in self.estimated:
             parts += [
-                f"<h4>{html.escape(text_of(self.survey, question))}</h4>",
+                f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
                 html_table(self.rows(question.name), self.by, 0.95),
                 *(f"<p>{html.escape(line)}</p>" for line in self._below(question)),
             ]
