@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from toolkit import bands, between
+from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import grouping
 from toolkit.frames.key_counts import people_by_key, people_by_key_once
 from toolkit.frames.persons import Caps, Persons
 

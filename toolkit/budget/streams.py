@@ -1,11 +1,11 @@
 """`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
 
-import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,19 +14,18 @@ import numpy as np
 from toolkit.budget.ledger_file import note_of
 from toolkit.budget.record import Entry
 from toolkit.budget.stream_file import KeptStream, Total
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import Register, ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.conditions import Where
+from toolkit.frames.bounds import counted
+from toolkit.frames.conditions import Grouping, Where, grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import Grouping, grouping
-from toolkit.frames.persons import check_names, hashed, identities
-from toolkit.frames.sums import counted
-from toolkit.frames.visits import Visits
+from toolkit.frames.persons import Visits, check_names, hashed, identities
 
+_read = partial(untold, rule="a frame must be readable by its engine", consequence="the period is still to come")
 NOT_KEPT = (
     "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
     "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"
@@ -125,10 +124,10 @@ class Stream:
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
-            return self.add(_untold(lambda: int(counted(table, rows)[0])))
+            return self.add(_read(lambda: int(counted(table, rows)[0])))
         check_names(table, person)
         visits = Visits(self._visits.per_person, self._visits.seen)
-        return self._next(_untold(lambda: visits.count(self._present(table, rows, person))), visits)
+        return self._next(_read(lambda: visits.count(self._present(table, rows, person))), visits)
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
         """Hashes of those who have a row that counts."""
@@ -156,20 +155,6 @@ class Stream:
     def __repr__(self) -> str:
         where = "in memory: it ends with its process" if self._kept is None else self._kept.path.name
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
-
-
-def _untold(read: Callable[[], int]) -> int:
-    """How many count. Nothing that happens then comes out, but that it failed."""
-    with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return read()
-    # here the error, which may quote data, is gone and not chained
-    refuse(
-        "a frame must be readable by its engine",
-        "a failure that is not told",
-        "the period is still to come",
-        RuntimeError,
-    )
 
 
 def check_openable(total: Total, path: Path | None, simulated: bool) -> None:

@@ -17,13 +17,11 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
-from toolkit.curator.query import Query
-from toolkit.curator.release import Release
-from toolkit.frames.conditions import as_list
+from toolkit.curator.release import Query, Release
+from toolkit.frames.bounds import counted
+from toolkit.frames.conditions import Keys, as_list
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import keys_of
 from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
-from toolkit.frames.sums import counted
 
 
 def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
@@ -34,11 +32,12 @@ def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
             "none",
             "with a small probability a rare key shows; 1e-6 is usual, far below one over the people",
         )
-    rows, name, caps, persons = query.rows, query.frame.name(column), query.caps, query.unit.persons
-    check_keys(query.frame.column(column), name)
+    rows, unit, name = query.rows, query.unit, query.frame.column(column).name
+    caps, persons = unit.caps, unit.persons
+    check_keys(query.frame.column(column))
     make = KeyThreshold.for_loss if query.price.is_epsilon else KeyThreshold.for_rho
     most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
-    mechanism = make(query.price.amount, delta, neighbors=query.neighbors, keys=most)
+    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys=most)
 
     def read() -> dict[Any, int]:
         parts = query.frame.parts((*rows.columns, column), whole=rows.limited)
@@ -54,28 +53,27 @@ def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
     def draw(counts: dict[Any, int], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
 
-    def found(estimate: Estimate) -> dict[str, Any]:
+    def public_keys(estimate: Estimate) -> dict[str, Any]:
         return {"by": {name: list(estimate.labels)}, "keys": "found"}
 
-    return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=found)
+    return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
 
 
 def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]:
     """The outer edges of the powers of two between which many values lie."""
-    rows, persons = query.rows, query.unit.persons
-    query.numbers(column)
+    rows, unit, name = query.rows, query.unit, query.frame.column(column).adds_up().name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         refuse("`powers` must be two whole numbers", type(powers).__name__, "bins end at powers of two")
     first, last = powers
     bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
-    noise = query.price.noise(table_counts(max(bins, 1), query.neighbors, query.caps))
+    noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
     mechanism = RangeFinder(noise, first, last, exact(beta, "beta"))
 
     def read() -> Steps:
         total = np.zeros(mechanism.bins, dtype=np.int64)
         for part in query.frame.parts((*rows.columns, column), whole=rows.limited):
             codes = np.where(rows.where.mask(part), mechanism.codes(part.column(column).floats()), -1)
-            codes = codes if persons is None else persons.limited(part, codes)
+            codes = codes if unit.persons is None else unit.persons.limited(part, codes)
             total += np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:]
         return total
 
@@ -88,25 +86,25 @@ def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]
         f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
         f"those of all bins, ±2**{last}"
     )
-    label = f"bounds of {query.frame.name(column)}{rows.words}"
+    label = f"bounds of {name}{rows.words}"
     facts = {"powers of two": [first, last], "beta": str(beta)}
     return query.release(label, mechanism, read, draw, query=facts, notes=(note,))
 
 
 def top(query: Query, column: Any, k: int, options: Iterable[Any]) -> Release[Any]:
     """The k most frequent of the given options."""
-    given, name = as_list(options, "options"), query.frame.name(column)
-    axis = keys_of(query.frame, column, given, "options")
-    listed = replace(query, rows=replace(query.rows, axes=(axis,)))
+    choices, unit = as_list(options, "options"), query.unit
+    axis = Keys.of(query.frame, column, choices, "options")
+    listed, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    reach = {"rows": query.caps.most(1), "together": query.caps.most(whole(k, "k"))}
-    mechanism = make(query.price.amount, k, neighbors=query.neighbors, **reach)
+    reach = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
+    mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **reach)
     if mechanism.k > listed.rows.cells:
         refuse("`k` must be at most the number of options", k, f"there are {listed.rows.cells}")
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         places = mechanism.choose(counts, rng)
-        names = tuple(_again(given[place], axis.labels[place]) for place in places)
+        names = tuple(_again(choices[place], axis.labels[place]) for place in places)
         ranks = np.arange(1, mechanism.k + 1)
         return _chosen(ranks, names, (name,), mechanism.loss, "Exponential", rng)
 

@@ -24,15 +24,11 @@ from toolkit.frames.values import numeric
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
-def check_keys(column: Column, name: str) -> None:
-    """Refuses a type whose values are all but unique, or cannot be compared."""
+def check_keys(column: Column) -> None:
+    """Refuse a type whose values are all but unique, or cannot be compared."""
     if column.kind.name in ("moment", "other"):
-        refuse(
-            f"column {name} must hold text, numbers, truth values or dates",
-            column.kind.words,
-            "their values would be no keys of a table",
-            TypeError,
-        )
+        rule = f"column {column.name} must hold text, numbers, truth values or dates"
+        refuse(rule, column.kind.words, "their values would be no keys of a table", TypeError)
 
 
 def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:

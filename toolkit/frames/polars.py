@@ -45,12 +45,9 @@ def kind_of(dtype: Any) -> Kind:
 class PolarsColumn(Column):
     """Read with the methods of polars."""
 
-    def __init__(self, found: Any, kind: Kind) -> None:
-        self._found, self.kind = found, kind
-
     def _padded(self, dtype: Any) -> Any:
         """In one piece as another type, with one missing value at the end."""
-        return self._found.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
+        return self._values.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
 
     def floats(self) -> Array:
         import polars as pl
@@ -60,7 +57,7 @@ class PolarsColumn(Column):
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        shown = self._found.dt.replace_time_zone(None) if local and self.kind.zoned else self._found
+        shown = self._values.dt.replace_time_zone(None) if local and self.kind.zoned else self._values
         held = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
         padded = PolarsColumn(shown.to_physical(), self.kind)._padded(held)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
@@ -92,7 +89,7 @@ class PolarsColumn(Column):
     def missing(self) -> Mask:
         if self.kind.name == "number":
             return np.isnan(self.floats())
-        return np.asarray(self._found.extend_constant(None, 1).is_null().to_numpy()[:-1])
+        return np.asarray(self._values.extend_constant(None, 1).is_null().to_numpy()[:-1])
 
     def tally(self, counted: Mask) -> dict[Any, int]:
         import polars as pl
@@ -101,10 +98,10 @@ class PolarsColumn(Column):
         return dict(zip(*(found.to_series(place).to_list() for place in (0, 1)), strict=True))
 
     def cells(self) -> list[Any]:
-        return list(self._found.to_list())
+        return list(self._values.to_list())
 
     def empty(self) -> Column:
-        return PolarsColumn(self._found.head(0), self.kind)
+        return PolarsColumn(self._values.head(0), self.kind)
 
 
 @dataclass(frozen=True, eq=False)

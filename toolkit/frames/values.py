@@ -232,11 +232,6 @@ def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     return np.where(missing, -1, _places(values, np.array(targets, dtype=values.dtype)))
 
 
-def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
-    """Which values of a column are among the targets."""
-    return column.has(targets) if column.kind.name == "text" else codes(column, targets, days=days) >= 0
-
-
 def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
     """The place of the first range that holds each value of a column, -1 where none does; `held` are their
     ends, as `ends` gave them. Ranges that do not overlap are searched all at once.
