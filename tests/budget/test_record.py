@@ -86,9 +86,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then
-    on.
-    """
+    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then on."""
 
     class Failing(sqlite3.Connection):
         def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
@@ -112,9 +110,7 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
 def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of
-    it.
-    """
+    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of it."""
     used, plain = [], ledger_file._connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:

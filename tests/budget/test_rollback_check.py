@@ -1,6 +1,4 @@
-"""The note beside a ledger's file: an older copy in its place is noticed, and no honest death raises an
-alarm.
-"""
+"""The note beside a ledger's file: an older copy in its place is noticed, and no honest death raises an alarm."""
 
 import os
 import signal

@@ -325,9 +325,7 @@ def test_a_generator_of_options_is_read_once() -> None:
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
-    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values
-    raised.
-    """
+    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values raised."""
     for rows in (2767, 2768, 5000):
         values = np.linspace(0, 80, rows)
         estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile("x", q, bounds=(0, 80), epsilon=100)
@@ -335,9 +333,7 @@ def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) 
 
 
 def test_a_stateful_function_is_told_of_in_notes_and_repr() -> None:
-    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is
-    said.
-    """
+    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is said."""
     keeper = curator(frame(rows=50), "replace")
     estimate = keeper.count(lambda row: row["hours"] > 20, epsilon=1)
     assert any("curator's word" in note for note in estimate.notes)

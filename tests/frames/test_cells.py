@@ -92,9 +92,7 @@ def test_code_of_an_unknown_time_zone_is_not_run() -> None:
 
 
 def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> None:
-    """A number or text of a derived type is read by the type that is known; all other derived types are no
-    value.
-    """
+    """A number or text of a derived type is read by the type that is known; all other derived types are no value."""
     ran = []
 
     def run(cell: object, *_: object) -> object:

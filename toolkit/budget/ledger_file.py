@@ -61,8 +61,7 @@ _RULES = {
 
 
 _ONE_AT_A_TIME = threading.RLock()
-"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done.
-"""
+"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release

@@ -72,9 +72,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the
-    first.
-    """
+    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the first."""
 
     number: int
     link: str

@@ -99,9 +99,7 @@ class Stream:
             return self.last
 
     def _more(self, visits: Visits | None) -> dict[Hashable, int] | None:
-        """How often those were counted who are counted in this period; None of people who were counted
-        elsewhere.
-        """
+        """How often those were counted who are counted in this period; None of people who were counted elsewhere."""
         if visits is None:
             return None
         before = self._visits.seen

@@ -98,7 +98,5 @@ def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A whole number as one, also where an engine made floats of a column because something in it is
-    missing.
-    """
+    """A whole number as one, also where an engine made floats of a column because something in it is missing."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

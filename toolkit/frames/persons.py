@@ -103,9 +103,7 @@ class Caps:
         return min(self.rows, self._cells(cells) * self._each)
 
     def squares(self, cells: int) -> int:
-        """The largest sum of squares of one person's counts: full cells first, then what is left in one
-        more.
-        """
+        """The largest sum of squares of one person's counts: full cells first, then what is left in one more."""
         full = min(self._cells(cells), self.rows // self._each)
         rest = min(self._each, self.rows - full * self._each) if full < self._cells(cells) else 0
         return full * self._each**2 + rest**2

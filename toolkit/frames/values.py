@@ -64,9 +64,7 @@ class Range:
 
 
 def value_of(wanted: object, name: str) -> Value:
-    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked
-    for.
-    """
+    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
     found = cells.key(wanted)
     if found is cells.NOTHING:
         refuse(
@@ -157,9 +155,7 @@ def check_clock(column: Column, name: str) -> None:
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
-    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot
-    hold it.
-    """
+    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot hold it."""
     if kind.name == "object":
         return value
     if kind.name == "text":
@@ -220,9 +216,7 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
 
 
 def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
-    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of
-    them.
-    """
+    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
     if column.kind.one_by_one:
         keys = {compared(target): place for place, target in enumerate(targets)}
         return cells.places(column.cells(), keys, days=days)
@@ -254,9 +248,7 @@ def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, An
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Values that can be compared as numbers; moments as days of their own time zone where these are asked
-    for.
-    """
+    """Values that can be compared as numbers; moments as days of their own time zone where these are asked for."""
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
@@ -281,9 +273,7 @@ def _in_ticks(value: Value, kind: Kind) -> Fraction:
 
 
 def _as_float(value: Fraction, kind: Kind) -> float:
-    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of
-    such.
-    """
+    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of such."""
     try:
         nearest = float(value)
     except OverflowError:
