@@ -190,20 +190,13 @@ def agreed_unit(known: str | None, stated: str | None, times: int | None = None)
     if times is not None:
         number = whole(times, "times")
         if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
-            refuse(
-                "`times` is for a charge about a finer unit than the ledger's",
-                f"{stated or 'no unit'} in a ledger about {known or 'no unit'}",
-                "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one",
-                BudgetError,
-            )
+            rule = "`times` is for a charge about a finer unit than the ledger's"
+            consequence = "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one"
+            refuse(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
         return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"
     if known is not None and stated not in (None, known):
-        refuse(
-            "a ledger counts what one unit loses",
-            f"a charge about one {stated} in a ledger about one {known}",
-            _REMEDIES[str(stated)].format(known=known),
-            BudgetError,
-        )
+        received = f"a charge about one {stated} in a ledger about one {known}"
+        refuse("a ledger counts what one unit loses", received, _REMEDIES[str(stated)].format(known=known), BudgetError)
     return known or stated, ""
 
 

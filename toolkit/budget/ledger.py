@@ -108,11 +108,9 @@ class Ledger:
             self._record, self._register = record, FileRegister(record.path)
             before, relation, simulation, counted = record.head
             if simulation != self._simulated:
-                refuse(
-                    "a ledger of a simulation stays one, and no other becomes one",
-                    f"simulated={self._simulated} for a file with simulated={simulation}",
-                    "what it holds would be taken for the other; use another file",
-                )
+                rule = "a ledger of a simulation stays one, and no other becomes one"
+                consequence = "what it holds would be taken for the other; use another file"
+                refuse(rule, f"simulated={self._simulated} for a file with simulated={simulation}", consequence)
             if before != ceiling:
                 remedy = "a budget that can be raised is none; see `Ledger.open(path)`"
                 refuse("a ledger keeps its ceiling", f"{ceiling!r} for a file with {before!r}", remedy)
@@ -165,11 +163,8 @@ class Ledger:
             The same.
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
-            refuse(
-                "a release must be drawn with rng=None",
-                "a generator",
-                "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
-            )
+            consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
+            refuse("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 
     @property

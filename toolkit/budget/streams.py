@@ -74,18 +74,12 @@ class Stream:
         """One more period, of people whom the stream counted itself if `visits` are given."""
         with self._lock:
             if self._own is not None and self._own != (visits is not None):
-                refuse(
-                    "people must be counted by the stream in all periods, or in none",
-                    "both",
-                    "who was counted elsewhere would be counted too often",
-                )
+                rule = "people must be counted by the stream in all periods, or in none"
+                refuse(rule, "both", "who was counted elsewhere would be counted too often")
             if not self._whole:
-                refuse(
-                    "a stream must be resumed after its file could not be written",
-                    "another period",
-                    "what the file holds decides where it goes on; nothing was published",
-                    RuntimeError,
-                )
+                rule = "a stream must be resumed after its file could not be written"
+                consequence = "what the file holds decides where it goes on; nothing was published"
+                refuse(rule, "another period", consequence, RuntimeError)
             if self._kept is not None:
                 self._kept.check(self.total.period)
             estimate = self.total.add(count)
@@ -114,11 +108,9 @@ class Stream:
         their name; people may also be counted elsewhere, with `Visits`, and then that must be kept there.
         """
         if (self.total.per_person is None) != (person is None):
-            refuse(
-                "`count` takes each row for a record at event level, and `person` at user level",
-                f"{'no' if person is None else 'a'} `person`, {self.total.level}",
-                "the promise is about what is counted",
-            )
+            rule = "`count` takes each row for a record at event level, and `person` at user level"
+            consequence = "the promise is about what is counted"
+            refuse(rule, f"{'no' if person is None else 'a'} `person`, {self.total.level}", consequence)
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
@@ -160,17 +152,11 @@ def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
     if not isinstance(total, lazy("toolkit.central.stream", "RunningTotal")):
         refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
-        refuse(
-            "a total must be new when it is opened",
-            f"one after {total.period} periods",
-            "what was published before was not paid for",
-        )
+        rule = "a total must be new when it is opened"
+        refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
     if total.seeded and not simulated:
-        refuse(
-            "a release must be drawn with rng=None",
-            "a generator",
-            "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
-        )
+        rule = "a release must be drawn with rng=None"
+        refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if path is not None and (path.exists() or note_of(path).exists()):
         received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
         refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
@@ -188,18 +174,13 @@ def resumed(path: Path, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -
     kept = KeptStream(path)
     number = kept.entry.number
     if number > len(entries) or entries[number - 1] != kept.entry:
-        refuse(
-            "a stream goes on under the ledger that paid for it",
-            f"{path.name}, paid for elsewhere",
-            "its loss is not in this ledger",
-        )
+        rule = "a stream goes on under the ledger that paid for it"
+        refuse(rule, f"{path.name}, paid for elsewhere", "its loss is not in this ledger")
     total = kept.total(rng)
     if total.seeded != kept.seeded:
-        refuse(
-            "a stream whose noise came from a generator is resumed with one, and no other is",
-            "a generator" if total.seeded else "none",
-            "its numbers would be taken for those of the other kind",
-        )
+        rule = "a stream whose noise came from a generator is resumed with one, and no other is"
+        consequence = "its numbers would be taken for those of the other kind"
+        refuse(rule, "a generator" if total.seeded else "none", consequence)
     stream = Stream(total, ledger, kept.entry, kept)
     counts, noisy = kept.periods()
     last = total.continued(counts, noisy)

@@ -662,11 +662,9 @@ class Curator(Verbs[Estimate]):
             refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
-            refuse(
-                "`person` and `rows` must be given together, `groups` and `rows_in_group` with them",
-                "one without the other",
-                "without a person's column each row is a person; with one, `rows` says how many are used",
-            )
+            rule = "`person` and `rows` must be given together, `groups` and `rows_in_group` with them"
+            consequence = "without a person's column each row is a person; with one, `rows` says how many are used"
+            refuse(rule, "one without the other", consequence)
         persons = n = None
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))

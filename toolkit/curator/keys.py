@@ -27,11 +27,8 @@ from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people
 def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
     """The values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
-        refuse(
-            "`delta` must be given for unknown keys",
-            "none",
-            "with a small probability a rare key shows; 1e-6 is usual, far below one over the people",
-        )
+        rule = "`delta` must be given for unknown keys"
+        refuse(rule, "none", "with a small probability a rare key shows; 1e-6 is usual, far below one over the people")
     rows, unit, name = query.rows, query.unit, query.frame.column(column).name
     caps, persons = unit.caps, unit.persons
     check_keys(query.frame.column(column))

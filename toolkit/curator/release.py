@@ -58,11 +58,8 @@ class Price:
             return cls(positive(epsilon, "epsilon", NO_END), True)
         if rho is not None and epsilon is None:
             return cls(positive(rho, "rho", NO_END), False)
-        refuse(
-            "exactly one of `epsilon` and `rho` must be given",
-            "none" if epsilon is None else "both",
-            "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling",
-        )
+        consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
+        refuse("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
     @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public, and small)
     def noise(self, sensitivity: Sensitivity) -> Laplace | Gaussian:

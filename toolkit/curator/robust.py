@@ -91,11 +91,9 @@ def smooth(
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
     if fill is None:
         middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
-        refuse(
-            "`missing` must be a number with smooth noise: what a missing value counts as",
-            "none" if missing is None else repr(missing),
-            f"were values dropped, their number would be private; write missing={middle}, say",
-        )
+        rule = "`missing` must be a number with smooth noise: what a missing value counts as"
+        consequence = f"were values dropped, their number would be private; write missing={middle}, say"
+        refuse(rule, "none" if missing is None else repr(missing), consequence)
     numbers = query.frame.column(column).adds_up()
 
     def read() -> "Summary":
@@ -114,20 +112,11 @@ def smooth(
 
 def _check_smooth(query: Query, words: str) -> None:
     if query.unit.neighbors != "replace":
-        refuse(
-            f"a {words} with smooth noise needs neighbors='replace'",
-            repr(query.unit.neighbors),
-            "its sensitivity is known for a public number of rows; quantile and location need none",
-        )
+        consequence = "its sensitivity is known for a public number of rows; quantile and location need none"
+        refuse(f"a {words} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
     if not query.price.is_epsilon or query.rows.is_part:
-        refuse(
-            "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`",
-            "others",
-            "its noise is for all rows, whose number is public; method='exponential' takes them",
-        )
+        rule = "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`"
+        refuse(rule, "others", "its noise is for all rows, whose number is public; method='exponential' takes them")
     if query.unit.persons is not None:
-        refuse(
-            "this statistic needs one row a person",
-            f"a curator with {query.unit.persons.words}",
-            "how far several rows move it is not known here; count, sum, mean and spread have tables",
-        )
+        consequence = "how far several rows move it is not known here; count, sum, mean and spread have tables"
+        refuse("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)

@@ -355,12 +355,9 @@ def condition(frame: Frame, where: object) -> Condition:
     if not callable(where):
         equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None  # as pandas' `query` takes it
         meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
-        refuse(
-            "`where` must be a mapping of columns to values, or a function of one row",
-            type(where).__name__,
-            f"write {meant}; a mask may depend on other people's rows, which no sensitivity counts",
-            TypeError,
-        )
+        rule = "`where` must be a mapping of columns to values, or a function of one row"
+        consequence = f"write {meant}; a mask may depend on other people's rows, which no sensitivity counts"
+        refuse(rule, type(where).__name__, consequence, TypeError)
     _check_function(where)
     return OfFunction(tuple(label for label in frame.labels if label is not None), where)
 
@@ -382,11 +379,8 @@ def _items(frame: Frame, label: Any, value: Any) -> list[Any]:
             value = sorted(value, key=repr)
     listed = as_list(value, f"where[{name!r}]")
     if any(item is OTHER for item in listed):
-        refuse(
-            f"a condition on column {name} must say what it asks for",
-            "OTHER",
-            "it is a key of tables: what the keys beside it leave",
-        )
+        rule = f"a condition on column {name} must say what it asks for"
+        refuse(rule, "OTHER", "it is a key of tables: what the keys beside it leave")
     if not listed:
         refuse(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
     return listed

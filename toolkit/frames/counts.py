@@ -76,11 +76,9 @@ def _columns(reports: Any, names: Sequence[str]) -> Any:
     there = frame.collect_schema().names()
     missing = [name for name in names if name not in there]
     if missing:
-        refuse(
-            "the reports must have a column for each question, and for each group",
-            f"none called {', '.join(missing)}",
-            f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}",
-        )
+        rule = "the reports must have a column for each question, and for each group"
+        consequence = f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}"
+        refuse(rule, f"none called {', '.join(missing)}", consequence)
     return frame.select(list(names))
 
 

@@ -196,12 +196,8 @@ def _refuse_frame(kind: type) -> NoReturn:
     origin = str(kind.__module__).split(".")[0].lstrip("_")
     default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
     remedy = _REMEDIES.get((origin, kind.__name__), default)
-    refuse(
-        "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation",
-        f"{origin} {kind.__name__}",
-        remedy,
-        TypeError,
-    )
+    rule = "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation"
+    refuse(rule, f"{origin} {kind.__name__}", remedy, TypeError)
 
 
 def _label(label: object) -> str | int | None:

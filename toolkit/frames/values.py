@@ -67,11 +67,8 @@ def value_of(wanted: object, name: str) -> Value:
     """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
     found = cells.key(wanted)
     if found is cells.NOTHING:
-        refuse(
-            f"{name} must not be None, NaN, NA or NaT",
-            "one of them",
-            "write MISSING, from toolkit, to ask for missing values",
-        )
+        rule = f"{name} must not be None, NaN, NA or NaT"
+        refuse(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
     if isinstance(wanted, bool | np.bool_):
         return bool(wanted)
     if isinstance(found, Day | Moment | str):
@@ -81,12 +78,8 @@ def value_of(wanted: object, name: str) -> Value:
             refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
         return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(found)
     told = type(wanted).__name__
-    refuse(
-        f"{name} must be text, a number, a truth value, a date or a datetime",
-        told,
-        "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list",
-        TypeError,
-    )
+    consequence = "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list"
+    refuse(f"{name} must be text, a number, a truth value, a date or a datetime", told, consequence, TypeError)
 
 
 def plain(given: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
@@ -135,11 +128,8 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
             refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
-        refuse(
-            f"{name} must be compared with dates or with datetimes",
-            "both",
-            "a date means the whole day, a datetime one moment",
-        )
+        rule = f"{name} must be compared with dates or with datetimes"
+        refuse(rule, "both", "a date means the whole day, a datetime one moment")
 
 
 def check_clock(column: Column, name: str) -> None:
@@ -147,11 +137,8 @@ def check_clock(column: Column, name: str) -> None:
     try:
         column.empty().ticks(local=True)
     except Exception:
-        refuse(
-            f"{name} must have a time zone that is known here",
-            "another",
-            "days begin and end by its clock; compare datetimes",
-        )
+        rule = f"{name} must have a time zone that is known here"
+        refuse(rule, "another", "days begin and end by its clock; compare datetimes")
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
@@ -170,11 +157,9 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
         held = _in_ticks(value, kind)
         possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
     if not possible:
-        refuse(
-            f"a value for {name} must be one that its type can hold",
-            said(value) if len(said(value)) < _LONG else "a very long number",
-            f"it holds {kind.words}, and never this one",
-        )
+        rule = f"a value for {name} must be one that its type can hold"
+        consequence = f"it holds {kind.words}, and never this one"
+        refuse(rule, said(value) if len(said(value)) < _LONG else "a very long number", consequence)
     if kind.long:
         return compared(held)
     return float(held) if kind.name in ("truth", "number") else int(held)
@@ -207,11 +192,8 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         low, top, limits = math.ceil(_in_ticks(asked.low, kind)), _in_ticks(asked.high, kind), kind.limits
         high = math.ceil(top) - 1 if asked.below else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
-        refuse(
-            f"a range for {name} must hold a value of its type",
-            asked.words,
-            f"it holds {kind.words}, and none lies between",
-        )
+        rule = f"a range for {name} must hold a value of its type"
+        refuse(rule, asked.words, f"it holds {kind.words}, and none lies between")
     return max(low, limits[0]), min(high, limits[1])
 
 
