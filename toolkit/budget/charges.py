@@ -66,8 +66,8 @@ def converted(loss: object, ceiling: Loss) -> Loss:
     refuse(rule, loss, _remedy(loss, ceiling), BudgetError)
 
 
-def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
-    """The loss that is asked for, and its price in the ceiling's currency.
+def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
+    """The loss that is priced for, and its price in the ceiling's currency.
 
     A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a
     ceiling in Zcdp counts the lesser of the two, as both hold.
@@ -79,9 +79,9 @@ def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     ... )
     ((Pure(1.0), Zcdp(0.125)), (Pure(1.0), Zcdp(0.5)))
     """
-    if isinstance(asked, Pure | Approx | Zcdp) or not isinstance(asked, Priced):
-        return asked, converted(asked, ceiling)
-    loss, own = asked.loss, getattr(asked, "zcdp", None)
+    if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
+        return priced, converted(priced, ceiling)
+    loss, own = priced.loss, getattr(priced, "zcdp", None)
     if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
         return loss, converted(loss, ceiling)
     price = converted(own, ceiling)
@@ -147,9 +147,9 @@ def _rounded_up(part: Fraction) -> Fraction:
     return Fraction(math.ceil(part * _GRAIN), _GRAIN)
 
 
-def _asked_of(asked: Fraction, remains: Fraction) -> str:
+def _asked_of(amount: Fraction, remains: Fraction) -> str:
     """The two amounts, with the digits it takes to see that they differ."""
-    for asking, remaining in ((shown(asked), shown(remains)), (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}")):
+    for asking, remaining in ((shown(amount), shown(remains)), (f"{Pure(amount).epsilon}", f"{Pure(remains).epsilon}")):
         if asking != remaining:
             return f"{asking} where {remaining}"
     return f"a little more than {shown(remains)} where {shown(remains)}"

@@ -163,7 +163,7 @@ class Ledger:
             The same.
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
-            consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
+            consequence = "who knows its seed has the data; a simulation has Ledger(…, simulated=True)"
             refuse("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 
@@ -315,12 +315,12 @@ class Ledger:
         times: int | None = None,
         terms: str = "",
     ) -> Decision:
-        asked, price = price_of(loss, self._ceiling)
-        own = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
-        name, kind, asked = _label(label), _label(own if mechanism is None else mechanism), recorded(asked)
+        own_loss, price = price_of(loss, self._ceiling)
+        own = "" if own_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
+        name, kind, own_loss = _label(label), _label(own if mechanism is None else mechanism), recorded(own_loss)
         price = price if times is None else price.group(whole(times, "times"))
         if not self._simulated:
-            warn_if_weak(asked)
+            warn_if_weak(own_loss)
 
         def decide(last: Entry | None) -> Entry:
             number, spent = (last.number, last.total) if last else (0, nothing(self._ceiling))
@@ -329,7 +329,7 @@ class Ledger:
             counted, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = fitted(spent, price, self._ceiling)
             said = "; ".join(part for part in (terms, converted) if part)
-            return Entry(number + 1, name, kind, relation, asked, charged, total, counted, said)
+            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, said)
 
         return decide
 

@@ -350,9 +350,9 @@ class FileRegister:
         """All whole lines; one that a power cut left half written says nothing."""
         if not self.path.exists():
             return ()
-        found = []
+        listed = []
         for line in self.path.read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError):
-                told: dict[str, Any] = json.loads(line)
-                found.append(Publication(int(told["entry"]), str(told["file"]), str(told["sha256"])))
-        return tuple(found)
+                line_facts: dict[str, Any] = json.loads(line)
+                listed.append(Publication(int(line_facts["entry"]), str(line_facts["file"]), str(line_facts["sha256"])))
+        return tuple(listed)

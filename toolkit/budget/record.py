@@ -3,7 +3,7 @@
 Entries form a chain: each row holds a hash of the row before it and of itself, and a total that is the sum so
 far. A row that was changed, removed, added or moved breaks the chain unless every later row was recomputed, and
 so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers:
-nothing here is secret, so whoever can write the file can also write another chain. What the chain alone cannot
+nothing here is secret, so who can write the file can also write another chain. What the chain alone cannot
 show is that rows are missing at its end; the rollback check of `toolkit.budget.ledger_file` is for that.
 """
 

@@ -54,9 +54,9 @@ class Report(str):
 
 def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
     """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
-    made = defaultdict(list)
+    documents = defaultdict(list)
     for one in publications:
-        made[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
+        documents[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
     lines = [
         f"# What was released from ledger {name}",
         "",
@@ -72,7 +72,7 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
             entry.mechanism,
             f"{entry.unit or NOT_SAID}{f': {entry.terms}' if entry.terms else ''}",
             *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
-            "; ".join(made[entry.number]),
+            "; ".join(documents[entry.number]),
         )
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return Report("\n".join(lines) + "\n")
@@ -119,8 +119,8 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
     symbol = symbols(ceiling)[place]
     drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
-    told = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
-    bar = f"<div role='img' aria-label='{told}' title='{told}' style='{style}'>{drawn}</div>"
+    summary = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
+    bar = f"<div role='img' aria-label='{summary}' title='{summary}' style='{style}'>{drawn}</div>"
     return (
         f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
     )

@@ -64,9 +64,17 @@ class Stream:
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """The next period's count, at least 0; returns the published number.
+        """Publish the next period.
 
-        Late data belong into the count of the period in which they arrive.
+        Parameters
+        ----------
+        count : int
+            Of this period, at least 0; late data belong into the period in which they arrive.
+
+        Returns
+        -------
+        Estimate
+            The published number.
         """
         return self._next(count, None)
 
@@ -100,12 +108,25 @@ class Stream:
         return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
     def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`
-        has it: each row is a record.
+        """Publish the next period, which counts the rows of a frame that meet a condition.
 
-        At user level `person` names the column that says whose a row is: each person is counted once, and in
-        the first `per_person` periods in which they come. The stream's file remembers how often, by a hash of
-        their name; people may also be counted elsewhere, with `Visits`, and then that must be kept there.
+        At user level each person is counted once, and in the first `per_person` periods in which they come. The
+        stream's file remembers how often, by a hash of their name; people may also be counted elsewhere, with
+        `Visits`, and then that must be kept there.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The records of this period, as `Curator` takes a frame.
+        where : mapping or callable, optional
+            Which rows count, as for `Curator.count`.
+        person : str or int, optional
+            At user level the column that says whose a row is.
+
+        Returns
+        -------
+        Estimate
+            The published number.
         """
         if (self.total.per_person is None) != (person is None):
             rule = "`count` takes each row for a record at event level, and `person` at user level"
@@ -156,7 +177,7 @@ def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
         refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
     if total.seeded and not simulated:
         rule = "a release must be drawn with rng=None"
-        refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
+        refuse(rule, "a generator", "who knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if path is not None and (path.exists() or note_of(path).exists()):
         received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
         refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")

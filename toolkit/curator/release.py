@@ -274,13 +274,13 @@ def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]
     return fill, f"missing counted as {written(float(fill))}"
 
 
-def by_column(given: Any, label: Any, name: str) -> Any:
-    """What is given for one of several columns: bounds by name, what is missing by name or for all."""
-    if isinstance(given, Mapping):
-        if label not in given:
+def by_column(values: Any, label: Any, name: str) -> Any:
+    """What is values for one of several columns: bounds by name, what is missing by name or for all."""
+    if isinstance(values, Mapping):
+        if label not in values:
             refuse(f"`{name}` must have an entry for each column", "fewer", "each column has its own")
-        return given[label]
+        return values[label]
     if name == "bounds":
         remedy = 'write bounds={"x": (0, 1), "y": (0, 100)}'
-        refuse("`bounds` of several columns must be given by name", type(given).__name__, remedy, TypeError)
-    return given
+        refuse("`bounds` of several columns must be values by name", type(values).__name__, remedy, TypeError)
+    return values

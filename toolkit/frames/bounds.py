@@ -34,12 +34,12 @@ QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
 _ROWS = 2**18  # brought to steps, or added up, at a time
-_BITS = 35  # sums of that many rows of numbers of so many bits are floats without error
-_BLOCK = 2**27  # and of so many rows below 2**63
+_BITS = 35  # sums over _ROWS numbers of 35 bits are floats without error
+_BLOCK = 2**27  # rows whose sums stay below 2**63
 _MOST_WORKERS = 8  # each has a part in memory
-_PACKED, _SHIFT = 2**14, 48  # so many rows' steps add up to less than 2**48; above it the missing are counted
+_PACKED, _SHIFT = 2**14, 48  # steps of 2**14 rows add up to less than 2**48; above it the missing are counted
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
-_SQUARED = 2**18  # squares of so many steps, of so many rows, stay below 2**63
+_SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def _floats_hold(low: Fraction, high: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
-    """Limits on the grid of so many bits: made once, with what follows from them."""
+    """Limits on a grid of 2**bits steps, made once with what follows from them."""
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 

@@ -78,13 +78,13 @@ class Kind:
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
-    """Integers of so many bits."""
+    """Integers of a number of bits."""
     limits = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
     return Kind("whole", limits, long=bits > 64)
 
 
 def decimal_kind(digits: int) -> Kind:
-    """Decimal numbers of so many digits; up to 15 a float tells all of them apart."""
+    """Decimal numbers; up to 15 digits a float tells all of them apart."""
     return Kind("number", long=digits > 15)
 
 

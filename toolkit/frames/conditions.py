@@ -308,7 +308,7 @@ class OfColumns:
         """The condition, as the ledger writes it."""
         return " and ".join(part.words for part in self.parts)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Any, ...]:
         """The labels of the columns that decide."""
         return tuple(part.label for part in self.parts)

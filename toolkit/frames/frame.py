@@ -180,16 +180,20 @@ def engine_of(table: Any) -> str | None:
 
 def column_of(values: Any) -> Column | None:
     """A Series of pandas or polars, an array of pyarrow or numpy; None if it is no column."""
-    kinds = {("pandas", "Series"): pandas_column, ("polars", "Series"): polars_column}
-    kinds |= {("pyarrow", "Array"): arrow_column, ("pyarrow", "ChunkedArray"): arrow_column}
+    kinds: dict[tuple[str, str], Callable[[Any], Column]] = {
+        ("pandas", "Series"): pandas_column,
+        ("polars", "Series"): polars_column,
+        ("pyarrow", "Array"): arrow_column,
+        ("pyarrow", "ChunkedArray"): arrow_column,
+    }
     if isinstance(values, np.ndarray):
         return numpy_column(values) if values.ndim == 1 else None
     return next((read(values) for known, read in kinds.items() if _is(values, *known)), None)
 
 
-def _is(given: Any, module: str, name: str) -> bool:
+def _is(value: Any, module: str, name: str) -> bool:
     known = getattr(sys.modules.get(module), name, None)
-    return known is not None and issubclass(type(given), known)
+    return known is not None and issubclass(type(value), known)
 
 
 def _refuse_frame(kind: type) -> NoReturn:

@@ -27,15 +27,17 @@ from toolkit.frames.frame import Frame
 
 
 class Visits:
-    """Counts people: each once a period, and in the first `per_person` periods in which they come.
+    """Counts people: each once per period, and in the first `per_person` periods in which they come.
 
     What a person adds depends on that person's own records alone: a `RunningTotal` with the same `per_person`
     then promises about people. A record without a name (None, NaN) is nobody's, and is not counted.
 
     Parameters
     ----------
-    per_person : in how many periods one person is counted at most.
-    seen : how often each was counted before, from `seen` of another one, to go on after a restart.
+    per_person : int
+        In how many periods one person is counted at most.
+    seen : mapping, optional
+        How often each was counted before, from `seen` of another one, to go on after a restart.
 
     Examples
     --------
@@ -54,7 +56,7 @@ class Visits:
         return dict(self._seen)
 
     def count(self, people: Iterable[Any]) -> int:
-        """How many people of a period are counted; one entry a record, in any order."""
+        """How many people of a period are counted; one entry per record, in any order."""
         if isinstance(people, str | bytes):
             refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
         present = {name for name in people if _is_name(name)}
@@ -99,7 +101,7 @@ class Caps:
 
     @lru_cache(maxsize=256)  # noqa: B019  (caps are public, and few)
     def most(self, cells: int) -> int:
-        """Rows of one person in so many cells."""
+        """The most rows of one person in a number of cells."""
         return min(self.rows, self._cells(cells) * self._each)
 
     def squares(self, cells: int) -> int:
@@ -117,7 +119,7 @@ class Caps:
 
 
 ONE = Caps()
-"""One row a person."""
+"""One row per person."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +173,9 @@ class Persons:
             drawn = _mixed(owned.tag[used] + _mixed(codes[used].astype(np.uint64)))
             used = used[_group_ranks(drawn, owned.person[used], codes[used]) < caps.groups]
         used = used[_ranks(owned.draw[used], owned.person[used]) < caps.rows]
-        found = np.full(len(codes), -1, dtype=np.int64)
-        found[used] = codes[used]
-        return found
+        limited_codes = np.full(len(codes), -1, dtype=np.int64)
+        limited_codes[used] = codes[used]
+        return limited_codes
 
     def tagged(self, frame: Frame) -> tuple[Codes, _Hashes]:
         """Whose each row is, -1 for nobody, and what was drawn for that person."""
@@ -200,8 +202,8 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
         keys = (cells.identity(cell) for cell in column.cells())
-        found = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
-        return np.array(found, dtype=np.int64), list(places)
+        codes = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
+        return np.array(codes, dtype=np.int64), list(places)
     values, missing = typed.numeric(column, days=False)
     distinct, places_of = np.unique(values[~missing], return_inverse=True)
     person = np.full(len(values), -1, dtype=np.int64)
