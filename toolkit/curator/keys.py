@@ -10,18 +10,20 @@ import numpy as np
 from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.central.publishing.ranges import RangeFinder
 from toolkit.central.publishing.top import TopK
+from toolkit.central.release import chosen_by_cell
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.covers import Covers, Source
-from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.loss import Loss
+from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import Query, Release
 from toolkit.frames.bounds import counted
 from toolkit.frames.conditions import Keys, as_list
 from toolkit.frames.frame import Frame
 from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
+
+_COUNTS = Covers([Source.NOISE], unit="counts")
 
 
 def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
@@ -76,8 +78,8 @@ def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
-        limits = np.array([float(low), float(high)])
-        return _chosen(limits, ("low", "high"), ("limit",), mechanism.loss, type(noise).__name__, rng)
+        limits = [float(low), float(high)]
+        return chosen_by_cell(limits, ("low", "high"), ("limit",), mechanism.loss, _COUNTS, type(noise).__name__, rng)
 
     note = (
         f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
@@ -102,8 +104,8 @@ def top(query: Query, column: Any, k: int, options: Iterable[Any]) -> Release[An
     def draw(counts: Steps, rng: Rng) -> Estimate:
         places = mechanism.choose(counts, rng)
         names = tuple(_again(choices[place], axis.labels[place]) for place in places)
-        ranks = np.arange(1, mechanism.k + 1)
-        return _chosen(ranks, names, (name,), mechanism.loss, "Exponential", rng)
+        ranks = range(1, mechanism.k + 1)
+        return chosen_by_cell(ranks, names, (name,), mechanism.loss, _COUNTS, "Exponential", rng)
 
     note = (
         "numbers are places: 1 was chosen first; "
@@ -119,19 +121,3 @@ def _again(option: Any, label: Any) -> Any:
     if isinstance(option, float):
         return float(option)
     return option if isinstance(option, dt.date) else label
-
-
-def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], loss: Loss, method: str, rng: Rng) -> Estimate:
-    """Numbers whose errors in their own unit are not told."""
-    return Estimate(
-        value=value,
-        se=np.full(len(labels), np.nan),
-        labels=labels,
-        cov=None,
-        n=None,
-        loss=loss if rng is None else None,
-        covers=Covers([Source.NOISE], unit="counts"),
-        method=method,
-        notes=() if rng is None else (SIMULATED,),
-        axes=axes,
-    )

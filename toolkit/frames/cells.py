@@ -74,11 +74,6 @@ def identity(cell: object) -> Hashable:
         return None
 
 
-def is_nothing(cell: object) -> bool:
-    """None, NaN, NA and NaT, of all the types that have one."""
-    return key(cell) is NOTHING
-
-
 @np.errstate(all="ignore")
 def places(column: list[Any], wanted: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
     """The place of each cell, by its key, among those wanted; -1 where it is none."""

@@ -148,7 +148,7 @@ class Cells(Column):
 
     @np.errstate(all="ignore")
     def missing(self) -> Mask:
-        return np.array([cells.is_nothing(cell) for cell in self.cells()], dtype=bool)
+        return np.array([cells.key(cell) is cells.NOTHING for cell in self.cells()], dtype=bool)
 
     def cells(self) -> list[Any]:
         return list(self._values())

@@ -30,6 +30,7 @@ from toolkit.frames import values as typed
 from toolkit.frames.cells import Day, Moment
 from toolkit.frames.column import Kind
 from toolkit.frames.frame import Frame
+from toolkit.frames.persons import Persons
 from toolkit.frames.values import Range, Value
 
 MOST_CELLS = 10**6
@@ -431,15 +432,6 @@ class Axis(Protocol):
     def codes(self, frame: Frame) -> Codes: ...
 
 
-class RowLimit(Protocol):
-    """Which rows are used of a person who has several."""
-
-    @property
-    def label(self) -> Any: ...
-
-    def limited(self, frame: Frame, codes: Codes) -> Codes: ...
-
-
 class Grouping:
     """Which rows count and in which cell each is: `codes` is confidential, all else public.
 
@@ -449,11 +441,11 @@ class Grouping:
         Which rows count.
     axes : tuple of Axis
         The columns that split the table; without any it has one cell.
-    people : RowLimit, optional
+    people : Persons, optional
         Which rows are used of a person who has several.
     """
 
-    def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: RowLimit | None = None) -> None:
+    def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: Persons | None = None) -> None:
         self.where, self.axes, self.people = where, axes, people
         self.names = tuple(axis.name for axis in axes)
         self.cells = math.prod(len(axis.labels) for axis in axes)
@@ -492,9 +484,7 @@ class Grouping:
         return codes if self.people is None else self.people.limited(frame, codes)
 
 
-def grouping(
-    frame: Frame, where: Where | None = None, by: By | None = None, people: RowLimit | None = None
-) -> Grouping:
+def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:
     """What `where` and `by` say: refused for what they say alone, before anything is read."""
     rows = EVERY_ROW if where is None else condition(frame, where)
     return Grouping(rows, () if by is None else axes_of(frame, by), people)

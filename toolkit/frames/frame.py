@@ -9,7 +9,7 @@ of a pivoted table say, may be people's values, so such a column is told by its 
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +87,14 @@ class Frame:
 
     def column(self, label: object) -> Column:
         """The column of a label, refused if there is none; none of its values is read yet."""
-        place = self._place(label)
+        wanted = label if type(label) is str else _label(label)
+        place = self._places.get((type(wanted), wanted))
+        if place is None:
+            number = "a whole number" if wanted is not None else type(label).__name__
+            more = f" and {len(self.names) - 20} more" if len(self.names) > 20 else ""
+            rule = f"`column` must be one of {', '.join(self.names[:20])}{more}"
+            received = repr(label) if isinstance(label, str) else number
+            refuse(rule, received, "columns go by name, and case matters")
         if place not in self._columns:
             self._columns[place] = self._column(place)
         return self._columns[place]
@@ -99,7 +106,7 @@ class Frame:
     def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
         """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` in one."""
         if self._source is not None:
-            names = list(dict.fromkeys(self._source.names[self._place(label)] for label in labels))
+            names = list(dict.fromkeys(map(str, labels)))
             parts = map(Frame, self._source.parts(names or self._source.names[:1]))
             yield from [_joined(list(parts), self)] if whole else parts
         elif self._engine == "polars" and not whole and len(self) > streams.ROWS:
@@ -122,17 +129,6 @@ class Frame:
             column = Streamed(self._source, self._source.names[place], column, partial(_column, self._engine, place=0))
         column.name = self.names[place]
         return column
-
-    def _place(self, label: object) -> int:
-        wanted = label if type(label) is str else _label(label)
-        if (place := self._places.get((type(wanted), wanted))) is not None:
-            return place
-        received = (
-            repr(label) if isinstance(label, str) else "a whole number" if wanted is not None else type(label).__name__
-        )
-        more = f" and {len(self.names) - 20} more" if len(self.names) > 20 else ""
-        rule = f"`column` must be one of {', '.join(self.names[:20])}{more}"
-        refuse(rule, received, "columns go by name, and case matters")
 
 
 def _column(engine: str, table: Any, place: int) -> Column:
@@ -166,9 +162,13 @@ def _joined(parts: list[Frame], like: Frame) -> Frame:
 
 
 def _recognized(table: Any) -> str:
-    engine = engine_of(table)
+    engine, kind = engine_of(table), type(table)
     if engine is None:
-        _refuse_frame(type(table))
+        origin = str(kind.__module__).split(".")[0].lstrip("_")
+        default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
+        rule = "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation"
+        remedy = _REMEDIES.get((origin, kind.__name__), default)
+        refuse(rule, f"{origin} {kind.__name__}", remedy, TypeError)
     check_engine(table)
     return engine
 
@@ -194,14 +194,6 @@ def column_of(values: Any) -> Column | None:
 def _is(value: Any, module: str, name: str) -> bool:
     known = getattr(sys.modules.get(module), name, None)
     return known is not None and issubclass(type(value), known)
-
-
-def _refuse_frame(kind: type) -> NoReturn:
-    origin = str(kind.__module__).split(".")[0].lstrip("_")
-    default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
-    remedy = _REMEDIES.get((origin, kind.__name__), default)
-    rule = "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation"
-    refuse(rule, f"{origin} {kind.__name__}", remedy, TypeError)
 
 
 def _label(label: object) -> str | int | None:

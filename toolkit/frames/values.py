@@ -214,7 +214,8 @@ def within(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, 
     if column.kind.one_by_one:
         keys = [cells.key(cell, days=days) for cell in column.cells()]
         compare = [(*ends, asked.below) for ends, asked in zip(stored, ranges, strict=True)]
-        return np.array([_first(key, compare) for key in keys], dtype=np.int64)
+        first = (next((place for place, one in enumerate(compare) if _between(key, *one)), -1) for key in keys)
+        return np.fromiter(first, dtype=np.int64, count=len(keys))
     values, missing = numeric(column, days=days)
     order = np.array(sorted(range(len(stored)), key=lambda place: stored[place]), dtype=np.int64)
     lows, highs = (np.array([stored[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
@@ -292,15 +293,8 @@ def compared(value: Any) -> Any:
     return value
 
 
-_Ends: TypeAlias = tuple[Any, Any, bool]
-"""The ends of a range as keys of cells, and whether the upper one is left out."""
-
-
-def _first(key: Any, ranges: Sequence[_Ends]) -> int:
-    return next((place for place, ends in enumerate(ranges) if _between(key, *ends)), -1)
-
-
 def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
+    """Whether a cell's key lies in a range, whose upper end may be left out."""
     numbers = int | float | Fraction
     same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
     if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
