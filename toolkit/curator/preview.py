@@ -16,7 +16,7 @@ from toolkit.curator.release import Noise, Release
 class Preview:
     """Cost and noise of a statistic.
 
-    Attributes
+    Parameters
     ----------
     label : str
         What would stand in the ledger.
