@@ -459,9 +459,9 @@ class Ledger:
         """Where a ledger with a file keeps a stream."""
         from toolkit.budget.stream_file import file_of
 
-        name = _label(label)
         if not isinstance(self._record, FileRecord):
             return None
+        name = _label(label)
         if not name:
             refuse("a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it")
         return file_of(self._record.path, name)
