@@ -163,7 +163,7 @@ class Ledger:
             The same.
         """
         if rng is not None and check_rng(rng) is not None and not self._simulated:
-            consequence = "who knows its seed has the data; a simulation has Ledger(…, simulated=True)"
+            consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
             refuse("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 

@@ -177,7 +177,7 @@ def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
         refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
     if total.seeded and not simulated:
         rule = "a release must be drawn with rng=None"
-        refuse(rule, "a generator", "who knows its seed has the data; a simulation has Ledger(…, simulated=True)")
+        refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if path is not None and (path.exists() or note_of(path).exists()):
         received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
         refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
