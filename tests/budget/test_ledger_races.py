@@ -1,4 +1,4 @@
-"""The ledger under many processes and threads, under `kill -9`, and over ten thousand spends."""
+"""The ledger under many processes and threads, under `kill -9`, and over thousands of spends."""
 
 import os
 import signal
@@ -31,8 +31,8 @@ def _check(ledger: Ledger, price: Fraction) -> None:
 
 @pytest.mark.slow
 @unix
-def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
-    workers, kills, path = 32, 12, tmp_path / "budget.db"
+def test_many_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
+    workers, kills, path = 16, 6, tmp_path / "budget.db"
     command = [sys.executable, str(Path(__file__).with_name("race_workers.py")), str(path), str(tmp_path)]
     done = subprocess.run(
         [*command, f"{workers}", f"{kills}", "20"], capture_output=True, text=True, timeout=120, check=False
@@ -134,21 +134,21 @@ def _charge(ledger: Ledger) -> int:
     return calls(lambda: ledger.charge(Pure("1/20000")))
 
 
-def test_a_spend_after_a_thousand_costs_what_the_first_ones_did() -> None:
+def test_a_spend_after_hundreds_costs_what_the_first_ones_did() -> None:
     """A sum over all entries would call a function for each."""
     ledger = Ledger(Pure(1))
-    costs = [_charge(ledger) for _ in range(1000)]
+    costs = [_charge(ledger) for _ in range(300)]
     assert max(costs[1:]) <= costs[0] + 50
 
 
 @pytest.mark.slow
-def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_path: Path) -> None:
+def test_a_spend_from_a_file_of_two_thousand_costs_what_the_first_ones_did(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     ledger = Ledger(Pure(1), path)
-    few = [_charge(ledger) for _ in range(100)]
+    few = [_charge(ledger) for _ in range(20)]
     with sqlite3.connect(path) as database:
-        (link,) = database.execute("SELECT link FROM entries WHERE number = 100").fetchone()
-        for n in range(101, 10_001):
+        (link,) = database.execute("SELECT link FROM entries WHERE number = 20").fetchone()
+        for n in range(21, 2001):
             row = (n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}", None, None)
             link = link_of(link, row)
             columns = "number, label, mechanism, neighbors, loss, charged, total, unit, terms, link"
@@ -156,5 +156,5 @@ def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_p
             database.execute(f"INSERT INTO entries ({columns}) VALUES ({places})", (*row, link))  # noqa: S608
     database.close()
     _charge(ledger)  # what another has written is read once
-    assert _charge(ledger) <= few[-1] + 50  # ten thousand rows that are read would be ten thousand calls
+    assert _charge(ledger) <= few[-1] + 50  # two thousand rows that are read would be two thousand calls
     _check(ledger, Fraction(1, 20000))

@@ -86,9 +86,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then
-    on.
-    """
+    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then on."""
 
     class Failing(sqlite3.Connection):
         def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
@@ -112,9 +110,7 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
 def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of
-    it.
-    """
+    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of it."""
     used, plain = [], ledger_file._connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -154,33 +150,28 @@ def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeyp
     assert Ledger.open(tmp_path / "budget.db").spent == Pure(0.25)
 
 
-def test_damaged_file_releases_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "budget.db"
-    ledger = Ledger(Pure(1), path)
-    ledger.charge(Pure(0.25))
-    path.write_bytes(b"not a database, but long enough to be taken for one" * 100)
-    assert _spend(ledger).drawn == []
-    with pytest.raises(RecordError, match="must be a ledger"):
-        Ledger(Pure(1), path)
-
-
-def test_truncated_file_releases_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "budget.db"
-    ledger = Ledger(Pure(1), path)
-    ledger.charge(Pure(0.25))
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    assert _spend(ledger).drawn == []
-
-
-def test_unreadable_amounts_release_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "budget.db"
-    ledger = Ledger(Pure(1), path)
-    ledger.charge(Pure(0.25))
-    with sqlite3.connect(path) as database:
+def _unreadable(path: Path) -> None:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("DROP TRIGGER entries_keep")
         database.execute("UPDATE entries SET total = 'pure 1/0'")
-    database.close()
+
+
+DAMAGES = {
+    "overwritten": lambda path: path.write_bytes(b"not a database, but long enough to be taken for one" * 100),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "unreadable": _unreadable,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_file_releases_nothing(damage: str, tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.25))
+    DAMAGES[damage](path)
     assert _spend(ledger).drawn == []
+    with pytest.raises(RecordError, match=r"must be a ledger|must be undamaged|as they were written"):
+        Ledger(Pure(1), path)
 
 
 def test_vanished_or_older_file_releases_nothing(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ import pytest
 
 from toolkit import MISSING, OTHER, BudgetError, Curator, Ledger, Pure, Zcdp, bands, between
 from toolkit.curator.counts import Bins
-from toolkit.curator.query import Query
-from toolkit.curator.release import Price
+from toolkit.curator.release import Query
 
 KEYS = ["n", "s", "e", "w"]
 
@@ -105,7 +104,6 @@ def test_exactly_one_currency_is_given() -> None:
     for pay in ({}, {"epsilon": 1, "rho": 1}):
         with pytest.raises(ValueError, match="exactly one of `epsilon` and `rho`"):
             curator().count(by={"region": KEYS}, **pay)
-    assert Price.of(None, "1/2").share(2) == Price.of(None, "1/4")
     assert Query.__doc__
 
 

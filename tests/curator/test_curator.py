@@ -1,7 +1,6 @@
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -10,7 +9,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.curator.watching import watch
 from toolkit import MISSING, OTHER, between
 from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -83,20 +81,18 @@ def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neighbors: str) -> None:
-    """60 seeded releases; 95 % intervals that hold the noise alone miss at most 10 times: false alarms
-    1e-3.
-    """
+    """20 seeded releases; 95 % intervals that hold the noise alone miss at most 5 times: false alarms 3e-4."""
     data, rng = frame(), np.random.default_rng(7)
     expected = np.atleast_1d(truth(name, data)).astype(float)
     missed = 0
-    for _ in range(60):
+    for _ in range(20):
         estimate = RELEASES[name](curator(data, neighbors), rng)
         if name in ("quantile", "median"):
             missed += abs(float(estimate) - expected[0]) > 6
         else:
             interval = estimate.interval(0.95)
             missed += bool(np.mean((interval.low > expected + 1e-3) | (interval.high < expected - 1e-3)) > 0.34)
-    assert missed <= 10
+    assert missed <= 5
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
@@ -117,20 +113,14 @@ def test_every_release_is_charged_once_and_says_what_it_is(name: str, neighbors:
     assert "simulated, no privacy claim" in repr(drawn)
 
 
-@pytest.mark.parametrize("name", RELEASES)
-def test_a_generator_draws_no_release_and_charges_nothing(name: str) -> None:
-    keeper = Curator(frame(rows=50), Ledger(Pure(1)), "replace")
-    with pytest.raises(ValueError, match="must be drawn with rng=None, got a generator"):
-        RELEASES[name](keeper, np.random.default_rng(1))
-    assert keeper.ledger.spent == Pure(0)
-
-
-@pytest.mark.parametrize("name", RELEASES)
-def test_nothing_is_released_beyond_the_ceiling(name: str) -> None:
-    keeper = curator(frame(rows=20), "replace", ceiling=0.05)
-    with pytest.raises(ValueError, match="a charge must fit into what remains"):
-        RELEASES[name](keeper, None)
-    assert keeper.ledger.spent == Pure(0)
+def test_a_generator_and_a_charge_beyond_the_ceiling_release_nothing() -> None:
+    for release in RELEASES.values():
+        keeper = Curator(frame(rows=20), Ledger(Pure(0.05)), "replace")
+        with pytest.raises(ValueError, match="must be drawn with rng=None, got a generator"):
+            release(keeper, np.random.default_rng(1))
+        with pytest.raises(ValueError, match="a charge must fit into what remains"):
+            release(keeper, None)
+        assert keeper.ledger.spent == Pure(0)
 
 
 HOSTILE = {
@@ -207,7 +197,7 @@ def test_choosing_a_classifier_follows_the_lecture() -> None:
     """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5
     standard errors.
     """
-    errors, n, epsilon, draws = {"a": 0.10, "b": 0.14, "c": 0.30}, 100, 0.5, 3000
+    errors, n, epsilon, draws = {"a": 0.10, "b": 0.14, "c": 0.30}, 100, 0.5, 1000
     weights = np.exp([-n * epsilon * f / 2 for f in errors.values()])
     law = weights / weights.sum()
     keeper, rng = curator(pd.DataFrame({"x": range(n)}), "replace"), np.random.default_rng(9)
@@ -335,9 +325,7 @@ def test_a_generator_of_options_is_read_once() -> None:
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
-    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values
-    raised.
-    """
+    """Scores wrapped around: a table and its neighbor released different values almost surely; 2,768 values raised."""
     for rows in (2767, 2768, 5000):
         values = np.linspace(0, 80, rows)
         estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile("x", q, bounds=(0, 80), epsilon=100)
@@ -345,9 +333,7 @@ def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) 
 
 
 def test_a_stateful_function_is_told_of_in_notes_and_repr() -> None:
-    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is
-    said.
-    """
+    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is said."""
     keeper = curator(frame(rows=50), "replace")
     estimate = keeper.count(lambda row: row["hours"] > 20, epsilon=1)
     assert any("curator's word" in note for note in estimate.notes)
@@ -425,55 +411,10 @@ def test_a_mean_is_counted_from_the_middle_of_the_bounds_also_where_that_is_betw
     assert float(found) == (1 + 2**32 + 1) / 2
 
 
-MOVED: dict[str, Callable[[Curator, tuple[int, int], object], Estimate]] = {
-    "sum": lambda c, bounds, missing: c.sum("x", bounds=bounds, missing=missing, epsilon=1),
-    "mean": lambda c, bounds, missing: c.mean("x", bounds=bounds, missing=missing, epsilon=1),
-    "variance": lambda c, bounds, missing: c.variance("x", bounds=bounds, missing=missing, epsilon=1),
-    "histogram": lambda c, bounds, _: c.histogram("x", edges=[*bounds, 100], epsilon=1),
-    "options": lambda c, _, __: c.histogram("x", options=[6, MISSING, 80], epsilon=1),
-    "count": lambda c, bounds, _: c.count({"x": [between(*bounds), MISSING]}, epsilon=1),
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("bounds", [(5, 80), (-80, -5), (-5, 80)])
-@pytest.mark.parametrize("name", MOVED)
-def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
-    name: str, bounds: tuple[int, int], neighbors: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One row is anything that matters: missing, at the bounds, between and beyond them; or it is not
-    there.
-    """
-    seen = watch(monkeypatch)
-
-    def cost(mechanism: Any, numbers: Any) -> list[Fraction]:
-        """What is read in units of the noise's scale: together one person may move it by 1."""
-        parts = getattr(mechanism, "parts", (mechanism,))
-        values = numbers if isinstance(numbers[0], list) else [numbers]
-        return [
-            Fraction(int(number)) / part.sensitivity * Fraction(part.loss.amount)
-            for part, value in zip(parts, values, strict=True)
-            for number in np.ravel(value)
-        ]
-
-    people = [np.nan, -np.inf, -81.0, -80.0, -5.0, 0.0, 5.0, 6.0, 40.0, 80.0, 99.0, np.inf]
-    for missing in ("drop", *bounds):
-        seen.clear()
-        for row in [[]] * (neighbors == "add_remove") + [[person] for person in people]:
-            MOVED[name](curator(pd.DataFrame({"x": [*row, 6.0, np.nan]}), neighbors), bounds, missing)
-        costs = [cost(*one) for one in seen]
-        others = costs[:1] if neighbors == "add_remove" else costs
-        assert all(sum(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for x in others for y in costs)
-        assert len({str(mechanism) for mechanism, _ in seen}) == 1
-
-
 @pytest.mark.slow
 def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() -> None:
-    """Where all values are equal every other candidate is as wrong as can be: 300 draws, each beyond the note
-    with at most 5 %.
-
-    More than 30 are, if that is so, with probability 2e-4 at most (binomial).
+    """Where all values are equal every other candidate is as wrong as can be: 100 draws, each beyond the note
+    with at most 5 %; more than 14 are, if that is so, with probability 2e-4 at most (binomial).
     """
     rng = np.random.default_rng(11)
 
@@ -482,7 +423,7 @@ def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() 
         return curator(data, "replace").median("x", bounds=(0, 80), step=1, epsilon=1, rng=rng)
 
     (reach,) = {int(note.split("at most ")[1].split(" ")[0]) for note in median(1).notes if "at most" in note}
-    assert sum(float(median(2 * reach + 2)) != 40 for _ in range(300)) <= 30
+    assert sum(float(median(2 * reach + 2)) != 40 for _ in range(100)) <= 14
 
 
 def test_a_quantile_lies_within_its_bounds_where_their_grid_does_not() -> None:

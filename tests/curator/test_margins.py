@@ -10,8 +10,8 @@ from tests.curator.verbs import REGIONS, SEXES, curator, people
 from tests.work import calls
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Zcdp
+from toolkit.curator.counts import ALL
 from toolkit.curator.curator import Curator
-from toolkit.curator.margins import ALL
 from toolkit.frames.conditions import OTHER, between
 
 BY = [{"region": REGIONS, "sex": SEXES}, {"sex": SEXES}, {}]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from toolkit import OTHER, Curator, Estimate, Ledger, Pure, Zcdp
-from toolkit.curator.query import by_column
+from toolkit.curator.release import by_column
 
 KEYS = ["n", "s", "nobody", OTHER]
 

@@ -24,6 +24,7 @@ VERBS: dict[str, tuple[Call, bool]] = {
     "count where": (lambda c, pay: c.count({"g": "a"}, **pay), True),
     "sum by": (lambda c, pay: c.sum("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),
     "sum by, positive": (lambda c, pay: c.sum("x", bounds=(1, 3), missing=2, by=BY, **pay), True),
+    "sum by, negative": (lambda c, pay: c.sum("x", bounds=(-9, -2), missing=-3, by=BY, **pay), True),
     "sum where": (lambda c, pay: c.sum("x", bounds=(1, 3), missing=1, where={"g": "a"}, **pay), True),
     "sum, dropped": (lambda c, pay: c.sum("x", bounds=(-1, 3), missing="drop", **pay), True),
     "mean by": (lambda c, pay: c.mean("x", bounds=(-1, 3), missing="drop", by=BY, **pay), True),

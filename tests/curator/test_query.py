@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from toolkit.curator.query import resolve_missing
+from toolkit.curator.release import resolve_missing
 from toolkit.frames.bounds import Bounds
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.core.loss import Pure
-from toolkit.curator.release import Release, Unit, run
+from toolkit.curator.curator import Curator
+from toolkit.curator.release import Release, Unit
 
 
 def look(read: Callable[[], Any], label: str = "a look", epsilon: object = 1) -> Release[Any]:
@@ -16,15 +18,19 @@ def look(read: Callable[[], Any], label: str = "a look", epsilon: object = 1) ->
     return Release(label, mechanism, Unit("replace", n=2), read, lambda value, _: value)
 
 
+def run(release: Release[Any], ledger: Ledger) -> Any:
+    return Curator(pd.DataFrame({"x": [1, 2]}), ledger, "replace")._run(release, None)
+
+
 def test_what_is_read_comes_after_the_charge() -> None:
     ledger = Ledger(Pure(1))
-    assert run(look(lambda: ledger.spent, epsilon="1/4"), ledger, None) == Pure("1/4")
+    assert run(look(lambda: ledger.spent, epsilon="1/4"), ledger) == Pure("1/4")
 
 
 def test_a_failure_is_told_without_its_reason_and_the_charge_remains() -> None:
     ledger = Ledger(Pure(1))
     with pytest.raises(RuntimeError, match="a failure that is not told") as caught:
-        run(look(lambda: 1 / 0), ledger, None)
+        run(look(lambda: 1 / 0), ledger)
     assert caught.value.__context__ is None
     assert ledger.spent == Pure(1)
 
@@ -32,11 +38,11 @@ def test_a_failure_is_told_without_its_reason_and_the_charge_remains() -> None:
 def test_what_the_ledger_refuses_is_never_read() -> None:
     seen: list[int] = []
     with pytest.raises(ValueError, match="must fit"):
-        run(look(lambda: seen.append(1), epsilon=2), Ledger(Pure(1)), None)
+        run(look(lambda: seen.append(1), epsilon=2), Ledger(Pure(1)))
     assert seen == []
 
 
 def test_a_long_label_is_cut() -> None:
     ledger = Ledger(Pure(1))
-    run(look(lambda: None, "a" * 300), ledger, None)
+    run(look(lambda: None, "a" * 300), ledger)
     assert len(ledger.entries()[0].label) == 200

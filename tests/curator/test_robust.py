@@ -59,14 +59,6 @@ def test_every_release_is_charged_once_and_names_its_target(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RELEASES)
-def test_nothing_is_released_beyond_the_ceiling(name: str) -> None:
-    keeper = curator([1.0, 2.0, 3.0], ceiling=Pure("1/20"))
-    with pytest.raises(ValueError, match="a charge must fit into what remains"):
-        RELEASES[name](keeper, None)
-    assert keeper.ledger.spent == Pure(0)
-
-
-@pytest.mark.parametrize("name", RELEASES)
 def test_nothing_but_the_number_depends_on_the_data(name: str) -> None:
     """No error, warning, shape, standard error, interval, note or repr: on data of very different scales."""
     seen = set()

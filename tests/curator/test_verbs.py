@@ -7,17 +7,13 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 from tests.curator.verbs import VERBS, curator, people
-from tests.curator.watching import watch
 from toolkit import Pure
-from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.curator.curator import Curator
 
 RELATIONS = ["replace", "add_remove"]
 
@@ -77,14 +73,6 @@ def test_every_engine_releases_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_nothing_is_released_beyond_the_ceiling(name: str) -> None:
-    keeper = curator(people(), ceiling=Pure("1/4"))
-    with pytest.raises(ValueError, match="a charge must fit into what remains"):
-        VERBS[name](keeper)
-    assert keeper.ledger.entries() == ()
-
-
-@pytest.mark.parametrize("name", VERBS)
 def test_a_person_with_several_rows_is_cut_to_the_caps(name: str) -> None:
     found = VERBS[name](curator(people(), person="id", rows=2, groups=2))
     assert found.n is None
@@ -97,54 +85,6 @@ def test_a_person_with_several_rows_is_cut_to_the_caps(name: str) -> None:
 def test_an_empty_frame_has_the_same_shape(name: str) -> None:
     found = VERBS[name](curator(people(0), "add_remove"))
     assert np.shape(found.value) == np.shape(VERBS[name](curator(people(5), "add_remove")).value)
-
-
-def test_a_generator_is_refused_for_a_real_ledger() -> None:
-    keeper = Curator(people(), Ledger(Pure(1)), "replace")
-    for verb in VERBS.values():
-        with pytest.raises(ValueError, match="a release must be drawn with rng=None"):
-            verb(keeper, rng=np.random.default_rng(1))
-    assert keeper.ledger.entries() == ()
-
-
-MOVED = {
-    "bounds": {"replace": 2, "add_remove": 1},
-    "top": {"replace": 2, "add_remove": 1},
-    "tables": {"replace": 2, "add_remove": 1},
-    "tables of ages": {"replace": 2, "add_remove": 1},
-}
-CHANGES = [
-    {"region": "north", "sex": "f", "age": 20, "pay": 1.0},
-    {"region": "south", "sex": "m", "age": 80, "pay": 90.0},
-    {"region": "west", "sex": "m", "age": 39, "pay": np.inf},
-    {"region": "?", "sex": None, "age": 7, "pay": np.nan},
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("neighbors", RELATIONS)
-@pytest.mark.parametrize("name", MOVED)
-def test_the_largest_move_of_a_table_is_what_its_noise_is_for(
-    name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Record and replay: all that is computed of the frame, in L1, over every change of one person."""
-    recorded = watch(monkeypatch)
-    others = people(12)[["region", "sex", "age", "pay"]]
-    frames = [pd.concat([others, pd.DataFrame([one])], ignore_index=True) for one in CHANGES]
-    for frame in [*frames, others] if neighbors == "add_remove" else frames:
-        VERBS[name](curator(frame, neighbors))
-    seen = [[np.ravel(one) for one in (value if isinstance(value, list) else [value])] for _, value in recorded]
-    pairs = (
-        [(one, seen[-1]) for one in seen[:-1]]
-        if neighbors == "add_remove"
-        else [(one, other) for one in seen for other in seen]
-    )
-    tables = len(seen[0])
-    moved = [max(int(np.abs(one[t] - other[t]).sum()) for one, other in pairs) for t in range(tables)]
-    expected = MOVED[name][neighbors]
-    assert max(moved) == expected
-    if name.startswith("tables"):
-        assert moved[:2] == [expected, expected]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ import polars as pl
 from toolkit import MISSING, OTHER, Curator, Ledger, bands, between
 from toolkit.central.robust import Huber
 from toolkit.core.loss import Approx
+from toolkit.frames.conditions import Keys, as_list
+from toolkit.frames.frame import Frame
 
 ROWS = 500
 
@@ -48,3 +50,8 @@ def released(frame: Any) -> dict[str, Any]:
         "location": keeper.location("age", estimator=Huber(5), bounds=(0, 90), step=1, **more),
     }
     return {name: (np.ravel(one.value).tolist(), one.labels, one.notes) for name, one in found.items()}
+
+
+def keys_of(frame: Frame, label: Any, keys: Any, name: str) -> Keys:
+    """The keys of one column of a table, as `by` reads them."""
+    return Keys.of(frame, label, as_list(keys, name), name)

@@ -75,9 +75,7 @@ def test_sums_are_those_of_the_steps_in_exact_arithmetic(values: list[float], bo
 @pytest.mark.slow
 @given(columns, st.sampled_from(LIMITS))
 def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: object) -> None:
-    """Within half a step, and what the floating-point value of the lower limit is off where that is no
-    double.
-    """
+    """Within half a step, and what the floating-point value of the lower limit is off where that is no double."""
     box = Bounds.of(bounds, SQUARE_BITS)
     present = [value for value in values if not np.isnan(value)]
     for value, step in zip(present, box.steps(np.array(present)).tolist(), strict=True):

@@ -10,9 +10,7 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit.frames import polars
-from toolkit.frames.arrow import arrow_column
-from toolkit.frames.column import Column
-from toolkit.frames.pandas import pandas_column
+from toolkit.frames.column import Column, arrow_column, pandas_column
 from toolkit.frames.polars import polars_column
 
 VALUES = [1, 2, 3]

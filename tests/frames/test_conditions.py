@@ -7,10 +7,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.frames.tables import keys_of
 from toolkit import MISSING, OTHER, between
-from toolkit.frames.conditions import condition
+from toolkit.frames.conditions import condition, grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import keys_of
 
 TABLE = {
     "degree": ["law", "art", None, "law"],
@@ -72,7 +72,7 @@ MET = [
 def test_conditions_mean_the_same_in_every_engine(engine: str) -> None:
     frame = Frame(ENGINES[engine]())
     for where, rows, words in MET:
-        asked = condition(frame, where)
+        asked = grouping(frame, where).where
         assert np.flatnonzero(asked.mask(frame)).tolist() == rows, where
         assert words is None or asked.words == words
         assert asked.notes == ()

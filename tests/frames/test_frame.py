@@ -15,7 +15,7 @@ SECRET = {"pay": [4242.42, 1.0], "name": ["Bob Secret", "Ann"]}
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_frames_are_recognised_by_their_type(make) -> None:
     frame = Frame(make(SECRET))
-    assert (len(frame), frame.names, frame.name("pay")) == (2, ["pay", "name"], "pay")
+    assert (len(frame), frame.names, frame.column("pay").name) == (2, ["pay", "name"], "pay")
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
     assert frame.column("name").places(["Ann"]).tolist() == [-1, 0]
 

@@ -70,7 +70,7 @@ def test_which_keys_of_a_person_count_does_not_depend_on_others() -> None:
 def test_types_without_keys_are_refused() -> None:
     frame = Frame(pd.DataFrame({"k": pd.to_datetime(["2024-01-01"])}))
     with pytest.raises(TypeError, match="must hold text"):
-        check_keys(frame.column("k"), "k")
+        check_keys(frame.column("k"))
 
 
 def test_which_keys_of_a_person_count_is_drawn_for_each_person_anew() -> None:

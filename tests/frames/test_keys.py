@@ -15,12 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.frames.tables import keys_of
 from tests.work import calls
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.frames import values as typed_values
 from toolkit.frames.conditions import Keys, as_list
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import keys_of
 
 TABLE = {
     "degree": ["law", "art", None, "law", "west"],
@@ -139,7 +139,7 @@ def test_numbers_that_are_one_number_in_python_objects_are_refused() -> None:
     """A cell of 0.1 is compared as a float, so Decimal("0.1") and 0.1 would be one key."""
     frame = Frame(pd.DataFrame({"k": pd.Series([0.1, "a"], dtype=object)}))
     with pytest.raises(ValueError, match="must be distinct"):
-        Keys.of(frame, "k", [Decimal("0.1"), 0.1]).check_apart("by")
+        Keys.of(frame, "k", [Decimal("0.1"), 0.1], "by")
 
 
 def test_text_that_no_engine_can_hold_and_numbers_beyond_floats_are_refused() -> None:

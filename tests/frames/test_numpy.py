@@ -3,8 +3,8 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit.core.arrays import objects
+from toolkit.frames.column import numpy_column
 from toolkit.frames.frame import column_of
-from toolkit.frames.numpy import numpy_column
 
 
 @pytest.mark.parametrize(

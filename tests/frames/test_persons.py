@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 
 from toolkit import bands, between
+from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import grouping
 from toolkit.frames.key_counts import people_by_key, people_by_key_once
 from toolkit.frames.persons import Caps, Persons
 
@@ -238,14 +238,8 @@ _ARROW_MADE: dict[str, list[Any]] = {
     SHORT: [pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.decimal128(15, 3), pa.dictionary(pa.int8(), pa.string())],
     LONG_ONES: [pa.decimal128(16, 3), pa.decimal128(38, 0), pa.decimal256(76, 0)],
     REFUSED: [
-        pa.binary(16),
-        pa.time32("s"),
-        pa.time64("us"),
-        pa.duration("ms"),
-        pa.list_(pa.int64()),
-        pa.struct([("a", pa.int64())]),
-        pa.map_(pa.string(), pa.int64()),
-        pa.dictionary(pa.int8(), pa.binary()),
+        *(pa.binary(16), pa.time32("s"), pa.time64("us"), pa.duration("ms"), pa.list_(pa.int64())),
+        *(pa.struct([("a", pa.int64())]), pa.map_(pa.string(), pa.int64()), pa.dictionary(pa.int8(), pa.binary())),
     ],
 }
 _POLARS: dict[str, list[Any]] = {

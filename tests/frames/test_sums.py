@@ -7,12 +7,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from toolkit.frames import bounds as summing
 from toolkit.frames import streams
-from toolkit.frames import sums as summing
-from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds
+from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, summed, summed_pairs
+from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import grouping
-from toolkit.frames.sums import Variable, counted, summed, summed_pairs
 
 KEYS = ["a", "b", "c"]
 TABLE = {

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
 
 _DIGITS = 2**256  # sums stay exact while their denominator is below this
@@ -30,15 +31,11 @@ class Priced(Protocol):
     def loss(self) -> Loss: ...
 
 
-def check_ceiling(ceiling: Loss) -> Loss:
+def check_ceiling(ceiling: object) -> Loss:
     """A loss that can be a ceiling: finite, with a delta below 1, and of no more than some 77 digits."""
     if not isinstance(ceiling, Pure | Approx | Zcdp):
-        refuse(
-            "`ceiling` must be Pure, Approx or Zcdp",
-            type(ceiling).__name__,
-            "Pure(1.0) allows epsilon 1 in all",
-            TypeError,
-        )
+        kind = type(ceiling).__name__
+        refuse("`ceiling` must be Pure, Approx or Zcdp", kind, "Pure(1.0) allows epsilon 1 in all", TypeError)
     if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
         refuse("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
     if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
@@ -46,7 +43,7 @@ def check_ceiling(ceiling: Loss) -> Loss:
     return ceiling
 
 
-def converted(loss: Loss, ceiling: Loss) -> Loss:
+def converted(loss: object, ceiling: Loss) -> Loss:
     """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do.
 
     >>> converted(Pure(0.5), ceiling=Zcdp(1)), converted(Pure(0.5), ceiling=Approx(1, 1e-6))
@@ -55,9 +52,8 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
     if isinstance(loss, AsymptoticPromise):
         refuse("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
-        refuse(
-            "a charge must be Pure, Approx or Zcdp", type(loss).__name__, "write Pure(0.1) for epsilon 0.1", TypeError
-        )
+        kind = type(loss).__name__
+        refuse("a charge must be Pure, Approx or Zcdp", kind, "write Pure(0.1) for epsilon 0.1", TypeError)
     if loss.amount == math.inf:
         refuse("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
     if isinstance(loss, type(ceiling)):
@@ -66,16 +62,12 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
         loss = Pure(loss.amount)  # the same promise in the currency that all others contain
     if isinstance(loss, Pure):
         return loss.to_zcdp() if isinstance(ceiling, Zcdp) else like(ceiling, (Fraction(loss.amount), Fraction(0)))
-    refuse(
-        f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge",
-        loss,
-        _remedy(loss, ceiling),
-        BudgetError,
-    )
+    rule = f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge"
+    refuse(rule, loss, _remedy(loss, ceiling), BudgetError)
 
 
-def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
-    """The loss that is asked for, and its price in the ceiling's currency.
+def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
+    """The loss that is priced for, and its price in the ceiling's currency.
 
     A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a
     ceiling in Zcdp counts the lesser of the two, as both hold.
@@ -87,9 +79,9 @@ def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     ... )
     ((Pure(1.0), Zcdp(0.125)), (Pure(1.0), Zcdp(0.5)))
     """
-    if isinstance(asked, Pure | Approx | Zcdp) or not isinstance(asked, Priced):
-        return asked, converted(asked, ceiling)
-    loss, own = asked.loss, getattr(asked, "zcdp", None)
+    if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
+        return priced, converted(priced, ceiling)
+    loss, own = priced.loss, getattr(priced, "zcdp", None)
     if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
         return loss, converted(loss, ceiling)
     price = converted(own, ceiling)
@@ -108,6 +100,7 @@ def parts(loss: Loss) -> tuple[Fraction, ...]:
 
 
 def nothing(ceiling: Loss) -> Loss:
+    """No loss, in the ceiling's currency."""
     return like(ceiling, (Fraction(0), Fraction(0)))
 
 
@@ -118,7 +111,8 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
     (Pure(0.2), Pure(0.3))
     """
     before, limits = parts(spent), parts(ceiling)
-    charged = [_bounded(total, part) for total, part in zip(before, parts(charge), strict=True)]
+    exact = list(zip(before, parts(charge), strict=True))
+    charged = [part if (total + part).denominator < _DIGITS else _rounded_up(part) for total, part in exact]
     after = [total + part for total, part in zip(before, charged, strict=True)]
     short = [place for place, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
     if short:
@@ -133,7 +127,10 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
 
 def recorded(loss: Loss) -> Loss:
     """The loss as it is written down: itself, unless it has more digits than anybody needs."""
-    return like(loss, (_bounded(Fraction(0), part) for part in parts(loss)))
+    amounts = parts(loss)
+    if all(part.denominator < _DIGITS for part in amounts):
+        return loss
+    return like(loss, (part if part.denominator < _DIGITS else _rounded_up(part) for part in amounts))
 
 
 def left(spent: Loss, ceiling: Loss) -> Loss:
@@ -142,16 +139,17 @@ def left(spent: Loss, ceiling: Loss) -> Loss:
 
 
 def symbols(ceiling: Loss) -> tuple[str, ...]:
+    """What each part of a loss is called."""
     return {Pure: ("ε",), Approx: ("ε", "δ"), Zcdp: ("ρ",)}[type(ceiling)]
 
 
-def _bounded(total: Fraction, part: Fraction) -> Fraction:
-    return part if (total + part).denominator < _DIGITS else Fraction(math.ceil(part * _GRAIN), _GRAIN)
+def _rounded_up(part: Fraction) -> Fraction:
+    return Fraction(math.ceil(part * _GRAIN), _GRAIN)
 
 
-def _asked_of(asked: Fraction, remains: Fraction) -> str:
+def _asked_of(amount: Fraction, remains: Fraction) -> str:
     """The two amounts, with the digits it takes to see that they differ."""
-    for asking, remaining in ((shown(asked), shown(remains)), (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}")):
+    for asking, remaining in ((shown(amount), shown(remains)), (f"{Pure(amount).epsilon}", f"{Pure(remains).epsilon}")):
         if asking != remaining:
             return f"{asking} where {remaining}"
     return f"a little more than {shown(remains)} where {shown(remains)}"
@@ -178,33 +176,41 @@ _REMEDIES = {
 }
 
 
-def check_unit(unit: str | None) -> str | None:
-    return None if unit is None else choice(unit, "unit", UNITS)
+def agreed_unit(known: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
+    """The unit of a ledger after a charge about the `stated` one, and the terms of that charge.
 
-
-def agreed_unit(known: str | None, stated: str | None, times: int | None) -> tuple[str | None, str]:
-    """The unit of a ledger after a charge about the `stated` one, and the terms of that charge: of a finer
-    unit so many `times` as one of the coarser has. What does not say its unit is taken to be about the
-    ledger's.
+    A finer unit is counted `times`, as often as one of the coarser has it. What does not state its unit is taken
+    to be about the ledger's.
 
     >>> agreed_unit("person", "event", 12)
     ('person', 'at most 12 events of one person, charged together')
     """
+    if stated is not None and stated != known:
+        choice(stated, "unit", UNITS)
     if times is not None:
         number = whole(times, "times")
         if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
-            refuse(
-                "`times` is for a charge about a finer unit than the ledger's",
-                f"{stated or 'no unit'} in a ledger about {known or 'no unit'}",
-                "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one",
-                BudgetError,
-            )
+            rule = "`times` is for a charge about a finer unit than the ledger's"
+            consequence = "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one"
+            refuse(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
         return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"
     if known is not None and stated not in (None, known):
-        refuse(
-            "a ledger counts what one unit loses",
-            f"a charge about one {stated} in a ledger about one {known}",
-            _REMEDIES[str(stated)].format(known=known),
-            BudgetError,
-        )
+        received = f"a charge about one {stated} in a ledger about one {known}"
+        refuse("a ledger counts what one unit loses", received, _REMEDIES[str(stated)].format(known=known), BudgetError)
     return known or stated, ""
+
+
+def agreed_neighbors(known: str | None, stated: str | None) -> str | None:
+    """The relation of a ledger after a charge about the `stated` one: it never changes."""
+    if stated is None or stated == known:
+        return known
+    check_neighbors(stated)
+    if known is not None:
+        remedy = (
+            "charge loss.group(2), because to be replaced is to leave and to come"
+            if stated == "add_remove"
+            else "a promise about changed records does not cover coming and going; open another ledger"
+        )
+        received = f"{stated!r} in a ledger about {known!r}"
+        refuse("a ledger counts one neighbor relation", received, remedy, BudgetError)
+    return stated

@@ -1,21 +1,19 @@
 """`Ledger`: a durable record of what was spent, with a ceiling that is never passed.
 
-The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that
-whatever happens in between (an exception, a crash, a power cut) can only leave a charge without a release,
-never the reverse.
+The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that whatever
+happens in between (an exception, a crash, a power cut) can only leave a charge without a release, never the reverse.
 """
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from toolkit.budget.charges import (
     BudgetError,
     Priced,
+    agreed_neighbors,
     agreed_unit,
     check_ceiling,
-    check_unit,
     fitted,
     left,
     nothing,
@@ -26,7 +24,6 @@ from toolkit.budget.ledger_file import FileRecord, FileRegister
 from toolkit.budget.record import Decision, Entry, MemoryRecord, MemoryRegister, Record, Register, written
 from toolkit.budget.report import Report, frame_of, html_of, report_of
 from toolkit.core.checks import explains, refuse, whole
-from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 
@@ -38,16 +35,6 @@ if TYPE_CHECKING:
 
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
-
-
-@dataclass(frozen=True)
-class Charge:
-    """What a charge says beside its loss: see `Ledger.charge`."""
-
-    neighbors: str | None = None
-    unit: str | None = None
-    times: int | None = None
-    terms: str = ""
 
 
 @runtime_checkable
@@ -74,22 +61,26 @@ class Ledger:
 
     Parameters
     ----------
-    ceiling : Pure, Approx or Zcdp: the most that may be spent. A Zcdp ceiling also takes Pure losses, and is
-    the
-        thrifty choice for many releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
-    path : a file that keeps the record and that many processes may share; None keeps it in memory. Its rows
-    are chained: a
-        row that was edited, or a total that is not the sum of the charges, is refused when the file is opened
-        or listed. A note beside it (budget.db-last) tells an older copy in its place. Both are against
-        mistakes: a copy that is moved elsewhere, a folder put back as a whole, or a hand that writes all anew
-        are not noticed.
-    neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it
-    never changes.
-    unit : "person", "row" or "event": who the totals are about. Once said, here or with a charge, it never
-    changes; a charge about another is refused, or counted as often as one of the unit has it.
-    simulated : whether it is for teaching or tests. Only then may a generator draw, and the ledger, its file
-    and every estimate say so.
+    ceiling : Pure, Approx or Zcdp
+        The most that may be spent. A Zcdp ceiling also takes Pure losses, and is the thrifty choice for many
+        releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
+    path : str or path, optional
+        A file that keeps the record and that many processes may share; without one it is in memory. Its rows are
+        chained: a row that was edited, or a total that is not the sum of the charges, is refused when the file is
+        opened or listed. `budget.db-last` detects that the file was replaced by an older copy. Both are against
+        mistakes: they do not detect a copy that is moved elsewhere, a folder that is restored as a whole, or a
+        file that somebody wrote again from the start.
+    neighbors : "replace" or "add_remove", optional
+        Whom the promise is about. Once stated, here or with a charge, it never changes.
+    unit : "person", "row" or "event", optional
+        Who the totals are about. Once stated, here or with a charge, it never changes; a charge about another is
+        refused, or counted as often as one of the unit has it.
+    simulated : bool
+        Whether it is for teaching or tests. Only then may a generator draw, and the ledger, its file and every
+        estimate say so.
 
+    Examples
+    --------
     >>> from toolkit.core.loss import Pure
     >>> ledger = Ledger(Pure(0.3))
     >>> ledger.charge(Pure(0.1), "mean of age").number, ledger.charge(Pure(0.2), "campus survey").number
@@ -107,36 +98,45 @@ class Ledger:
         unit: str | None = None,
         simulated: bool = False,
     ) -> None:
-        self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
-        self._unit = check_unit(unit)
+        self._ceiling, self._neighbors = check_ceiling(ceiling), agreed_neighbors(None, neighbors)
+        self._unit, _ = agreed_unit(None, unit)
         self._record: Record = MemoryRecord()
         self._register: Register = MemoryRegister()
         self._simulated = bool(simulated)
         if path is not None:
-            made = self._ceiling, self._neighbors, self._simulated, self._unit
-            self._record = record = FileRecord(Path(path), made)
-            self._register = FileRegister(record.path)
+            record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated, self._unit))
+            self._record, self._register = record, FileRegister(record.path)
             before, relation, simulation, counted = record.head
             if simulation != self._simulated:
-                refuse(
-                    "a ledger of a simulation stays one, and no other becomes one",
-                    f"simulated={self._simulated} for a file with simulated={simulation}",
-                    "what it holds would be taken for the other; use another file",
-                )
+                rule = "a ledger of a simulation stays one, and no other becomes one"
+                consequence = "what it holds would be taken for the other; use another file"
+                refuse(rule, f"simulated={self._simulated} for a file with simulated={simulation}", consequence)
             if before != ceiling:
-                received = f"{ceiling!r} for a file with {before!r}"
-                refuse(
-                    "a ledger keeps its ceiling",
-                    received,
-                    "a budget that can be raised is none; see `Ledger.open(path)`",
-                )
-            self._neighbors = _agreed(relation, self.neighbors, self._neighbors)
+                remedy = "a budget that can be raised is none; see `Ledger.open(path)`"
+                refuse("a ledger keeps its ceiling", f"{ceiling!r} for a file with {before!r}", remedy)
             last = record.last()
-            self._unit, _ = agreed_unit(counted or (last.unit if last else None), self._unit, None)
+            self._neighbors = agreed_neighbors(relation or (last.neighbors if last else None), self._neighbors)
+            self._unit, _ = agreed_unit(counted or (last.unit if last else None), self._unit)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Ledger":
-        """The ledger in a file that exists already, with its ceiling."""
+        """Open the ledger in a file that exists already, with its ceiling.
+
+        Parameters
+        ----------
+        path : str or path
+            The file.
+
+        Returns
+        -------
+        Ledger
+            With all that was charged before.
+
+        Raises
+        ------
+        RecordError
+            If the file is missing, damaged, or older than what was charged.
+        """
         record = FileRecord(Path(path), None)
         ledger = cls.__new__(cls)
         ledger._record = record
@@ -150,37 +150,49 @@ class Ledger:
         return self._simulated
 
     def source(self, rng: Rng) -> Rng:
-        """The randomness of a release: the operating system's, or a generator where that is allowed."""
-        if check_rng(rng) is not None and not self._simulated:
-            refuse(
-                "a release must be drawn with rng=None",
-                "a generator",
-                "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
-            )
+        """Check the randomness of a release: only a simulation may use a generator.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator or None
+            None draws from the operating system.
+
+        Returns
+        -------
+        numpy.random.Generator or None
+            The same.
+        """
+        if rng is not None and check_rng(rng) is not None and not self._simulated:
+            consequence = "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)"
+            refuse("a release must be drawn with rng=None", "a generator", consequence)
         return rng
 
     @property
     def ceiling(self) -> Loss:
+        """The most that may be spent."""
         return self._ceiling
 
     @property
     def neighbors(self) -> str | None:
+        """Whom the promise is about; None as long as nobody stated it."""
         last = self._record.last()
         return (last.neighbors if last else None) or self._neighbors
 
     @property
     def unit(self) -> str | None:
-        """Who the totals are about: a person, a row or an event; None as long as nobody said it."""
+        """Who the totals are about: a person, a row or an event; None as long as nobody stated it."""
         last = self._record.last()
         return (last.unit if last else None) or self._unit
 
     @property
     def spent(self) -> Loss:
+        """The sum of all charges, in the ceiling's currency."""
         last = self._record.last()
         return last.total if last else nothing(self._ceiling)
 
     @property
     def remaining(self) -> Loss:
+        """What may still be spent."""
         return left(self.spent, self._ceiling)
 
     def charge(
@@ -194,30 +206,64 @@ class Ledger:
         times: int | None = None,
         terms: str = "",
     ) -> Entry:
-        """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back; but
-        whoever deletes the file, or opens a second ledger for the same data, spends anew.
+        """Spend a loss, or raise `BudgetError` and spend nothing.
 
-        Whoever draws later charges the mechanism itself rather than its loss: its name is then written down,
-        and a ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization
-        (`design.loss`) is one about "replace".
+        A charge cannot be taken back; but to delete the file, or to open a second ledger for the same data, is to
+        spend again.
 
-        `unit` is who the loss is about: without one, the ledger's. A finer one than the ledger's is counted
-        if `times` says how many of them one of the ledger's has at most: `loss.group(times)` is charged. The
-        entry and the report say so, and also `terms`, what else the promise rests on.
+        Parameters
+        ----------
+        loss : Loss or mechanism
+            What is spent. Of what draws later charge the mechanism itself: its name is then written down, and a
+            ceiling in Zcdp counts its `zcdp`, where it has one.
+        label : str, optional
+            What it is for: one line.
+        mechanism : str, optional
+            The name of the mechanism, where a loss is charged.
+        neighbors : "replace" or "add_remove", optional
+            What the loss is about; that of local randomization (`design.loss`) is about "replace".
+        unit : "person", "row" or "event", optional
+            Who the loss is about; the ledger's unit if not given.
+        times : int, optional
+            How many of a finer unit one of the ledger's has at most: `loss.group(times)` is charged.
+        terms : str, optional
+            What else the promise rests on.
 
+        Returns
+        -------
+        Entry
+            The charge, as it was written down.
+
+        Raises
+        ------
+        BudgetError
+            If it does not fit into what remains, or is about something else than the ledger.
+
+        Examples
+        --------
         >>> from toolkit.central.selection import Exponential
         >>> from toolkit.core.loss import Zcdp
         >>> entry = Ledger(Zcdp(1)).charge(Exponential.for_epsilon(1), "a choice", neighbors="replace")
         >>> entry.mechanism, entry.loss, entry.charged
         ('Exponential', Pure(1.0), Zcdp(0.125))
         """
-        about = Charge(neighbors, unit, times, terms)
-        return self._record.append(self._decision(loss, label, mechanism, about))
+        return self._record.append(self._decision(loss, label, mechanism, neighbors, unit, times, terms))
 
     def facts(self, entry: Entry) -> dict[str, Any]:
-        """What a document says of an entry: what it cost, and the totals before and after it."""
+        """Say for a document what an entry cost, and the totals before and after it.
+
+        Parameters
+        ----------
+        entry : Entry
+            A charge of this ledger.
+
+        Returns
+        -------
+        dict
+            Texts, by what they say.
+        """
         return {
-            "id": self.id,
+            "id": self._record.id,
             "entry": entry.number,
             "label": entry.label,
             "loss": str(entry.loss),
@@ -225,48 +271,65 @@ class Ledger:
             "charged": str(entry.charged),
             "before": str(left(entry.charged, entry.total)),
             "after": str(entry.total),
-            "ceiling": str(self.ceiling),
+            "ceiling": str(self._ceiling),
             "unit": entry.unit,
             **({"terms": entry.terms} if entry.terms else {}),
-            "simulated": self.simulated,
+            "simulated": self._simulated,
         }
 
     def fits(self, loss: Loss | Priced, **about: Any) -> bool:
-        """Whether such a charge would be taken now; `about` is what `charge` takes beside. It charges none.
+        """Say whether such a charge would be taken now; nothing is charged.
 
+        Parameters
+        ----------
+        loss : Loss or mechanism
+            What would be spent.
+        **about : object
+            What `charge` takes beside.
+
+        Returns
+        -------
+        bool
+            Whether `charge` would return.
+
+        Examples
+        --------
         >>> from toolkit.core.loss import Pure
         >>> ledger = Ledger(Pure(1), unit="person")
         >>> ledger.fits(Pure(1), unit="person"), ledger.fits(Pure(2)), ledger.fits(Pure(1), unit="row")
         (True, False, False)
         """
         try:
-            self._decision(loss, None, None, Charge(**about))(self._record.last())
+            self._decision(loss, **about)(self._record.last())
         except BudgetError:
             return False
         return True
 
-    def _decision(self, loss: Loss | Priced, label: str | None, mechanism: str | None, about: "Charge") -> Decision:
-        asked, price = price_of(loss, self._ceiling)
-        named = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
-        name, kind, stated = (
-            _label(label),
-            _label(named if mechanism is None else mechanism),
-            _relation(about.neighbors),
-        )
-        asked, unit = recorded(asked), check_unit(about.unit)
-        price = price if about.times is None else price.group(whole(about.times, "times"))
+    def _decision(
+        self,
+        loss: Loss | Priced,
+        label: str | None = None,
+        mechanism: str | None = None,
+        neighbors: str | None = None,
+        unit: str | None = None,
+        times: int | None = None,
+        terms: str = "",
+    ) -> Decision:
+        own_loss, price = price_of(loss, self._ceiling)
+        own = "" if own_loss is loss else type(loss).__name__[:_LONGEST_LABEL]
+        name, kind, own_loss = _label(label), _label(own if mechanism is None else mechanism), recorded(own_loss)
+        price = price if times is None else price.group(whole(times, "times"))
         if not self._simulated:
-            warn_if_weak(asked)
+            warn_if_weak(own_loss)
 
         def decide(last: Entry | None) -> Entry:
-            spent = last.total if last else nothing(self._ceiling)
-            relation = _agreed(last.neighbors if last else None, self._neighbors, stated)
-            known = (last.unit if last else None) or self._unit
-            counted, converted = agreed_unit(known, unit, about.times)
+            number, spent = (last.number, last.total) if last else (0, nothing(self._ceiling))
+            known = agreed_neighbors(last.neighbors if last else None, self._neighbors)
+            relation = agreed_neighbors(known, neighbors)
+            counted, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = fitted(spent, price, self._ceiling)
-            losses = asked, charged, total
-            said = "; ".join(part for part in (about.terms, converted) if part)
-            return Entry(last.number + 1 if last else 1, name, kind, relation, *losses, counted, said)
+            said = "; ".join(part for part in (terms, converted) if part)
+            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, said)
 
         return decide
 
@@ -281,8 +344,31 @@ class Ledger:
         unit: str | None = None,
         times: int | None = None,
     ) -> Result_co:
-        """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells
-        something, too. `rng` is for a ledger of a simulation.
+        """Charge the mechanism, then let it draw.
+
+        If drawing fails, the charge remains: a failure tells something, too.
+
+        Parameters
+        ----------
+        mechanism : mechanism
+            It has a `loss` and a `release` method.
+        value : object
+            The statistic, as the mechanism takes it.
+        label : str, optional
+            What it is for: one line.
+        rng : numpy.random.Generator, optional
+            Only with a ledger of a simulation.
+        neighbors : "replace" or "add_remove", optional
+            As of `charge`.
+        unit : "person", "row" or "event", optional
+            As of `charge`.
+        times : int, optional
+            As of `charge`.
+
+        Returns
+        -------
+        object
+            What the mechanism released.
         """
         if not isinstance(mechanism, Mechanism):
             refuse(
@@ -305,14 +391,29 @@ class Ledger:
     ) -> "Stream":
         """Open a total that is published every period: all its periods are charged now, before the first.
 
-        What stops early is not refunded. A ledger with a file keeps the stream in another one beside it, or
-        in that of `path`, which is as confidential as the data: next week, in another process,
-        `resume(label)` goes on with it. A ledger in memory keeps none, unless it is given a path: then the
-        stream ends with this process.
+        What stops early is not refunded. A ledger with a file keeps the stream in another one beside it: next
+        week, in another process, `resume(label)` goes on with it. A ledger in memory keeps none, unless it is
+        given a path: then the stream ends with this process.
 
-        A total at event level is about one event. Under a ledger about persons, or rows, `events` says how
-        many one of them has at most, in all periods, and `total.group(events)` is charged.
+        Parameters
+        ----------
+        total : RunningTotal
+            A new one.
+        label : str, optional
+            What it is for; needed where the ledger has a file.
+        events : int, optional
+            For a total at event level under a ledger about persons, or rows: how many events one of them has at
+            most, in all periods. `total.group(events)` is charged.
+        path : str or path, optional
+            Where to keep the stream; the file is as confidential as the data.
 
+        Returns
+        -------
+        Stream
+            It takes one count per period.
+
+        Examples
+        --------
         >>> from toolkit.central.stream import RunningTotal
         >>> from toolkit.core.loss import Pure
         >>> ledger = Ledger(Pure(1))
@@ -322,43 +423,66 @@ class Ledger:
         """
         from toolkit.budget.streams import check_openable, opened
 
-        place = None if path is None else Path(path).expanduser().absolute()
-        if place is None and isinstance(self._record, FileRecord):
-            place = self._stream_file(_label(label))
+        place = self._stream_file(label) if path is None else Path(path).expanduser().absolute()
         check_openable(total, place, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
-        about: dict[str, Any] = {"unit": unit, "times": events, "terms": terms}
-        return opened(total, self, self.charge(total, label, neighbors=total.neighbors, **about), place)
+        entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
+        return opened(total, self, entry, place)
 
     def resume(self, label: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
-        """The stream that `every` opened under this ledger, by its label or by the path of its file, after
-        its last period: no further charge.
+        """Go on with a stream that `every` opened under this ledger, after its last period; nothing is charged.
 
-        Its `last` is the number of that period once more, which may not have been handed out. Of a stream at
-        user level whose people were counted elsewhere, a warning says that the file does not know them.
+        Its `last` is the number of that period once more, which may not have been handed out. Of a stream at user
+        level whose people were counted elsewhere, a warning says that the file does not know them.
+
+        Parameters
+        ----------
+        label : str or path
+            The stream's label, or the path of its file.
+        rng : numpy.random.Generator, optional
+            Only with a ledger of a simulation.
+
+        Returns
+        -------
+        Stream
+            It takes the next period's count.
         """
         from toolkit.budget.streams import resumed
 
         place = Path(label).expanduser().absolute()
-        if isinstance(label, str) and isinstance(self._record, FileRecord):
-            beside = self._stream_file(_label(label))
-            place = place if place.is_file() and not beside.is_file() else beside
+        beside = self._stream_file(label) if isinstance(label, str) else None
+        if beside is not None and (beside.is_file() or not place.is_file()):
+            place = beside
         return resumed(place, self, self.entries(), self.source(rng))
 
-    def _stream_file(self, label: str) -> Path:
+    def _stream_file(self, label: str | None) -> Path | None:
+        """Where a ledger with a file keeps a stream."""
         from toolkit.budget.stream_file import file_of
 
-        if not label:
+        if not isinstance(self._record, FileRecord):
+            return None
+        name = _label(label)
+        if not name:
             refuse("a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it")
-        return file_of(cast("FileRecord", self._record).path, label)
+        return file_of(self._record.path, name)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every charge, the oldest first."""
+        """List every charge, the oldest first.
+
+        Returns
+        -------
+        tuple of Entry
+            All of them; a file is checked as a whole.
+        """
         return self._record.entries()
 
     def to_frame(self) -> "pd.DataFrame":
-        """What was spent on what: one row a charge, with its cost in the ceiling's currency and the total
-        after it.
+        """List what was spent on what, with the total after each charge.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per charge, its cost in the ceiling's currency.
         """
         return frame_of(self.entries(), self._ceiling)
 
@@ -373,8 +497,15 @@ class Ledger:
         return self._register
 
     def report(self) -> Report:
-        """All that was released under this budget and the documents that were published of it, as Markdown.
+        """Write up all that was released under this budget, and the documents that were published of it.
 
+        Returns
+        -------
+        Report
+            Markdown, which a notebook shows as a page.
+
+        Examples
+        --------
         >>> from toolkit.core.loss import Pure
         >>> ledger = Ledger(Pure(1), neighbors="replace")
         >>> entry = ledger.charge(Pure(0.25), "a survey")
@@ -405,35 +536,12 @@ class Ledger:
         return f"{mark}{state}; {charges}; {neighbors}; {unit}; {where}"
 
 
-def _relation(neighbors: str | None) -> str | None:
-    return None if neighbors is None else check_neighbors(neighbors)
-
-
-def _agreed(*relations: str | None) -> str | None:
-    """The one relation that was said, if any."""
-    said = [relation for relation in relations if relation is not None]
-    for other in said:
-        if other != said[0]:
-            remedy = (
-                "charge loss.group(2), because to be replaced is to leave and to come"
-                if other == "add_remove"
-                else "a promise about changed records does not cover coming and going; open another ledger"
-            )
-            refuse(
-                "a ledger counts one neighbor relation", f"{other!r} in a ledger about {said[0]!r}", remedy, BudgetError
-            )
-    return said[0] if said else None
-
-
 def _label(text: str | None) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
         refuse("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
     if len(text) > _LONGEST_LABEL or not text.isprintable():
-        refuse(
-            f"a label must be one line of at most {_LONGEST_LABEL} printable characters",
-            f"{len(text)}",
-            "it is kept for ever",
-        )
+        rule = f"a label must be one line of at most {_LONGEST_LABEL} printable characters"
+        refuse(rule, f"{len(text)}", "it is never deleted")
     return text

@@ -61,8 +61,7 @@ _RULES = {
 
 
 _ONE_AT_A_TIME = threading.RLock()
-"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done.
-"""
+"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release
@@ -70,12 +69,10 @@ if hasattr(os, "register_at_fork"):
 
 
 class FileRecord:
-    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the
-    file was made with, whether it is a simulation's, and the unit.
+    """A record in a SQLite file, created if it is not there; `head` is what the file was made with.
 
-    Opening and listing follow the whole chain of rows; every other use follows what was added since the last
-    one, and sees that the row before is still the same, and that the file holds what the note beside it knows
-    of.
+    Opening and listing follow the whole chain of rows; every other use follows what was added since the last one,
+    and checks that the row before is still the same, and that the file holds what the note beside it knows of.
     """
 
     def __init__(self, path: Path, make: Head | None) -> None:
@@ -109,9 +106,8 @@ class FileRecord:
             row = row_of(entry)
             link = link_of(self._place.link, row)
             database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
-            database.execute(
-                "PRAGMA locking_mode = EXCLUSIVE"
-            )  # nobody else until the note is written and the file closed
+            # Nobody else charges until the note is written and the file closed.
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")
             database.execute("COMMIT")
             self._place, self._row = Place(entry.number, link, entry.total), row
             write_note(self.path, entry.number, link)
@@ -129,9 +125,7 @@ class FileRecord:
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
     def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
-        """The last entry, after all that was added since the last time was checked, and that nothing is
-        gone.
-        """
+        """The last entry, after checking all that was added since the last time, and that nothing is gone."""
         if one(database, HEAD) != self._made:
             self._refuse_older("another file")
         rows = _rows(database, max(self._place.number, 1))
@@ -145,24 +139,18 @@ class FileRecord:
         return entry_of(self._row) if self._row is not None else None
 
     def _refuse_older(self, received: str) -> NoReturn:
-        note = note_of(self.path)
-        known = (
-            f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
-            if note.exists()
-            else ""
-        )
-        refuse(
-            "the ledger's file must only grow", received, f"what was spent since is missing from it{known}", RecordError
-        )
+        note, known = note_of(self.path), ""
+        if note.exists():
+            known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
+        consequence = f"what was spent since is missing from it{known}"
+        refuse("the ledger's file must only grow", received, consequence, RecordError)
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
         """A connection for one use; leaving it by an exception rolls back."""
         try:
             with _ONE_AT_A_TIME, closing(_connect(self.path, mode)) as database:
-                database.execute(
-                    "PRAGMA journal_mode = PERSIST"
-                )  # ended by a write and a sync, 10 times faster than a deletion
+                database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
@@ -233,8 +221,8 @@ def create(
 ) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
-        _run(database, _SCHEMA)
-        _run(database, _KEPT)
+        execute_all(database, _SCHEMA)
+        execute_all(database, _KEPT)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute(
@@ -259,13 +247,13 @@ def take_over(database: sqlite3.Connection) -> None:
             longer = (*row, None, None)
             ((place, entry),) = follow(place, [(longer, link_of(place.link, longer))])
             links.append((place.link, entry.number))
-        _run(database, _FIRST_VERSION)
+        execute_all(database, _FIRST_VERSION)
         database.execute("UPDATE head SET mark = ?", (mark,))
         database.executemany("UPDATE entries SET link = ? WHERE number = ?", links)
-        _run(database, _KEPT)
+        execute_all(database, _KEPT)
         database.execute("PRAGMA user_version = 2")
     if marks(database) == (APPLICATION, 2):
-        _run(database, _SECOND_VERSION)
+        execute_all(database, _SECOND_VERSION)
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.execute("COMMIT")
 
@@ -283,7 +271,8 @@ def one(database: sqlite3.Connection, query: str) -> Any:
     return database.execute(query).fetchone()
 
 
-def _run(database: sqlite3.Connection, statements: str) -> None:
+def execute_all(database: sqlite3.Connection, statements: str) -> None:
+    """Execute statements that empty lines separate."""
     for statement in statements.strip().split("\n\n"):
         database.execute(statement)
 
@@ -361,9 +350,9 @@ class FileRegister:
         """All whole lines; one that a power cut left half written says nothing."""
         if not self.path.exists():
             return ()
-        found = []
+        listed = []
         for line in self.path.read_text(encoding="utf-8").splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError):
-                told: dict[str, Any] = json.loads(line)
-                found.append(Publication(int(told["entry"]), str(told["file"]), str(told["sha256"])))
-        return tuple(found)
+                line_facts: dict[str, Any] = json.loads(line)
+                listed.append(Publication(int(line_facts["entry"]), str(line_facts["file"]), str(line_facts["sha256"])))
+        return tuple(listed)

@@ -3,7 +3,7 @@
 Entries form a chain: each row holds a hash of the row before it and of itself, and a total that is the sum so
 far. A row that was changed, removed, added or moved breaks the chain unless every later row was recomputed, and
 so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers:
-nothing here is secret, so whoever can write the file can also write another chain. What the chain alone cannot
+nothing here is secret, so who can write the file can also write another chain. What the chain alone cannot
 show is that rows are missing at its end; the rollback check of `toolkit.budget.ledger_file` is for that.
 """
 
@@ -12,7 +12,6 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, TypeAlias
@@ -26,6 +25,7 @@ last two were not there before version 3.
 """
 
 _KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
+_CHAIN = "the ledger's rows must be as they were written"
 _UNKNOWN = "what was spent is not known; put back an undamaged copy that is no older"
 
 
@@ -35,11 +35,28 @@ class RecordError(OSError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total
-    after it.
+    """One charge.
 
-    `unit` is who the totals are about, None where nobody said it. `terms` says on which terms the charge is
-    about that unit: what is used of a person, or how many events one has, who is charged so many times.
+    Parameters
+    ----------
+    number : int
+        From 1 on, without a gap.
+    label : str
+        What it was for.
+    mechanism : str
+        The name of the mechanism.
+    neighbors : str or None
+        Whom the promise is about.
+    loss : Loss
+        As it was asked for.
+    charged : Loss
+        That in the ceiling's currency.
+    total : Loss
+        The sum of all charges after it.
+    unit : str or None
+        Who the totals are about, None where nobody stated it.
+    terms : str
+        What the charge rests on: what is used of a person, or how many events one has.
     """
 
     number: int
@@ -55,9 +72,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the
-    first.
-    """
+    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the first."""
 
     number: int
     link: str
@@ -66,12 +81,12 @@ class Place:
 
 def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> Place:
     """The place before the first row; `mark` is random, so that no two files have a link in common."""
-    return Place(0, _hash(_without_end((ceiling, neighbors, mark, unit))), total)
+    return Place(0, digest(_without_end((ceiling, neighbors, mark, unit))), total)
 
 
 def link_of(before: str, row: Row) -> str:
     """What a row adds to the chain."""
-    return _hash([before, *_without_end(row)])
+    return digest([before, *_without_end(row)])
 
 
 def _without_end(row: tuple[Any, ...]) -> list[object]:
@@ -89,19 +104,14 @@ def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Plac
     for row, link in rows:
         number = place.number + 1
         if row[0] != number or link != link_of(place.link, row):
-            broken(f"charge {number} changed, moved or missing")
+            refuse(_CHAIN, f"charge {number} changed, moved or missing", _UNKNOWN, RecordError)
         entry = entry_of(row)
-        if (
-            not type(entry.charged) is type(entry.total) is type(place.total)
-            or entry.total != place.total + entry.charged
-        ):
-            broken(f"a total after charge {number} that is not the sum of the charges")
+        kinds = {type(loss) for loss in (entry.charged, entry.total, place.total)}
+        if len(kinds) > 1 or entry.total != place.total + entry.charged:
+            received = f"a total after charge {number} that is not the sum of the charges"
+            refuse(_CHAIN, received, _UNKNOWN, RecordError)
         place = Place(number, link, entry.total)
         yield place, entry
-
-
-def broken(received: str) -> NoReturn:
-    refuse("the ledger's rows must be as they were written", received, _UNKNOWN, RecordError)
 
 
 def row_of(entry: Entry) -> Row:
@@ -128,15 +138,12 @@ def read(text: str) -> Loss:
         kind, *amounts = text.split()
         return _KINDS[kind](*map(Fraction, amounts))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        refuse(
-            "the ledger's file must be undamaged",
-            "a loss that cannot be read",
-            "what was spent is not known",
-            RecordError,
-        )
+        consequence = "what was spent is not known"
+        refuse("the ledger's file must be undamaged", "a loss that cannot be read", consequence, RecordError)
 
 
-def _hash(content: list[object]) -> str:
+def digest(content: list[object]) -> str:
+    """The SHA-256 of a list, as JSON."""
     return hashlib.sha256(json.dumps(content, default=repr).encode()).hexdigest()
 
 
@@ -173,36 +180,33 @@ class MemoryRecord:
         self.id = os.urandom(8).hex()
 
     def append(self, decide: Decision) -> Entry:
-        with self._owned():
-            self._entries.append(decide(self._entries[-1] if self._entries else None))
-            return self._entries[-1]
+        """Add what `decide` makes of the last entry."""
+        entries = self._owned()
+        with self._lock:
+            entries.append(decide(entries[-1] if entries else None))
+            return entries[-1]
 
     def last(self) -> Entry | None:
-        with self._owned():
-            return self._entries[-1] if self._entries else None
+        """The newest entry."""
+        entries = self._owned()
+        return entries[-1] if entries else None
 
     def entries(self) -> tuple[Entry, ...]:
-        with self._owned():
-            return tuple(self._entries)
+        """All entries, the oldest first."""
+        return tuple(self._owned())
 
-    @contextmanager
-    def _owned(self) -> Iterator[None]:
+    def _owned(self) -> list[Entry]:
         if os.getpid() != self._process:
             self._refuse_copy("a forked process")
-        with self._lock:
-            yield
+        return self._entries
 
     def __getstate__(self) -> NoReturn:
         self._refuse_copy("a pickle or deep copy")
 
     @staticmethod
     def _refuse_copy(received: str) -> NoReturn:
-        refuse(
-            "a ledger in memory stays in its process",
-            received,
-            "two copies would spend the budget twice; give it a path",
-            TypeError,
-        )
+        remedy = "two copies would spend the budget twice; give it a path"
+        refuse("a ledger in memory stays in its process", received, remedy, TypeError)
 
 
 class Register(Protocol):

@@ -4,6 +4,7 @@ import html
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import parts, symbols
@@ -54,9 +55,9 @@ class Report(str):
 
 def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:
     """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
-    made = defaultdict(list)
+    documents = defaultdict(list)
     for one in publications:
-        made[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
+        documents[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
     lines = [
         f"# What was released from ledger {name}",
         "",
@@ -72,7 +73,7 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
             entry.mechanism,
             f"{entry.unit or NOT_SAID}{f': {entry.terms}' if entry.terms else ''}",
             *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
-            "; ".join(made[entry.number]),
+            "; ".join(documents[entry.number]),
         )
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return Report("\n".join(lines) + "\n")
@@ -89,10 +90,9 @@ def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
     head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
-    more = (
-        f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>" if earlier > 0 else ""
-    )
-    body = more + "".join(_row(entry) for entry in entries[-_ROWS:])
+    body = "".join(_row(entry) for entry in entries[-_ROWS:])
+    if earlier > 0:
+        body = f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>{body}"
     table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
     return f"<div><p>{html.escape(summary)}</p>{bars}{table}</div>"
 
@@ -112,15 +112,15 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
     sums: dict[str, Fraction] = defaultdict(Fraction)
     for entry in entries:
         sums[entry.label] += parts(entry.charged)[place]
-    ranked = sorted(sums.items(), key=_amount, reverse=True)
+    ranked = sorted(sums.items(), key=itemgetter(1), reverse=True)
     segments = ranked[:_SEGMENTS] + (
         [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))] if ranked[_SEGMENTS:] else []
     )
     symbol = symbols(ceiling)[place]
     drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
-    told = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
-    bar = f"<div role='img' aria-label='{told}' title='{told}' style='{style}'>{drawn}</div>"
+    summary = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
+    bar = f"<div role='img' aria-label='{summary}' title='{summary}' style='{style}'>{drawn}</div>"
     return (
         f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
     )
@@ -130,7 +130,3 @@ def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, place: 
     width, color = float(100 * amount / limit), _COLORS[place % 2]
     title = html.escape(f"{label or 'no label'}: {symbol} = {shown(amount)}")
     return f"<div style='width:{width:.3f}%;background:{color}' title='{title}'></div>"
-
-
-def _amount(item: tuple[str, Fraction]) -> Fraction:
-    return item[1]

@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from toolkit.budget.ledger_file import note_of, read_note, write_note
-from toolkit.budget.record import Entry, RecordError, entry_of, row_of
+from toolkit.budget.ledger_file import execute_all, marks, note_of, one, read_note, write_note
+from toolkit.budget.record import Entry, RecordError, digest, entry_of, row_of
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
@@ -30,7 +30,7 @@ _PEOPLE = """
 ALTER TABLE periods ADD COLUMN people INTEGER
 
 CREATE TABLE visits (name BLOB PRIMARY KEY, times INTEGER NOT NULL)
-"""  # `people` : 1 if the stream counted them itself, so that `visits` knows of them
+"""  # `people` is 1 if the stream counted them itself, so that `visits` knows of them
 
 
 class Total(Protocol):
@@ -72,19 +72,19 @@ class KeptStream:
         self.path = path.expanduser().absolute()
         noted = read_note(self.path)
         with self._connected() as database:
-            version = _marks(database)
+            version = marks(database)
             if version == (_APPLICATION, 1):
                 _take_over(database)
             elif version != (_APPLICATION, _VERSION):
                 self._refuse("something else or a later version")
-            (text,) = _one(database, "SELECT content FROM head")
+            (text,) = one(database, "SELECT content FROM head")
             rows = database.execute("SELECT number, count, noisy FROM periods ORDER BY number").fetchall()
             self.own = [own for (own,) in database.execute("SELECT people FROM periods ORDER BY number")]
             self.visits = dict(database.execute("SELECT name, times FROM visits"))
         self._head: dict[str, Any] = json.loads(text)
-        self._rows, links = rows, [_hash([text])]
+        self._rows, links = rows, [digest([text])]
         for place, (number, _, noisy) in enumerate(rows, start=1):
-            links.append(_hash([links[-1], number, noisy]))
+            links.append(digest([links[-1], number, noisy]))
             if number != place:
                 self._refuse("a file with a period missing")
         self._link = links[-1]
@@ -135,9 +135,8 @@ class KeptStream:
 
     def periods(self) -> tuple[list[int], list[tuple[int, ...]]]:
         """Counts and noisy numbers of all periods that were there when the file was opened."""
-        return [int(count) for _, count, _ in self._rows], [
-            tuple(int(number) for number in noisy.split()) for _, _, noisy in self._rows
-        ]
+        noisy = [tuple(map(int, numbers.split())) for _, _, numbers in self._rows]
+        return [int(count) for _, count, _ in self._rows], noisy
 
     def check(self, period: int) -> None:
         """Refuse if the file is not after this period."""
@@ -160,22 +159,18 @@ class KeptStream:
             database.execute("INSERT INTO periods VALUES (?, ?, ?, ?)", (period, str(count), text, own))
             database.executemany("INSERT OR REPLACE INTO visits VALUES (?, ?)", (visits or {}).items())
             database.execute("COMMIT")
-        self._link = _hash([self._link, period, text])
+        self._link = digest([self._link, period, text])
         write_note(self.path, period, self._link)
 
     def _at(self, database: sqlite3.Connection, period: int) -> None:
-        (last,) = _one(database, "SELECT coalesce(max(number), 0) FROM periods")
+        (last,) = one(database, "SELECT coalesce(max(number), 0) FROM periods")
         if last != period:
             self._refuse(f"a file after period {last} for a stream after period {period}")
 
     def _refuse(self, received: str) -> NoReturn:
         note = f"; {note_of(self.path).name} knows the last period" if note_of(self.path).exists() else ""
-        refuse(
-            "a stream's file must hold what its stream has published",
-            received,
-            f"a period must not be published twice{note}",
-            RecordError,
-        )
+        rule = "a stream's file must hold what its stream has published"
+        refuse(rule, received, f"a period must not be published twice{note}", RecordError)
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -185,35 +180,18 @@ class KeptStream:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
-            refuse(
-                "a stream's file must be there and writable",
-                f"“{error}” for {self.path.name}",
-                "nothing was published",
-                RecordError,
-            )
+            received = f"“{error}” for {self.path.name}"
+            refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
 
 
 def _take_over(database: sqlite3.Connection) -> None:
     """Make room for people in a file of version 1; nothing that it holds is changed."""
     database.execute("BEGIN IMMEDIATE")
-    if _marks(database) == (_APPLICATION, 1):  # still, now that nobody else writes
+    if marks(database) == (_APPLICATION, 1):  # still, now that nobody else writes
         _make_room(database)
     database.execute("COMMIT")
 
 
 def _make_room(database: sqlite3.Connection) -> None:
-    for statement in _PEOPLE.strip().split("\n\n"):
-        database.execute(statement)
+    execute_all(database, _PEOPLE)
     database.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _marks(database: sqlite3.Connection) -> tuple[int, int]:
-    return (*_one(database, "PRAGMA application_id"), *_one(database, "PRAGMA user_version"))
-
-
-def _one(database: sqlite3.Connection, query: str) -> Any:
-    return database.execute(query).fetchone()
-
-
-def _hash(content: list[object]) -> str:
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()

@@ -1,11 +1,11 @@
 """`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
 
-import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,19 +14,18 @@ import numpy as np
 from toolkit.budget.ledger_file import note_of
 from toolkit.budget.record import Entry
 from toolkit.budget.stream_file import KeptStream, Total
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import Register, ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.conditions import Where
+from toolkit.frames.bounds import counted
+from toolkit.frames.conditions import Grouping, Where, grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import Grouping, grouping
-from toolkit.frames.persons import check_names, hashed, identities
-from toolkit.frames.sums import counted
-from toolkit.frames.visits import Visits
+from toolkit.frames.persons import Visits, check_names, hashed, identities
 
+_read = partial(untold, rule="a frame must be readable by its engine", consequence="the period is still to come")
 NOT_KEPT = (
     "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
     "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"
@@ -65,9 +64,17 @@ class Stream:
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """The next period's count, at least 0; returns the published number.
+        """Publish the next period.
 
-        Late data belong into the count of the period in which they arrive.
+        Parameters
+        ----------
+        count : int
+            Of this period, at least 0; late data belong into the period in which they arrive.
+
+        Returns
+        -------
+        Estimate
+            The published number.
         """
         return self._next(count, None)
 
@@ -75,18 +82,12 @@ class Stream:
         """One more period, of people whom the stream counted itself if `visits` are given."""
         with self._lock:
             if self._own is not None and self._own != (visits is not None):
-                refuse(
-                    "people must be counted by the stream in all periods, or in none",
-                    "both",
-                    "who was counted elsewhere would be counted too often",
-                )
+                rule = "people must be counted by the stream in all periods, or in none"
+                refuse(rule, "both", "who was counted elsewhere would be counted too often")
             if not self._whole:
-                refuse(
-                    "a stream must be resumed after its file could not be written",
-                    "another period",
-                    "what the file holds decides where it goes on; nothing was published",
-                    RuntimeError,
-                )
+                rule = "a stream must be resumed after its file could not be written"
+                consequence = "what the file holds decides where it goes on; nothing was published"
+                refuse(rule, "another period", consequence, RuntimeError)
             if self._kept is not None:
                 self._kept.check(self.total.period)
             estimate = self.total.add(count)
@@ -100,35 +101,44 @@ class Stream:
             return self.last
 
     def _more(self, visits: Visits | None) -> dict[Hashable, int] | None:
-        """How often those were counted who are counted in this period; None of people who were counted
-        elsewhere.
-        """
+        """How often those were counted who are counted in this period; None of people who were counted elsewhere."""
         if visits is None:
             return None
         before = self._visits.seen
         return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
     def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`
-        has it: each row is a record.
+        """Publish the next period, which counts the rows of a frame that meet a condition.
 
-        At user level `person` names the column that says whose a row is: each person is counted once, and in
-        the first `per_person` periods in which they come. The stream's file remembers how often, by a hash of
-        their name; people may also be counted elsewhere, with `Visits`, and then that must be kept there.
+        At user level each person is counted once, and in the first `per_person` periods in which they come. The
+        stream's file remembers how often, by a hash of their name; people may also be counted elsewhere, with
+        `Visits`, and then that must be kept there.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            The records of this period, as `Curator` takes a frame.
+        where : mapping or callable, optional
+            Which rows count, as for `Curator.count`.
+        person : str or int, optional
+            At user level the column that says whose a row is.
+
+        Returns
+        -------
+        Estimate
+            The published number.
         """
         if (self.total.per_person is None) != (person is None):
-            refuse(
-                "`count` takes each row for a record at event level, and `person` at user level",
-                f"{'no' if person is None else 'a'} `person`, {self.total.level}",
-                "the promise is about what is counted",
-            )
+            rule = "`count` takes each row for a record at event level, and `person` at user level"
+            consequence = "the promise is about what is counted"
+            refuse(rule, f"{'no' if person is None else 'a'} `person`, {self.total.level}", consequence)
         table = Frame(frame)
         rows = grouping(table, where)
         if person is None:
-            return self.add(_untold(lambda: int(counted(table, rows)[0])))
+            return self.add(_read(lambda: int(counted(table, rows)[0])))
         check_names(table, person)
         visits = Visits(self._visits.per_person, self._visits.seen)
-        return self._next(_untold(lambda: visits.count(self._present(table, rows, person))), visits)
+        return self._next(_read(lambda: visits.count(self._present(table, rows, person))), visits)
 
     def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
         """Hashes of those who have a row that counts."""
@@ -158,36 +168,16 @@ class Stream:
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
 
 
-def _untold(read: Callable[[], int]) -> int:
-    """How many count. Nothing that happens then comes out, but that it failed."""
-    with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return read()
-    # here the error, which may quote data, is gone and not chained
-    refuse(
-        "a frame must be readable by its engine",
-        "a failure that is not told",
-        "the period is still to come",
-        RuntimeError,
-    )
-
-
 def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
     """Refuse what could not be opened, before anything is charged."""
     if not isinstance(total, lazy("toolkit.central.stream", "RunningTotal")):
         refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
     if total.period:
-        refuse(
-            "a total must be new when it is opened",
-            f"one after {total.period} periods",
-            "what was published before was not paid for",
-        )
+        rule = "a total must be new when it is opened"
+        refuse(rule, f"one after {total.period} periods", "what was published before was not paid for")
     if total.seeded and not simulated:
-        refuse(
-            "a release must be drawn with rng=None",
-            "a generator",
-            "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
-        )
+        rule = "a release must be drawn with rng=None"
+        refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
     if path is not None and (path.exists() or note_of(path).exists()):
         received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
         refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
@@ -205,18 +195,13 @@ def resumed(path: Path, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -
     kept = KeptStream(path)
     number = kept.entry.number
     if number > len(entries) or entries[number - 1] != kept.entry:
-        refuse(
-            "a stream goes on under the ledger that paid for it",
-            f"{path.name}, paid for elsewhere",
-            "its loss is not in this ledger",
-        )
+        rule = "a stream goes on under the ledger that paid for it"
+        refuse(rule, f"{path.name}, paid for elsewhere", "its loss is not in this ledger")
     total = kept.total(rng)
     if total.seeded != kept.seeded:
-        refuse(
-            "a stream whose noise came from a generator is resumed with one, and no other is",
-            "a generator" if total.seeded else "none",
-            "its numbers would be taken for those of the other kind",
-        )
+        rule = "a stream whose noise came from a generator is resumed with one, and no other is"
+        consequence = "its numbers would be taken for those of the other kind"
+        refuse(rule, "a generator" if total.seeded else "none", consequence)
     stream = Stream(total, ledger, kept.entry, kept)
     counts, noisy = kept.periods()
     last = total.continued(counts, noisy)

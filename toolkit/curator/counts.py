@@ -1,40 +1,43 @@
-"""Counts, histograms and sums, in all or by groups: each cell is one whole number with noise."""
+"""Counts, histograms, sums, and tables of counts that agree: each cell is one whole number with noise."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from toolkit.central import statistics
+from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.release import released
 from toolkit.central.sensitivity import table_counts
 from toolkit.central.statistics import Statistic
-from toolkit.core.arrays import Codes
+from toolkit.core.arrays import Codes, Steps
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.curator.query import Query
-from toolkit.curator.release import Noise, Release
-from toolkit.frames.bounds import Bounds, Sums
-from toolkit.frames.conditions import as_list
+from toolkit.curator.release import Noise, Query, Release
+from toolkit.frames.bounds import Sums, Variable, counted, summed
+from toolkit.frames.conditions import MOST_CELLS, By, Grouping, Keys, as_list, axes_of
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import keys_of
-from toolkit.frames.sums import Variable, counted, summed
+
+STEPS = "steps, as bounds have them"
+PRODUCTS = "products of steps, as bounds have them"
+ALL = "(all)"
+"""The key of a column that a table is not split by."""
+_MOST_JOINT = 2**62  # cells of all columns together, which number a row in 64 bits
 
 
-def count(query: Query, name: str = "count") -> Release[Any]:
+def count(query: Query) -> Release[Any]:
     """How many rows each cell has."""
     if not query.rows.is_part and query.unit.n is not None:
-        refuse(
-            "`where` or `by` must be given under 'replace'",
-            "none",
-            "the number of all rows is public there: len(frame)",
-        )
-    reach = table_counts(query.rows.cells, query.neighbors, query.caps)
-    read = partial(counted, query.frame, query.rows)
-    return linear(query, f"{name}{query.rows.words}", Statistic(reach, int), read)
+        consequence = "the number of all rows is public there: len(frame)"
+        refuse("`where` or `by` must be given under 'replace'", "none", consequence)
+    reach = table_counts(query.rows.cells, query.unit.neighbors, query.unit.caps)
+    return linear(query, "count", Statistic(reach, int), partial(counted, query.frame, query.rows))
 
 
 def histogram(query: Query, column: Any, options: Iterable[Any] | None, edges: Iterable[Number] | None) -> Release[Any]:
@@ -42,43 +45,36 @@ def histogram(query: Query, column: Any, options: Iterable[Any] | None, edges: I
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"
         refuse("exactly one of `options` and `edges` must be given", received, "they say what is counted")
-    name, where = query.frame.name(column), query.rows.words
-    axis: Any
+    values = query.frame.column(column)
+    axis: Keys | Bins
     if options is not None:
-        axis = keys_of(query.frame, column, options, "options")
+        axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
     else:
-        query.numbers(column)
+        values.adds_up()
         if isinstance(edges, int):
             refuse("`edges` must be a list", "a number", "where bins end is public: edges=[0, 10, 20]", TypeError)
-        axis = Bins(column, name, statistics.Edges.of(as_list(edges, "edges")))
-    split = replace(query, rows=replace(query.rows, axes=(axis,)))
-    return replace(count(split), label=f"histogram of {name}{where}")
+        axis = Bins(column, values.name, statistics.Edges.of(as_list(edges, "edges")))
+    return replace(count(query.by(axis)), label=f"histogram of {values.name}{query.rows.words}")
 
 
 def total(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
     """The sum of a column in each cell."""
-    variable, words = query.variable(column, bounds, missing)
-    n, limits = query.public_n(variable), variable.limits
-    statistic = (
-        statistics.totals(limits, query.rows.cells, query.neighbors, query.caps)
-        if n is None
-        else statistics.total(limits, query.neighbors, n)
-    )
-    return of_sums(query, "sum", statistic, variable, words)
+    variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
+    if variable.fill is None or rows.is_part or unit.n is None:
+        statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
+    else:
+        statistic = statistics.total(variable.limits, unit.neighbors, unit.n)
+    return of_sums(query, "sum", statistic, variable)
 
 
-def of_sums(
-    query: Query, name: str, statistic: Statistic, variable: Variable, missing: str, order: int = 1
-) -> Release[Any]:
+def of_sums(query: Query, name: str, statistic: Statistic, variable: Variable, order: int = 1) -> Release[Any]:
     """A statistic of the exact sums of one column."""
-    column = query.frame.name(variable.label)
 
     def read() -> list[Sums]:
         return [Sums(*cell) for cell in summed(query.frame, query.rows, variable, order)]
 
-    unit = "steps, as bounds have them" if order == 1 else "products of steps, as bounds have them"
-    label, limits = f"{name} of {column}{query.rows.words}", {column: variable.limits}
-    return linear(query, label, statistic, read, limits, missing=missing, noise_unit=unit)
+    unit = STEPS if order == 1 else PRODUCTS
+    return linear(query, f"{name} of {variable.name}", statistic, read, [variable], noise_unit=unit)
 
 
 def linear(
@@ -86,34 +82,28 @@ def linear(
     label: str,
     statistic: Statistic,
     read: Callable[[], Iterable[Any]],
-    limits: Mapping[str, Bounds] | None = None,
+    variables: Sequence[Variable] = (),
     **more: Any,
 ) -> Release[Any]:
     """One whole number per cell, with noise, in the unit of the statistic."""
     mechanism, rows = query.price.noise(statistic.sensitivity), query.rows
+    factor, offset = float(statistic.factor), float(statistic.offset)
 
     def draw(numbers: list[int], rng: Rng) -> Estimate:
         noisy, law = mechanism.integers(numbers, rng)
-        estimate = released(
-            _array(noisy) if rows.axes else noisy[0],
-            law,
-            loss=mechanism.loss,
-            method=type(mechanism).__name__,
-            rng=rng,
-            labels=rows.labels if rows.axes else None,
-        )
+        value, labels = (_array(noisy), rows.labels) if rows.axes else (noisy[0], None)
+        kind = type(mechanism).__name__
+        estimate = released(value, law, loss=mechanism.loss, method=kind, rng=rng, labels=labels)
         estimate = replace(estimate, axes=rows.names) if rows.axes else estimate
-        if statistic.factor == 1 and statistic.offset == 0:
-            return estimate
-        return estimate.rescaled(float(statistic.factor), float(statistic.offset))
+        return estimate if (factor, offset) == (1, 0) else estimate.rescaled(factor, offset)
 
     return query.release(
-        label,
+        f"{label}{rows.words}",
         mechanism,
         lambda: [statistic.of(cell) for cell in read()],
         draw,
-        limits=limits,
-        noise=lambda: Noise(rows.cells, float(statistic.factor) * mechanism.whole_law.sd),
+        noise=lambda: Noise(rows.cells, factor * mechanism.whole_law.sd),
+        variables=variables,
         **more,
     )
 
@@ -128,9 +118,11 @@ class Bins:
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """What the bins are called."""
         return self.edges.names
 
     def codes(self, frame: Frame) -> Codes:
+        """The bin of each row, -1 for none."""
         return self.edges.codes(frame.column(self.label).floats())
 
 
@@ -138,3 +130,96 @@ def _array(noisy: list[int]) -> Any:
     """Whole numbers of 64 bits, or floats where some are longer."""
     fits = min(noisy) >= -(2**63) and max(noisy) < 2**63
     return np.array(noisy, dtype=np.int64) if fits else np.array([float(number) for number in noisy])
+
+
+def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
+    """Counts by each mapping of a list, made to agree by weighted least squares.
+
+    A row is counted if it has one of the given keys in every column of the list, so that all tables are of
+    the same rows. Labels have the key "(all)" for a column that their table is not split by.
+    """
+    axes, tables = _tables(query.frame, by)
+    query = query.by(*axes)
+    rows, people = query.rows, 2 if query.unit.neighbors == "replace" else 1
+    most = query.unit.caps.most(rows.cells)
+    loss = Pure(query.price.amount) if query.price.is_epsilon else Zcdp(query.price.amount)
+    sizes = tuple(len(axis.labels) for axis in axes)
+    mechanism = AgreeingTables(loss, sizes, tables, people * most, people * most**2)
+    names = [" × ".join(axes[place].name for place in one) or "all" for one in tables]
+    where = f" where {rows.where.words}" if rows.where.words else ""
+
+    def draw(counts: list[Steps], rng: Rng) -> Estimate:
+        return replace(mechanism.release(counts, _labels(axes, tables), rng), axes=rows.names)
+
+    return query.release(
+        f"count by {len(tables)} table{'s' * (len(tables) > 1)}: {', '.join(names)}{where}",
+        mechanism,
+        partial(_counted, rows, query.frame, sizes, tables),
+        draw,
+        query={"tables": [[axes[place].name for place in one] for one in tables]},
+        notes=("a row is in the tables if it has one of the given keys in every column",),
+        steps=("weighted least squares: the tables agree, unbiased",),
+    )
+
+
+def _tables(frame: Frame, by: Sequence[By]) -> tuple[tuple[Keys, ...], tuple[tuple[int, ...], ...]]:
+    """All columns in the order in which they are first named, and the columns of each table."""
+    axes: list[Keys] = []
+    tables: list[tuple[int, ...]] = []
+    listed = [_listed(one) for one in by]
+    cells = sum(prod(len(keys) for keys in one.values()) for one in listed)
+    if cells > MOST_CELLS or not any(listed):
+        received = f"{cells:,} cells" if any(listed) else "no column"
+        rule = f"`by` must be a list of tables with 1 to {MOST_CELLS:,} cells in all"
+        refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
+    for one in listed:
+        places = []
+        for axis in axes_of(frame, one) if one else ():
+            known = [place for place, other in enumerate(axes) if other.name == axis.name]
+            if known and axes[known[0]].items != axis.items:
+                rule = f"column {axis.name} must have the same keys in all tables"
+                refuse(rule, "others", "else the tables are of different rows and cannot agree")
+            if ALL in axis.labels:
+                refuse(f"a key must not be called {ALL!r}", repr(ALL), "it stands for all rows of a table")
+            places.append(known[0] if known else len(axes))
+            axes += [] if known else [axis]
+        tables.append(tuple(sorted(places)))
+    if len(set(tables)) < len(tables):
+        refuse("`by` must be a list of different tables", "one of them twice", "each is paid for")
+    if prod(len(axis.items) for axis in axes) >= _MOST_JOINT:
+        refuse("the columns of all tables must have less than 2**62 cells together", "more", "ask for fewer")
+    return tuple(axes), tuple(tables)
+
+
+def _listed(table: object) -> dict[Any, list[Any]]:
+    """One table of a list, its keys read once."""
+    if not isinstance(table, Mapping):
+        rule = "each table of `by` must be a mapping of columns to their keys"
+        remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
+        refuse(rule, type(table).__name__, remedy, TypeError)
+    return {label: as_list(keys, "by") for label, keys in table.items()}
+
+
+def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
+    """How many rows each cell of each table has."""
+    shapes = [tuple(sizes[place] for place in one) for one in tables]
+    counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
+    for part in frame.parts(rows.columns, whole=rows.limited):
+        codes = rows.codes(part)
+        joint = codes[codes >= 0]
+        keys = [joint // prod(sizes[place + 1 :]) % size for place, size in enumerate(sizes)]
+        for total, one in zip(counts, tables, strict=True):
+            flat = np.zeros(len(joint), dtype=np.int64)
+            for place in one:
+                flat = flat * sizes[place] + keys[place]
+            total += np.bincount(flat, minlength=len(total))
+    return [total.reshape(shape) for total, shape in zip(counts, shapes, strict=True)]
+
+
+def _labels(axes: Sequence[Keys], tables: Sequence[tuple[int, ...]]) -> list[Any]:
+    labels = [
+        keys
+        for one in tables
+        for keys in product(*(axis.labels if place in one else (ALL,) for place, axis in enumerate(axes)))
+    ]
+    return labels if len(axes) > 1 else [key for (key,) in labels]

@@ -1,5 +1,6 @@
-"""`Curator`: a confidential frame and a ledger. Every verb describes a release; `run` charges before it reads."""
+"""`Curator`: a confidential frame and a ledger. Every verb describes a release; `_run` charges before it reads."""
 
+import hashlib
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -8,24 +9,23 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
-from toolkit.core.checks import Number, choice, explains, fills, refuse
+from toolkit.core.checks import Number, choice, explains, fills, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator import counts, keys, margins, moments, quantiles, robust
+from toolkit.curator import counts, keys, moments, quantiles, robust
 from toolkit.curator.preview import Preview
-from toolkit.curator.query import Query
-from toolkit.curator.release import Price, Release, Unit, run
+from toolkit.curator.release import Price, Query, Release, Unit
 from toolkit.frames import cells
-from toolkit.frames.conditions import Where, as_list
+from toolkit.frames.conditions import By, Where, as_list, grouping
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import By, grouping
 from toolkit.frames.persons import Caps, Persons
 
 if TYPE_CHECKING:
     from toolkit.central.robust.estimators import Huber
 
 Result = TypeVar("Result")
+_LONGEST_LABEL = 200
 Label = str | int
 """A column's name, or its number in a frame whose columns are numbered."""
 _WHY = {
@@ -56,31 +56,48 @@ _ELSEWHERE = {
     **dict.fromkeys(("head", "loc", "iloc", "columns", "shape"), "rows are never shown"),
     **dict.fromkeys(("min", "max"), "extremes are single people; quantile(…, 0.01), or `bounds`"),
 }
-_SHARED = {
-    "rows": """
+_ROWS = """
     where : mapping or callable, optional
-        Which rows count: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.""",
-    "by": """
+        Which rows count: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}."""
+_BY = """
     by : mapping, optional
         The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 30, 65)}.
-        Every key has a row, in the order given, whether or not anybody is there.""",
-    "price": """
+        Every key has a row, in the order given, whether or not anybody is there."""
+_RNG = """
+    rng : numpy.random.Generator, optional
+        Only with a ledger of a simulation: what it draws is no release."""
+_PRICE = f"""
     epsilon : number, optional
         The price of Laplace noise, or of a choice; exactly one of `epsilon` and `rho` is given.
     rho : number, optional
-        The price of Gaussian noise, in a ledger with a Zcdp ceiling; of a choice, epsilon**2 / 8.
-    rng : numpy.random.Generator, optional
-        Only with a ledger of a simulation: what it draws is no release.""",
-    "clamped": """
+        The price of Gaussian noise, in a ledger with a Zcdp ceiling; of a choice, epsilon**2 / 8.{_RNG}"""
+_BOUNDS = """
     bounds : pair of numbers
-        Values are clamped to them; chosen without the data. Of several columns by name.
-    missing : "drop" or number
-        Whether missing values are left out, or what they count as. Of several columns by name, or for all.""",
-    "returns": """
+        Values are clamped to them; chosen without the data."""
+_RETURNS = """
+
     Returns
     -------
     Estimate
-        The released numbers with the error of their noise.""",
+        The released numbers with the error of their noise."""
+_SHARED = {
+    "price": _PRICE,
+    "bounds": _BOUNDS,
+    "where": _ROWS,
+    "groups": _ROWS + _BY,
+    "paid": _PRICE + _RETURNS,
+    "rows": _ROWS + _PRICE + _RETURNS,
+    "cells": f"""
+    bounds : pair of numbers
+        Values are clamped to them; chosen without the data. Of several columns by name.
+    missing : "drop" or number
+        Whether missing values are left out, or what they count as. Of several columns by name, or for all.
+{_ROWS[1:]}{_BY}{_PRICE}{_RETURNS}""",
+    "smooth": f"""{_BOUNDS}
+    epsilon : number
+        The price.
+    missing : number
+        What missing values count as.{_RNG}{_RETURNS}""",
 }
 
 
@@ -110,7 +127,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """How many rows meet a condition, in all or in each group, for one charge.
+        """Count the rows that meet a condition, in all or in each group, for one charge.
 
         A column must have the value, one of a list of values, lie between two (both included), or be missing;
         all columns must. A date asks for the whole day. With OTHER as the last key of `by` nobody is left
@@ -127,12 +144,10 @@ class Verbs(Generic[Result]):
         by : mapping or list of mappings, optional
             The public keys of each column that splits the table: {"region": REGIONS, "age": bands(18, 65)}.
             Every key has a row, in the order given, whether or not anybody is there.
-        %(price)s
-
-        %(returns)s
+        %(paid)s
         """
         if isinstance(by, list | tuple):
-            return self._run(margins.agreeing_counts(self._query(epsilon, rho, where), by), rng)
+            return self._run(counts.agreeing_counts(self._query(epsilon, rho, where), by), rng)
         return self._run(counts.count(self._query(epsilon, rho, where, by)), rng)  # type: ignore[arg-type]
 
     def histogram(
@@ -146,7 +161,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """How many rows hold each of the given options, or fall between given edges.
+        """Count the rows that hold each of the given options, or fall between given edges.
 
         Parameters
         ----------
@@ -157,9 +172,6 @@ class Verbs(Generic[Result]):
         edges : iterable of numbers, optional
             Where bins begin and end; the last one includes its upper edge.
         %(rows)s
-        %(price)s
-
-        %(returns)s
         """
         return self._run(counts.histogram(self._query(epsilon, rho, where), column, options, edges), rng)
 
@@ -175,18 +187,13 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The sum of a column, each value clamped to `bounds`.
+        """Release the sum of a column, each value clamped to `bounds`.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         return self._run(counts.total(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -202,7 +209,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The mean of a column, each value clamped to `bounds`.
+        """Release the mean of a column, each value clamped to `bounds`.
 
         Where the number of values is private ("add_remove", missing="drop", `where` or `by`), it comes along,
         in `counts` of the estimate.
@@ -211,12 +218,7 @@ class Verbs(Generic[Result]):
         ----------
         column : str, int, or list of them
             The column; several share the price evenly.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         return self._run(moments.mean(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -232,18 +234,13 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The sample variance of a column, each value clamped to `bounds`.
+        """Release the sample variance of a column, each value clamped to `bounds`.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         return self._run(moments.variance(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -259,18 +256,13 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The sample standard deviation of a column: the root of the variance, for the same price.
+        """Release the sample standard deviation of a column: the root of the variance, for the same price.
 
         Parameters
         ----------
         column : str or int
             The column.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         return self._run(moments.std(self._query(epsilon, rho, where, by), column, bounds, missing), rng)
 
@@ -287,7 +279,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The sample covariance of two columns, of rows that have both.
+        """Release the sample covariance of two columns, of rows that have both.
 
         Parameters
         ----------
@@ -295,12 +287,7 @@ class Verbs(Generic[Result]):
             One column.
         second : str or int
             The other.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.covariance(query, (first, second), bounds, missing), rng)
@@ -318,9 +305,9 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The correlation of two columns, of rows that have both; NaN where a noisy variance is not above 0.
+        """Release the correlation of two columns, of rows that have both.
 
-        Its interval is near its level, not guaranteed.
+        It is NaN where a noisy variance is not above 0. Its interval is near its level, not guaranteed.
 
         Parameters
         ----------
@@ -328,12 +315,7 @@ class Verbs(Generic[Result]):
             One column.
         second : str or int
             The other.
-        %(clamped)s
-        %(rows)s
-        %(by)s
-        %(price)s
-
-        %(returns)s
+        %(cells)s
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(moments.correlation(query, (first, second), bounds, missing), rng)
@@ -344,14 +326,14 @@ class Verbs(Generic[Result]):
         q: Number | Iterable[Number],
         *,
         bounds: Any,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
         where: Where | None = None,
         by: By | None = None,
         step: Number | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The values below which shares `q` of the column's values lie: [0.1, 0.2, …, 0.9] are deciles.
+        """Release the values below which shares `q` of the column lie: [0.1, 0.2, …, 0.9] are deciles.
 
         The exponential mechanism chooses them, the middle one first; all together are one charge, in all
         groups of `by`, and they never decrease along q. Equal values are told apart at random; missing ones
@@ -364,16 +346,12 @@ class Verbs(Generic[Result]):
             The column.
         q : number or iterable of numbers
             Shares, each read as the nearest fraction with a denominator of at most 2**20.
-        bounds : pair of numbers
-            Values are clamped to them; chosen without the data.
-        %(price)s
-        %(rows)s
-        %(by)s
+        %(bounds)s
+        %(groups)s
         step : number, optional
             Candidates are its multiples between the bounds: 2**-20 of their distance if not given; of whole
             numbers say step=1.
-
-        %(returns)s
+        %(paid)s
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(quantiles.quantiles(query, column, q, bounds, step), rng)
@@ -385,16 +363,16 @@ class Verbs(Generic[Result]):
         column: Label,
         *,
         bounds: Any,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
         where: Where | None = None,
         by: By | None = None,
         method: str = "exponential",
         step: Number | None = None,
         missing: Any = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The quantile at one half, or the median with noise for its smooth sensitivity.
+        """Release the quantile at one half, or the median with noise for its smooth sensitivity.
 
         "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes
         `where`, `by` and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two,
@@ -405,19 +383,15 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        bounds : pair of numbers
-            Values are clamped to them; chosen without the data.
-        %(price)s
-        %(rows)s
-        %(by)s
+        %(bounds)s
+        %(groups)s
         method : "exponential" or "smooth"
             How it is chosen.
         step : number, optional
             As for a quantile; only of "exponential".
         missing : number, optional
             What missing values count as; only of "smooth".
-
-        %(returns)s
+        %(paid)s
         """
         query = self._query(epsilon, rho, where, by)
         if choice(method, "method", ("exponential", "smooth")) == "smooth":
@@ -435,15 +409,14 @@ class Verbs(Generic[Result]):
         *,
         estimator: "Huber",
         bounds: Any,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
         where: Where | None = None,
         by: By | None = None,
         step: Number | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The Huber location of a column: the value from which the others, cut at `estimator.k`, differ by 0
-        in the mean.
+        """Release the Huber location of a column: the values, cut at `estimator.k`, differ from it by 0 on average.
 
         It is chosen by inverse sensitivity; missing values are left out. Of a skewed column it is neither the
         median nor the mean: it is the target itself that the estimate names. Under "replace" a person can
@@ -456,15 +429,11 @@ class Verbs(Generic[Result]):
             The column.
         estimator : Huber
             Where values are cut.
-        bounds : pair of numbers
-            Values are clamped to them; chosen without the data.
-        %(price)s
-        %(rows)s
-        %(by)s
+        %(bounds)s
+        %(groups)s
         step : number, optional
             Candidates are its multiples between the bounds: 2**-16 of their distance if not given.
-
-        %(returns)s
+        %(paid)s
         """
         query = self._query(epsilon, rho, where, by)
         return self._run(robust.location(query, column, estimator, bounds, step), rng)
@@ -472,7 +441,7 @@ class Verbs(Generic[Result]):
     def trimmed_mean(
         self, column: Label, *, trim: Number, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
     ) -> Result:
-        """The mean without a share of the rows at each end, with noise for its smooth sensitivity.
+        """Release the mean without a share of the rows at each end, with noise for its smooth sensitivity.
 
         It needs "replace" and all rows, whose number is public: there is no `where`. The scale of the noise
         is not told.
@@ -483,21 +452,12 @@ class Verbs(Generic[Result]):
             The column.
         trim : number
             The share that is cut off at each end, below 1/2.
-        bounds : pair of numbers
-            Values are clamped to them; chosen without the data.
-        epsilon : number
-            The price.
-        missing : number
-            What missing values count as.
-        rng : numpy.random.Generator, optional
-            Only with a ledger of a simulation: what it draws is no release.
-
-        %(returns)s
+        %(smooth)s
         """
         return self._run(robust.trimmed_mean(self._query(epsilon, None), column, trim, bounds, missing), rng)
 
     def iqr(self, column: Label, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Result:
-        """The distance of the quartiles, with noise for its smooth sensitivity.
+        """Release the distance of the quartiles, with noise for its smooth sensitivity.
 
         The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs "replace" and all rows, whose
         number is public: there is no `where`. The scale of the noise is not told.
@@ -506,16 +466,7 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        bounds : pair of numbers
-            Values are clamped to them; chosen without the data.
-        epsilon : number
-            The price.
-        missing : number
-            What missing values count as.
-        rng : numpy.random.Generator, optional
-            Only with a ledger of a simulation: what it draws is no release.
-
-        %(returns)s
+        %(smooth)s
         """
         return self._run(robust.smooth(self._query(epsilon, None), "iqr", column, bounds, missing), rng)
 
@@ -523,13 +474,13 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        epsilon: Number | None = None,
         delta: Number | None = None,
-        rho: Number | None = None,
         where: Where | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The values of a column that many people have, with noisy counts, the most frequent first.
+        """Find the values of a column that many people have, with noisy counts, the most frequent first.
 
         Nobody needs to know the keys: those whose noisy count reaches a threshold are told, and are public
         afterwards: by={"city": found.labels}. `rho` buys Gaussian noise for half of delta, better where a
@@ -540,12 +491,9 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        %(price)s
         delta : number
             The chance that a key of one person alone shows; the threshold follows from it.
         %(rows)s
-
-        %(returns)s
         """
         return self._run(keys.keys(self._query(epsilon, rho, where), column, delta), rng)
 
@@ -553,14 +501,14 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        epsilon: Number | None = None,
-        rho: Number | None = None,
         where: Where | None = None,
         powers: tuple[int, int] = (-31, 32),
         beta: Number = Fraction(1, 1000),
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
-        """Limits of a column, for `bounds=`: the outer edges of powers of two between which many values lie.
+        """Find limits of a column, for `bounds=`: powers of two between which many values lie.
 
         Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside.
         Values beyond the limits are clamped later: an outer bin that is missed holds about as many values as
@@ -570,14 +518,12 @@ class Verbs(Generic[Result]):
         ----------
         column : str or int
             The column.
-        %(price)s
-        %(rows)s
+        %(where)s
         powers : pair of int
             Bins reach from 2**powers[0] to 2**powers[1].
         beta : number
             The chance that an empty bin is inside.
-
-        %(returns)s
+        %(paid)s
         """
         return self._run(keys.bounds(self._query(epsilon, rho, where), column, powers, beta), rng)
 
@@ -587,12 +533,12 @@ class Verbs(Generic[Result]):
         k: int,
         *,
         options: Iterable[Any],
+        where: Where | None = None,
         epsilon: Number | None = None,
         rho: Number | None = None,
-        where: Where | None = None,
         rng: Rng = None,
     ) -> Result:
-        """The k most frequent of the given options, the first chosen first; their counts are not told.
+        """Find the k most frequent of the given options, the first chosen first; their counts are not released.
 
         Labels are the options, values their places 1 … k. A count of them is another release:
         count(by={"city": found.labels}).
@@ -605,10 +551,7 @@ class Verbs(Generic[Result]):
             How many.
         options : iterable
             What can be chosen.
-        %(price)s
         %(rows)s
-
-        %(returns)s
         """
         return self._run(keys.top(self._query(epsilon, rho, where), column, k, options), rng)
 
@@ -622,7 +565,7 @@ class Verbs(Generic[Result]):
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Any:
-        """One of the candidates, better ones likelier.
+        """Choose one of the candidates, better ones with higher probability.
 
         The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it
         is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
@@ -633,7 +576,7 @@ class Verbs(Generic[Result]):
         candidates : iterable
             What can be chosen.
         score : callable
-            score(frame, candidate): higher is better.
+            Called with frame and candidate; higher is better.
         sensitivity : number
             How far one person can move a score.
         %(price)s
@@ -719,11 +662,9 @@ class Curator(Verbs[Estimate]):
             refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
-            refuse(
-                "`person` and `rows` must be given together, `groups` and `rows_in_group` with them",
-                "one without the other",
-                "without a person's column each row is a person; with one, `rows` says how many are used",
-            )
+            rule = "`person` and `rows` must be given together, `groups` and `rows_in_group` with them"
+            consequence = "without a person's column each row is a person; with one, `rows` says how many are used"
+            refuse(rule, "one without the other", consequence)
         persons = n = None
         if person is not None and rows is not None:
             persons = Persons.of(self._frame, person, Caps(rows, groups, rows_in_group))
@@ -732,7 +673,19 @@ class Curator(Verbs[Estimate]):
         self._unit = Unit(self.neighbors, persons, n)
 
     def _run(self, release: Release[Any], rng: Rng) -> Any:
-        return run(release, self.ledger, rng)
+        """Charge, read, draw, document: in this order, whatever the statistic."""
+        ledger, label = self.ledger, release.label
+        if len(label) > _LONGEST_LABEL:
+            digest = hashlib.sha256(label.encode()).hexdigest()
+            label = f"{label[: _LONGEST_LABEL - len(digest) - 2]}… {digest}"
+        source = ledger.source(rng)
+        entry = ledger.charge(release.mechanism, label, **release.unit.charge)
+        rule = "a frame must be readable by its engine"
+        estimate = untold(lambda: release.draw(release.read(), source), rule, consequence="the charge remains")
+        if not isinstance(estimate, Estimate):
+            return estimate
+        estimate = release.document(release.describe(estimate, release.label, release.notes), ledger, entry)
+        return estimate if release.finish is None else release.finish(estimate)
 
     @property
     def preview(self) -> "Previews":

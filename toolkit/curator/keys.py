@@ -10,35 +10,33 @@ import numpy as np
 from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.central.publishing.ranges import RangeFinder
 from toolkit.central.publishing.top import TopK
+from toolkit.central.release import chosen_by_cell
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.covers import Covers, Source
-from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.loss import Loss
+from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.query import Query
-from toolkit.curator.release import Release
-from toolkit.frames.conditions import as_list
+from toolkit.curator.release import Query, Release
+from toolkit.frames.bounds import counted
+from toolkit.frames.conditions import Keys, as_list
 from toolkit.frames.frame import Frame
-from toolkit.frames.groups import keys_of
 from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
-from toolkit.frames.sums import counted
+
+_COUNTS = Covers([Source.NOISE], unit="counts")
 
 
 def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
     """The values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
-        refuse(
-            "`delta` must be given for unknown keys",
-            "none",
-            "with a small probability a rare key shows; 1e-6 is usual, far below one over the people",
-        )
-    rows, name, caps, persons = query.rows, query.frame.name(column), query.caps, query.unit.persons
-    check_keys(query.frame.column(column), name)
+        rule = "`delta` must be given for unknown keys"
+        refuse(rule, "none", "with a small probability a rare key shows; 1e-6 is usual, far below one over the people")
+    rows, unit, name = query.rows, query.unit, query.frame.column(column).name
+    caps, persons = unit.caps, unit.persons
+    check_keys(query.frame.column(column))
     make = KeyThreshold.for_loss if query.price.is_epsilon else KeyThreshold.for_rho
     most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
-    mechanism = make(query.price.amount, delta, neighbors=query.neighbors, keys=most)
+    mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys=most)
 
     def read() -> dict[Any, int]:
         parts = query.frame.parts((*rows.columns, column), whole=rows.limited)
@@ -54,61 +52,60 @@ def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
     def draw(counts: dict[Any, int], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
 
-    def found(estimate: Estimate) -> dict[str, Any]:
+    def public_keys(estimate: Estimate) -> dict[str, Any]:
         return {"by": {name: list(estimate.labels)}, "keys": "found"}
 
-    return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=found)
+    return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
 
 
 def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]:
     """The outer edges of the powers of two between which many values lie."""
-    rows, persons = query.rows, query.unit.persons
-    query.numbers(column)
+    rows, unit, name = query.rows, query.unit, query.frame.column(column).adds_up().name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         refuse("`powers` must be two whole numbers", type(powers).__name__, "bins end at powers of two")
     first, last = powers
     bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
-    noise = query.price.noise(table_counts(max(bins, 1), query.neighbors, query.caps))
+    noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
     mechanism = RangeFinder(noise, first, last, exact(beta, "beta"))
 
     def read() -> Steps:
         total = np.zeros(mechanism.bins, dtype=np.int64)
         for part in query.frame.parts((*rows.columns, column), whole=rows.limited):
             codes = np.where(rows.where.mask(part), mechanism.codes(part.column(column).floats()), -1)
-            codes = codes if persons is None else persons.limited(part, codes)
+            codes = codes if unit.persons is None else unit.persons.limited(part, codes)
             total += np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:]
         return total
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
-        limits = np.array([float(low), float(high)])
-        return _chosen(limits, ("low", "high"), ("limit",), mechanism.loss, type(noise).__name__, rng)
+        limits = [float(low), float(high)]
+        return chosen_by_cell(limits, ("low", "high"), ("limit",), mechanism.loss, _COUNTS, type(noise).__name__, rng)
 
     note = (
         f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
         f"those of all bins, ±2**{last}"
     )
-    label = f"bounds of {query.frame.name(column)}{rows.words}"
+    label = f"bounds of {name}{rows.words}"
     facts = {"powers of two": [first, last], "beta": str(beta)}
     return query.release(label, mechanism, read, draw, query=facts, notes=(note,))
 
 
 def top(query: Query, column: Any, k: int, options: Iterable[Any]) -> Release[Any]:
     """The k most frequent of the given options."""
-    given, name = as_list(options, "options"), query.frame.name(column)
-    axis = keys_of(query.frame, column, given, "options")
-    listed = replace(query, rows=replace(query.rows, axes=(axis,)))
+    choices, unit = as_list(options, "options"), query.unit
+    axis = Keys.of(query.frame, column, choices, "options")
+    listed, name = query.by(axis), axis.name
     make = TopK.for_epsilon if query.price.is_epsilon else TopK.for_rho
-    reach = {"rows": query.caps.most(1), "together": query.caps.most(whole(k, "k"))}
-    mechanism = make(query.price.amount, k, neighbors=query.neighbors, **reach)
+    reach = {"rows": unit.caps.most(1), "together": unit.caps.most(whole(k, "k"))}
+    mechanism = make(query.price.amount, k, neighbors=unit.neighbors, **reach)
     if mechanism.k > listed.rows.cells:
         refuse("`k` must be at most the number of options", k, f"there are {listed.rows.cells}")
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         places = mechanism.choose(counts, rng)
-        names = tuple(_again(given[place], axis.labels[place]) for place in places)
-        ranks = np.arange(1, mechanism.k + 1)
-        return _chosen(ranks, names, (name,), mechanism.loss, "Exponential", rng)
+        names = tuple(_again(choices[place], axis.labels[place]) for place in places)
+        ranks = range(1, mechanism.k + 1)
+        return chosen_by_cell(ranks, names, (name,), mechanism.loss, _COUNTS, "Exponential", rng)
 
     note = (
         "numbers are places: 1 was chosen first; "
@@ -124,19 +121,3 @@ def _again(option: Any, label: Any) -> Any:
     if isinstance(option, float):
         return float(option)
     return option if isinstance(option, dt.date) else label
-
-
-def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], loss: Loss, method: str, rng: Rng) -> Estimate:
-    """Numbers whose errors in their own unit are not told."""
-    return Estimate(
-        value=value,
-        se=np.full(len(labels), np.nan),
-        labels=labels,
-        cov=None,
-        n=None,
-        loss=loss if rng is None else None,
-        covers=Covers([Source.NOISE], unit="counts"),
-        method=method,
-        notes=() if rng is None else (SIMULATED,),
-        axes=axes,
-    )

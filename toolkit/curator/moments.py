@@ -23,16 +23,13 @@ from toolkit.core.checks import refuse
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.counts import linear, of_sums
-from toolkit.curator.query import Query, by_column
-from toolkit.curator.release import Noise, Release
-from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds
-from toolkit.frames.groups import Grouping
-from toolkit.frames.sums import Variable, summed, summed_pairs
+from toolkit.curator.counts import PRODUCTS, STEPS, linear, of_sums
+from toolkit.curator.release import Noise, Query, Release, by_column
+from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds, Variable, summed, summed_pairs
+from toolkit.frames.conditions import Grouping
 
 Scale: TypeAlias = tuple[float, float, tuple[float, float]]
 """A factor, an offset, and what the result is clipped to."""
-_PLAIN: Scale = (1.0, 0.0, (-math.inf, math.inf))
 _MOST_COVARIANCES = 1000
 _LINEAR = ("NaN where a noisy variance is not above 0; the interval follows the linear part of the error",)
 _EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
@@ -52,44 +49,38 @@ class Part:
 
 def mean(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
     """The mean of a column, or of each of a list of columns, which share the price evenly."""
+    unit, rows = query.unit, query.rows
     if isinstance(column, list):
-        return _means(query, column, bounds, missing)
-    variable, words = query.variable(column, bounds, missing)
-    if (n := query.public_n(variable)) is not None:
-        return of_sums(query, "mean", statistics.mean(variable.limits, n), variable, words)
-    name = query.frame.name(column)
-    unit = "steps, as bounds have them"
-    return _coded(query, f"mean of {name}", [_mean(query, variable)], [variable], words, unit)
-
-
-def _means(query: Query, columns: list[Any], bounds: Any, missing: Any) -> Release[Any]:
-    if len(set(columns)) < len(columns) or not columns:
-        received = "repetitions" if columns else "none"
-        refuse("`column` must list distinct columns, and at least one", received, "each is paid for")
-    variables, words = _variables(query, columns, bounds, missing)
-    names = ", ".join(query.frame.name(label) for label in columns)
-    return _coded(query, f"mean of {names}", [_mean(query, one) for one in variables], variables, words)
-
-
-def _mean(query: Query, variable: Variable) -> Part:
-    limits, rows, laplace = variable.limits, query.rows, query.price.is_epsilon
-    code = coding.first_order(limits.span, rows.cells, query.neighbors, query.caps, laplace=laplace)
-    read = partial(summed, query.frame, rows, variable, 1)
-    scale = *_half_and_middle(limits), (float(limits.low), float(limits.high))
-    return Part(query.frame.name(variable.label), code, read, table_estimators.mean, scale)
+        if len(set(column)) < len(column) or not column:
+            received = "repetitions" if column else "none"
+            refuse("`column` must list distinct columns, and at least one", received, "each is paid for")
+        variables, noise_unit = _variables(query, column, bounds, missing), PRODUCTS
+    else:
+        variables, noise_unit = [query.variable(column, bounds, missing)], STEPS
+        if variables[0].fill is not None and not rows.is_part and unit.n is not None:
+            return of_sums(query, "mean", statistics.mean(variables[0].limits, unit.n), variables[0])
+    parts = []
+    for variable in variables:
+        limits, laplace = variable.limits, query.price.is_epsilon
+        code = coding.first_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
+        read = partial(summed, query.frame, rows, variable, 1)
+        half, least = limits.span * limits.step / 2, limits.least * limits.step
+        scale = float(half), float(least + half), (float(limits.low), float(limits.high))
+        parts.append(Part(variable.name, code, read, table_estimators.mean, scale))
+    return _coded(query, f"mean of {', '.join(one.name for one in variables)}", parts, variables, noise_unit)
 
 
 def variance(query: Query, column: Any, bounds: Any, missing: Any, name: str = "variance") -> Release[Any]:
     """The sample variance of a column."""
-    variable, words = query.variable(column, bounds, missing, SQUARE_BITS)
-    limits, rows = variable.limits, query.rows
-    if (n := query.public_n(variable)) is not None:
-        return of_sums(query, name, statistics.variance(limits, n), variable, words, order=2)
-    laplace, half = query.price.is_epsilon, _half_and_middle(limits)[0]
-    code = coding.second_order(limits.span, rows.cells, query.neighbors, query.caps, laplace=laplace)
+    variable, unit, rows = query.variable(column, bounds, missing, SQUARE_BITS), query.unit, query.rows
+    limits = variable.limits
+    if variable.fill is not None and not rows.is_part and unit.n is not None:
+        return of_sums(query, name, statistics.variance(limits, unit.n), variable, order=2)
+    laplace, half = query.price.is_epsilon, _half(limits)
+    code = coding.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
     read = partial(summed, query.frame, rows, variable, 2)
     part = Part("", code, read, table_estimators.variance, (half**2, 0.0, (0.0, 2 * half**2)))
-    return _coded(query, f"{name} of {query.frame.name(column)}", [part], [variable], words)
+    return _coded(query, f"{name} of {variable.name}", [part], [variable])
 
 
 def std(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
@@ -100,52 +91,35 @@ def std(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
 
 def covariance(query: Query, pair: tuple[Any, Any], bounds: Any, missing: Any) -> Release[Any]:
     """The sample covariance of two columns."""
-    variables, words = _variables(query, pair, bounds, missing, PAIR_BITS)
-    x, y = variables
-    read = partial(summed_pairs, query.frame, query.rows, (x, y))
-    label = f"covariance of {' and '.join(query.frame.name(one.label) for one in variables)}"
-    if (n := query.public_n(x, y)) is not None:
-        statistic, limits = statistics.covariance((x.limits, y.limits), n), _limits(query, variables)
-        unit = "products of steps, as bounds have them"
-        label += query.rows.words
-        return linear(query, label, statistic, read, limits, missing=words, noise_unit=unit)
-    wide = _half_and_middle(x.limits)[0] * _half_and_middle(y.limits)[0]
-    scale = wide, 0.0, (-2 * wide, 2 * wide)
-    part = Part("", _pair_coding(query, x, y), read, table_estimators.covariance, scale)
-    return _coded(query, label, [part], variables, words)
+    x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
+    label, n = f"covariance of {x.name} and {y.name}", query.unit.n
+    if not query.rows.is_part and n is not None and x.fill is not None and y.fill is not None:
+        statistic, read = statistics.covariance((x.limits, y.limits), n), partial(summed_pairs, query.frame, query.rows)
+        return linear(query, label, statistic, partial(read, (x, y)), variables, noise_unit=PRODUCTS)
+    wide = _half(x.limits) * _half(y.limits)
+    part = _pair(query, x, y, table_estimators.covariance, (wide, 0.0, (-2 * wide, 2 * wide)))
+    return _coded(query, label, [part], variables)
 
 
 def correlation(query: Query, pair: tuple[Any, Any], bounds: Any, missing: Any) -> Release[Any]:
     """The correlation of two columns."""
-    variables, words = _variables(query, pair, bounds, missing, PAIR_BITS)
-    x, y = variables
-    read = partial(summed_pairs, query.frame, query.rows, (x, y))
-    part = Part("", _pair_coding(query, x, y), read, table_estimators.correlation, (1.0, 0.0, (-1.0, 1.0)))
-    label = f"correlation of {' and '.join(query.frame.name(one.label) for one in variables)}"
-    return _coded(query, label, [part], variables, words, notes=_LINEAR)
+    x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
+    part = _pair(query, x, y, table_estimators.correlation, (1.0, 0.0, (-1.0, 1.0)))
+    return _coded(query, f"correlation of {x.name} and {y.name}", [part], variables, notes=_LINEAR)
 
 
-def _pair_coding(query: Query, x: Variable, y: Variable) -> Coding:
-    spans = x.limits.span, y.limits.span
-    return coding.pairs(spans, query.rows.cells, query.neighbors, query.caps)
+def _pair(query: Query, x: Variable, y: Variable, estimator: Callable[[Moments], CellEstimates], scale: Scale) -> Part:
+    spans, unit = (x.limits.span, y.limits.span), query.unit
+    code = coding.pairs(spans, query.rows.cells, unit.neighbors, unit.caps)
+    return Part("", code, partial(summed_pairs, query.frame, query.rows, (x, y)), estimator, scale)
 
 
-def _variables(
-    query: Query, labels: Sequence[Any], bounds: Any, missing: Any, *bits: int
-) -> tuple[list[Variable], str]:
-    """Several columns, each with its own bounds, and what becomes of missing values in words."""
-    read = [
+def _variables(query: Query, labels: Sequence[Any], bounds: Any, missing: Any, *bits: int) -> list[Variable]:
+    """Several columns, each with its own bounds and what becomes of its missing values."""
+    return [
         query.variable(label, by_column(bounds, label, "bounds"), by_column(missing, label, "missing"), *bits)
         for label in labels
     ]
-    words = [text for _, text in read]
-    if len(set(words)) > 1:
-        words = [", ".join(f"{query.frame.name(label)}: {text}" for label, text in zip(labels, words, strict=True))]
-    return [variable for variable, _ in read], words[0]
-
-
-def _limits(query: Query, variables: Sequence[Variable]) -> dict[str, Bounds]:
-    return {query.frame.name(variable.label): variable.limits for variable in variables}
 
 
 def _coded(
@@ -153,12 +127,11 @@ def _coded(
     label: str,
     parts: list[Part],
     variables: list[Variable],
-    missing: str,
-    unit: str = "products of steps, as bounds have them",
+    noise_unit: str = PRODUCTS,
     notes: tuple[str, ...] = (),
 ) -> Release[Any]:
     """Several whole numbers per cell, with noise, and what is estimated from them."""
-    price, rows = query.price.share(len(parts)), query.rows
+    price, rows = replace(query.price, amount=query.price.amount / len(parts)), query.rows
     mechanisms = tuple(price.noise(part.coding.sensitivity) for part in parts)
     mechanism = mechanisms[0] if len(parts) == 1 else Composed(mechanisms)
     label += rows.words
@@ -168,103 +141,76 @@ def _coded(
             Moments.of(part.coding, *one.integers(numbers, rng))
             for part, one, numbers in zip(parts, mechanisms, entries, strict=True)
         ]
-        estimate, counts = _estimated(parts, moments, rows, _paid(mechanism, type(mechanisms[0]).__name__, rng))
-        return replace(estimate, counts=release.describe(counts, f"values behind {label}", rows.notes))
+        loss, simulated = (mechanism.loss, ()) if rng is None else (None, (SIMULATED,))
+        paid = {"loss": loss, "method": type(mechanisms[0]).__name__, "notes": simulated}
+        estimate, counts = _estimated(parts, moments, rows, paid)
+        return replace(estimate, counts=release.describe(counts, f"values behind {label}", rows.where.notes))
 
     release = query.release(
         label,
         mechanism,
         lambda: [part.coding.entries(part.read()) for part in parts],
         draw,
-        limits=_limits(query, variables),
-        missing=missing,
+        variables=variables,
         notes=notes,
         noise=lambda: Noise(rows.cells * len(parts), per_value=_per_value(parts, mechanisms)),
-        noise_unit=unit,
+        noise_unit=noise_unit,
     )
     return release
-
-
-def _paid(mechanism: Composed | Laplace | Gaussian, method: str, rng: Rng) -> dict[str, Any]:
-    """What an estimate says of its price: none, where a generator drew."""
-    if rng is None:
-        return {"loss": mechanism.loss, "method": method, "notes": ()}
-    return {"loss": None, "method": method, "notes": (SIMULATED,)}
 
 
 def _estimated(
     parts: list[Part], moments: list[Moments], rows: Grouping, paid: dict[str, Any]
 ) -> tuple[Estimate, Estimate]:
-    """Cells one after the other, in each the columns that were asked for; and how many values are behind
-    each. Both say what was paid.
-    """
+    """The estimates, cell by cell and in each column by column; and how many values are behind each."""
     several, scalar = len(parts) > 1, not rows.axes and len(parts) == 1
-    results = [part.estimator(one) for part, one in zip(parts, moments, strict=True)]
-    scales = [part.scale for part in parts]
-    value = _interleave([_scaled(r.value, scale) for r, scale in zip(results, scales, strict=True)])
-    se = _interleave([scale[0] * r.se for r, scale in zip(results, scales, strict=True)])
     labels: tuple[Any, ...] = rows.labels if rows.axes else ("value",)
     if several:
-        names = [part.name for part in parts]
         keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
-        labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
-    axes = (*rows.names, "column") if several else rows.names
+        labels = tuple((*key, part.name) if rows.axes else part.name for key in keys for part in parts)
+    paid = {"labels": labels, "axes": (*rows.names, "column") if several else rows.names, **paid}
+    results = [part.estimator(one) for part, one in zip(parts, moments, strict=True)]
+    bounded = [part.scale for part in parts]
+    limits = Limits(partial(_ends, [one.basis for one in results], bounded), scalar, results[0].basis.methods)
     numbers = [table_estimators.counts(one) for one in moments]
-    counts = _estimate(
-        _whole(_interleave([one.value for one in numbers])),
-        _interleave([one.se for one in numbers]),
-        Limits(partial(_ends, [one.basis for one in numbers], [_PLAIN] * len(numbers)), scalar),
-        labels,
-        axes,
-        **paid,
-    )
-    limits = Limits(partial(_ends, [r.basis for r in results], scales), scalar, results[0].basis.methods)
-    return _estimate(value, se, limits, labels, axes, **paid), counts
+    unbounded: list[Scale] = [(1.0, 0.0, (-math.inf, math.inf))] * len(parts)
+    count_limits = Limits(partial(_ends, [one.basis for one in numbers], unbounded), scalar)
+    counts = _estimate(numbers, unbounded, count_limits, paid)
+    if np.all(np.abs(counts.value) < 2**62):  # whole, as people are; the interval is that of the numbers themselves
+        whole: Any = np.rint(counts.value).astype(np.int64)
+        counts = replace(counts, value=whole.item() if scalar else whole)
+    return _estimate(results, bounded, limits, paid), counts
 
 
-def _estimate(
-    value: Any, se: Array, basis: Limits, labels: tuple[Any, ...], axes: tuple[str, ...], **paid: Any
-) -> Estimate:
+def _estimate(results: list[CellEstimates], scales: list[Scale], limits: Limits, paid: dict[str, Any]) -> Estimate:
+    """Each column on its own scale, side by side in each cell."""
+    pairs = list(zip(results, scales, strict=True))
+    value = np.stack([np.clip(offset + factor * one.value, *ends) for one, (factor, offset, ends) in pairs], axis=1)
+    se = np.stack([factor * one.se for one, (factor, *_) in pairs], axis=1).ravel()
     return Estimate(
-        value=value[0].item() if basis.scalar else value,
-        se=float(se[0]) if basis.scalar else se,
-        labels=labels,
+        value=value.ravel()[0].item() if limits.scalar else value.ravel(),
+        se=float(se[0]) if limits.scalar else se,
         cov=np.diag(se**2) if len(se) <= _MOST_COVARIANCES else None,
         n=None,
         covers=NOISE,
-        basis=basis,
-        axes=axes,
+        basis=limits,
         **paid,
     )
-
-
-def _whole(numbers: Array) -> Any:
-    """Whole, as people are; the interval is that of the numbers themselves."""
-    return np.rint(numbers).astype(np.int64) if np.all(np.abs(numbers) < 2**62) else numbers
-
-
-def _interleave(columns: list[Array]) -> Array:
-    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel()
-
-
-def _scaled(values: Array, scale: Scale) -> Array:
-    factor, offset, ends = scale
-    return np.clip(offset + factor * values, *ends)
 
 
 def _ends(bases: list[Limits], scales: list[Scale], level: float) -> tuple[Array, Array]:
     """The limits of all columns, each on its own scale."""
-    ends = [basis.of(level) for basis in bases]
-    low, high = (
-        _interleave([_scaled(end[side], scale) for scale, end in zip(scales, ends, strict=True)]) for side in (0, 1)
-    )
+    ends = [
+        [np.clip(offset + factor * end, *within) for end in basis.of(level)]
+        for basis, (factor, offset, within) in zip(bases, scales, strict=True)
+    ]
+    low, high = (np.stack(side, axis=1).ravel() for side in zip(*ends, strict=True))
     return low, high
 
 
-def _half_and_middle(limits: Bounds) -> tuple[float, float]:
-    """Half the distance of the limits, and their middle, on the grid: what t = 1 and t = 0 stand for."""
-    half = limits.span * limits.step / 2
-    return float(half), float(limits.least * limits.step + half)
+def _half(limits: Bounds) -> float:
+    """Half the distance of the limits, on the grid: what t = 1 stands for."""
+    return float(limits.span * limits.step / 2)
 
 
 def _per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> float:

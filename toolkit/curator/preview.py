@@ -16,7 +16,7 @@ from toolkit.curator.release import Noise, Release
 class Preview:
     """Cost and noise of a statistic.
 
-    Attributes
+    Parameters
     ----------
     label : str
         What would stand in the ledger.
@@ -65,11 +65,9 @@ class Preview:
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd
         if self.noise is None or self.noise.per_value is None or n is None:
-            refuse(
-                "the error must follow from public things alone",
-                "none that does" if self.noise is None else "no n",
-                "of a mean or a spread say the number of values; of a quantile it depends on the data",
-            )
+            rule = "the error must follow from public things alone"
+            consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
+            refuse(rule, "none that does" if self.noise is None else "no n", consequence)
         return self.noise.per_value / n
 
     def _rows(self) -> list[tuple[str, str]]:

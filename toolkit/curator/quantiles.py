@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,14 @@ import numpy as np
 from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles
 from toolkit.central.release import chosen_by_cell
 from toolkit.central.statistics import rank_unit
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Codes, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
-from toolkit.curator.query import Query
-from toolkit.curator.release import Release
-from toolkit.frames.bounds import Bounds
+from toolkit.curator.release import Query, Release
+from toolkit.frames.bounds import Bounds, Variable, split, values_of
 from toolkit.frames.conditions import as_list
-from toolkit.frames.sums import split
 
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
@@ -34,50 +33,38 @@ def quantiles(
 ) -> Release[Any]:
     """The values below which the shares `q` lie, the middle one first, each of the others on its side of it.
 
-    A single share is a list of one, told as a number where there are no groups.
+    A single share is a list of one, released as a number where there are no groups.
     """
-    one = not isinstance(q, Iterable) or isinstance(q, str)
-    shares = _shares([q] if one else q)  # type: ignore[list-item,arg-type]
-    limits, rows = Bounds.of(bounds, GRID_BITS), query.rows
+    single = not isinstance(q, Iterable) or isinstance(q, str)
+    shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
+    limits, rows, unit, price = Bounds.of(bounds, GRID_BITS), query.rows, query.unit, query.price
     limits = limits if step is None else limits.with_step(step)
-    query.numbers(column)
-    mechanism = _mechanism(query, sorted(shares))
-    grid, name = Grid.of(limits), query.frame.name(column)
+    name, grid, ordered = query.frame.column(column).adds_up().name, Grid(limits), sorted(shares)
+    make = RecursiveQuantiles.for_epsilon if price.is_epsilon else RecursiveQuantiles.for_rho
+    most = unit.caps.most(rows.cells)
+    mechanism = make(price.amount, ordered, neighbors=unit.neighbors, rows=most, grouped=rows.cells > 1)
     names = [f"{float(share):.15g}" for share in shares]
-    label = f"{names[0] if one else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
 
-    def read() -> list[tuple[Any, Array]]:
-        parts = query.frame.parts((*rows.columns, column), whole=rows.limited)
-        return [(rows.codes(part), part.column(column).floats()) for part in parts]
-
-    def draw(values: list[tuple[Any, Array]], rng: Rng) -> Estimate:
-        cuts = [mechanism.choose(places, grid.most, rng) for places in _by_cell(values, grid, rows.cells, rng)]
-        order = [sorted(shares).index(share) for share in shares]
-        found = [grid.value(one[place]) for one in cuts for place in order]
+    def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
+        codes, places = read[0], grid.places(read[1], rng)
+        cells = split(np.where(places < 0, -1, codes), places, rows.cells)
+        cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
+        values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
         labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
-        estimate = chosen_by_cell(found, labels, (*rows.names, "quantile"), mechanism.loss, _RANKS, "Exponential", rng)
-        return replace(estimate, value=found[0], se=math.nan, axes=()) if one and not rows.axes else estimate
+        estimate = chosen_by_cell(values, labels, (*rows.names, "quantile"), mechanism.loss, _RANKS, "Exponential", rng)
+        return replace(estimate, value=values[0], se=math.nan, axes=()) if single and not rows.axes else estimate
 
-    ranks = mechanism.off_by(grid.most, limits.span + 1, query.unit.n or MOST_ROWS)
-    keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if one else {"quantile": names})
+    keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if single else {"quantile": names})
     return query.release(
-        label,
+        f"{names[0] if single else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}",
         mechanism,
-        read,
+        lambda: values_of(query.frame, rows, column),
         draw,
-        limits={name: limits},
+        variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,
-        missing="missing left out",
-        notes=(_note(mechanism, ranks, len(shares) * rows.cells, rows.cells),),
+        notes=(_note(mechanism, grid, unit.n or MOST_ROWS, rows.cells),),
     )
-
-
-def _mechanism(query: Query, shares: list[Fraction]) -> RecursiveQuantiles:
-    make = RecursiveQuantiles.for_epsilon if query.price.is_epsilon else RecursiveQuantiles.for_rho
-    cells = query.rows.cells
-    most = query.caps.most(cells)
-    return make(query.price.amount, shares, neighbors=query.neighbors, rows=most, grouped=cells > 1)
 
 
 @dataclass(frozen=True)
@@ -85,13 +72,13 @@ class Grid:
     """Places of values: their steps between the bounds, and random digits after them."""
 
     limits: Bounds
-    extra: int
 
-    @classmethod
-    def of(cls, limits: Bounds) -> "Grid":
-        return cls(limits, _PLACES - (limits.span + 1).bit_length())
+    @cached_property
+    def extra(self) -> int:
+        """How many bits the random digits of a place have."""
+        return _PLACES - (self.limits.span + 1).bit_length()
 
-    @property
+    @cached_property
     def most(self) -> int:
         """Where the last step ends."""
         return (self.limits.span + 1) << self.extra
@@ -111,20 +98,12 @@ class Grid:
         return float(min(max((limits.least + step) * limits.step, limits.low), limits.high))
 
 
-def _by_cell(values: list[tuple[Any, Array]], grid: Grid, cells: int, rng: Rng) -> list[Steps]:
-    """The places of the values of each cell."""
-    nothing = np.empty(0, dtype=np.int64)
-    placed = ((codes, grid.places(numbers, rng)) for codes, numbers in values)
-    parts = [(nothing, nothing), *((np.where(at < 0, -1, codes), at) for codes, at in placed)]
-    return split(parts, cells)
-
-
-def _note(mechanism: RecursiveQuantiles, ranks: int, number: int, groups: int) -> str:
-    each = "it" if number == 1 else "each"
+def _note(mechanism: RecursiveQuantiles, grid: Grid, rows: int, groups: int) -> str:
+    ranks = mechanism.off_by(grid.most, grid.limits.span + 1, rows)
+    each = "it" if len(mechanism.quantiles) * groups == 1 else "each"
     where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
     more = f", and of all values {mechanism.levels} in 2,097,152" if mechanism.rounded else ""
-    most = f"{ranks:,} values{more}"
-    return f"with probability 95 % at most {most} lie between {each} and its true quantile{where}"
+    return f"with probability 95 % at most {ranks:,} values{more} lie between {each} and its true quantile{where}"
 
 
 def _shares(q: Iterable[Number]) -> list[Fraction]:

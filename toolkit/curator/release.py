@@ -1,15 +1,13 @@
-"""`Release`: a statistic as public arguments describe it. One function charges, reads, draws and documents it.
+"""`Query`: what is asked of a table, checked; `Release`: a statistic as public arguments describe it.
 
-A verb of the curator only describes: nothing of the frame is read before `run` has charged the ledger, and a
-preview is the description itself.
+A verb of the curator only describes: nothing of the frame is read before `Curator._run` has charged the ledger, and
+a preview is the description itself.
 """
 
-import hashlib
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -22,17 +20,19 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
-from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.persons import Persons
+from toolkit.frames.bounds import SUM_BITS, Bounds, Variable, written
+from toolkit.frames.conditions import Grouping
+from toolkit.frames.frame import Frame
+from toolkit.frames.persons import ONE, Caps, Persons
 
 Data = TypeVar("Data")
-_LONGEST_LABEL = 200
 
 
 class Mechanism(Protocol):
@@ -53,16 +53,13 @@ class Price:
 
     @classmethod
     def of(cls, epsilon: Number | None, rho: Number | None) -> "Price":
-        """Exactly one of the two."""
+        """Exactly one of the two, above 0."""
         if epsilon is not None and rho is None:
             return cls(positive(epsilon, "epsilon", NO_END), True)
         if rho is not None and epsilon is None:
             return cls(positive(rho, "rho", NO_END), False)
-        refuse(
-            "exactly one of `epsilon` and `rho` must be given",
-            "none" if epsilon is None else "both",
-            "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling",
-        )
+        consequence = "epsilon buys Laplace noise; rho buys Gaussian noise, in a ledger with a Zcdp ceiling"
+        refuse("exactly one of `epsilon` and `rho` must be given", "none" if epsilon is None else "both", consequence)
 
     @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public, and small)
     def noise(self, sensitivity: Sensitivity) -> Laplace | Gaussian:
@@ -75,10 +72,6 @@ class Price:
     def choice(self) -> Fraction:
         """The epsilon of one exponential mechanism that it buys: rho = epsilon**2 / 8."""
         return self.amount if self.is_epsilon else root_below(8 * self.amount)
-
-    def share(self, parts: int) -> "Price":
-        """An equal part of it."""
-        return self if parts == 1 else Price(self.amount / parts, self.is_epsilon)
 
 
 @dataclass(frozen=True)
@@ -111,14 +104,19 @@ class Unit:
     persons: Persons | None = None
     n: int | None = None
 
-    @property
+    @cached_property
+    def caps(self) -> Caps:
+        """The most that is used of one person."""
+        return ONE if self.persons is None else self.persons.caps
+
+    @cached_property
     def charge(self) -> dict[str, Any]:
         """What the ledger is told."""
         if self.persons is None:
             return {"neighbors": self.neighbors, "unit": "row"}
         return {"neighbors": self.neighbors, "unit": "person", "terms": self.persons.words}
 
-    @property
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """What a document says."""
         person = "each row is a person" if self.persons is None else self.persons.sentence
@@ -175,19 +173,13 @@ class Release(Generic[Data]):
 
     def describe(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
         """The estimate with its label, its method in words, and its notes."""
-        persons = self.unit.persons
-        words = [
-            label,
-            self.missing,
-            "" if persons is None else persons.words,
-            f"{estimate.method} mechanism",
-            f"neighbors: {self.unit.neighbors}",
-        ]
+        persons = "" if self.unit.persons is None else self.unit.persons.words
+        mechanism, neighbors = f"{estimate.method} mechanism", f"neighbors: {self.unit.neighbors}"
         return replace(
             estimate,
             labels=(label,) if len(estimate.labels) == 1 and not estimate.axes else estimate.labels,
             n=self.unit.n,
-            method=", ".join(filter(None, words)),
+            method=", ".join(filter(None, (label, self.missing, persons, mechanism, neighbors))),
             notes=(*estimate.notes, *notes),
         )
 
@@ -198,44 +190,97 @@ class Release(Generic[Data]):
             noise["unit"] = self.noise_unit
         if isinstance(basis.basis if isinstance(basis, Affine) else basis, NoiseBasis):
             noise["sd"] = float(np.ravel(estimate.se)[0]) if np.size(estimate.se) else noise.get("sd")
-        query = {"statistic": self.label, **self.query, **(self.facts_after or _nothing)(estimate)}
+        query = {"statistic": self.label, **self.query}
+        if self.facts_after is not None:
+            query |= self.facts_after(estimate)
         if self.missing:
             query["missing"] = self.missing.removeprefix("missing ")
         facts = ReleaseFacts(query, self.unit.facts, noise, ledger.facts(entry), self.steps, ledger.register)
         return replace(estimate, release=facts)
 
 
-def _nothing(_: Estimate) -> Mapping[str, Any]:
-    return {}
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What is asked of a table: which rows, in which cells, for which price. Nothing of it was read."""
+
+    frame: Frame
+    unit: Unit
+    price: Price
+    rows: Grouping
+
+    def by(self, *axes: Any) -> "Query":
+        """The same rows in other cells."""
+        return replace(self, rows=self.rows.by(*axes))
+
+    def variable(self, label: Any, bounds: Any, missing: Any, bits: int = SUM_BITS) -> Variable:
+        """A column clamped to bounds, and what becomes of its missing values."""
+        limits, column = Bounds.of(bounds, bits), self.frame.column(label).adds_up()
+        fill, words = resolve_missing(missing, limits)
+        return Variable(label, limits, fill, column.name, words)
+
+    def release(
+        self,
+        statistic: str,
+        mechanism: Mechanism,
+        read: Callable[[], Data],
+        draw: Callable[[Data, Rng], Any],
+        *,
+        variables: Sequence[Variable] = (),
+        query: Mapping[str, Any] | None = None,
+        notes: tuple[str, ...] = (),
+        **more: Any,
+    ) -> Release[Data]:
+        """The release of a statistic of these rows: `more` as `Release` has it."""
+        rows, facts = self.rows, dict[str, Any]()
+        if rows.axes:
+            facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
+        if rows.where.words:
+            facts["where"] = rows.where.words
+        if variables:
+            facts["bounds"] = {
+                one.name: {part: str(getattr(one.limits, part)) for part in ("low", "high", "step")}
+                for one in variables
+            }
+        missing = dict.fromkeys(one.missing for one in variables)
+        if len(missing) > 1:
+            missing = {", ".join(f"{one.name}: {one.missing}" for one in variables): None}
+        return Release(
+            statistic,
+            mechanism,
+            self.unit,
+            read,
+            draw,
+            facts | dict(query or {}),
+            "".join(missing),
+            (*notes, *rows.where.notes),
+            **more,
+        )
 
 
-def run(release: Release[Any], ledger: Ledger, rng: Rng) -> Any:
-    """Charge, read, draw, document: in this order, whatever the statistic."""
-    source = ledger.source(rng)
-    entry = ledger.charge(release.mechanism, ledger_label(release.label), **release.unit.charge)
-    estimate = _untold(lambda: release.draw(release.read(), source))
-    if not isinstance(estimate, Estimate):
-        return estimate
-    estimate = release.document(release.describe(estimate, release.label, release.notes), ledger, entry)
-    return estimate if release.finish is None else release.finish(estimate)
+def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
+    """What a missing value counts as, None if it is dropped, and the words for it."""
+    if isinstance(missing, str) and missing == "drop":
+        return None, "missing dropped"
+    if missing is None:
+        remedy = 'write missing="drop" to leave them out, or the number to put there'
+        refuse("`missing` must say what a missing value counts as", "nothing", remedy)
+    if isinstance(missing, str) and not any(map(str.isdigit, missing)):
+        remedy = 'write missing="drop" to leave them out'
+        refuse('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
+    fill = exact(missing, "missing")
+    if not limits.low <= fill <= limits.high:
+        rule = '`missing` must be "drop" or a number within the bounds'
+        refuse(rule, missing, "values beyond them are clamped")
+    return fill, f"missing counted as {written(float(fill))}"
 
 
-def _untold(read: Callable[[], Data]) -> Data:
-    """What is made of the frame. If that fails, only that it failed is said: the charge remains."""
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            return read()
-    except Exception:
-        failed = True
-    # Outside of `except`, so that the error, which may quote data, is not chained.
-    assert failed
-    refuse("a frame must be readable by its engine", "a failure that is not told", "the charge remains", RuntimeError)
-
-
-def ledger_label(label: str) -> str:
-    """A label as the ledger takes it: one that is too long ends with the SHA-256 of all of it."""
-    if len(label) <= _LONGEST_LABEL:
-        return label
-    digest = hashlib.sha256(label.encode()).hexdigest()
-    return f"{label[: _LONGEST_LABEL - len(digest) - 2]}… {digest}"
+def by_column(values: Any, label: Any, name: str) -> Any:
+    """What is values for one of several columns: bounds by name, what is missing by name or for all."""
+    if isinstance(values, Mapping):
+        if label not in values:
+            refuse(f"`{name}` must have an entry for each column", "fewer", "each column has its own")
+        return values[label]
+    if name == "bounds":
+        remedy = 'write bounds={"x": (0, 1), "y": (0, 100)}'
+        refuse("`bounds` of several columns must be values by name", type(values).__name__, remedy, TypeError)
+    return values

@@ -6,18 +6,18 @@ data.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toolkit.central.release import chosen_by_cell
+from toolkit.core.arrays import Array, Codes
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.query import Query, resolve_missing
-from toolkit.curator.release import Release
-from toolkit.frames.bounds import written
-from toolkit.frames.sums import values_of
+from toolkit.curator.release import Query, Release, resolve_missing
+from toolkit.frames.bounds import Variable, split, values_of, written
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
@@ -35,17 +35,16 @@ def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Numbe
             "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of people is known",
             TypeError,
         )
-    rows, name = query.rows, query.frame.name(column)
-    query.numbers(column)
-    groups = 2 if rows.cells > 1 and query.neighbors == "replace" else 1
-    epsilon = groups * query.price.share(groups).choice
+    rows, name = query.rows, query.frame.column(column).adds_up().name
+    groups = 2 if rows.cells > 1 and query.unit.neighbors == "replace" else 1
+    epsilon = groups * replace(query.price, amount=query.price.amount / groups).choice
     mechanism = InverseSensitivity.for_epsilon(
-        epsilon, estimator, bounds=bounds, step=step, groups=groups, rows=query.caps.most(rows.cells)
+        epsilon, estimator, bounds=bounds, step=step, groups=groups, rows=query.unit.caps.most(rows.cells)
     )
 
-    def draw(values: tuple[list[Any], int], rng: Rng) -> Estimate:
-        cells, number = values
-        scores = (-mechanism.lengths(one, number) for one in cells)
+    def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
+        codes, values = read
+        scores = (-mechanism.lengths(one, len(values)) for one in split(codes, values, rows.cells))
         if not rows.axes:
             return mechanism.choose(next(scores), rng)
         points, kind = [mechanism.point(one, rng) for one in scores], type(mechanism).__name__
@@ -57,8 +56,7 @@ def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Numbe
         mechanism,
         lambda: values_of(query.frame, rows, column),
         draw,
-        limits={name: mechanism.bounds},
-        missing="missing left out",
+        variables=[Variable(column, mechanism.bounds, None, name, "missing left out")],
         notes=(*each, "a Huber location, which of skewed values is neither their median nor their mean"),
     )
 
@@ -93,44 +91,32 @@ def smooth(
     fill, how = (None, "") if missing is None else resolve_missing(missing, mechanism.bounds)
     if fill is None:
         middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
-        refuse(
-            "`missing` must be a number with smooth noise: what a missing value counts as",
-            "none" if missing is None else repr(missing),
-            f"were values dropped, their number would be private; write missing={middle}, say",
-        )
-    numbers, name = query.numbers(column), query.frame.name(column)
+        rule = "`missing` must be a number with smooth noise: what a missing value counts as"
+        consequence = f"were values dropped, their number would be private; write missing={middle}, say"
+        refuse(rule, "none" if missing is None else repr(missing), consequence)
+    numbers = query.frame.column(column).adds_up()
 
     def read() -> "Summary":
         values = numbers.floats()
         return mechanism.summary(np.where(np.isnan(values), float(fill), values))
 
     return query.release(
-        f"{words} of {name}",
+        f"{words} of {numbers.name}",
         mechanism,
         read,
         mechanism.draw,
-        limits={name: mechanism.bounds},
-        missing=how,
+        variables=[Variable(column, mechanism.bounds, fill, numbers.name, how)],
         notes=(f"released is the {mechanism.statistic.name} of {n:,} values",),
     )
 
 
 def _check_smooth(query: Query, words: str) -> None:
-    if query.neighbors != "replace":
-        refuse(
-            f"a {words} with smooth noise needs neighbors='replace'",
-            repr(query.neighbors),
-            "its sensitivity is known for a public number of rows; quantile and location need none",
-        )
+    if query.unit.neighbors != "replace":
+        consequence = "its sensitivity is known for a public number of rows; quantile and location need none"
+        refuse(f"a {words} with smooth noise needs neighbors='replace'", repr(query.unit.neighbors), consequence)
     if not query.price.is_epsilon or query.rows.is_part:
-        refuse(
-            "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`",
-            "others",
-            "its noise is for all rows, whose number is public; method='exponential' takes them",
-        )
+        rule = "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`"
+        refuse(rule, "others", "its noise is for all rows, whose number is public; method='exponential' takes them")
     if query.unit.persons is not None:
-        refuse(
-            "this statistic needs one row a person",
-            f"a curator with {query.unit.persons.words}",
-            "how far several rows move it is not known here; count, sum, mean and spread have tables",
-        )
+        consequence = "how far several rows move it is not known here; count, sum, mean and spread have tables"
+        refuse("this statistic needs one row a person", f"a curator with {query.unit.persons.words}", consequence)

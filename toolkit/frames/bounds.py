@@ -1,23 +1,28 @@
-"""`Bounds`: limits that values are clamped to and a public grid that they are rounded to; sums of whole
-steps, exactly.
+"""`Bounds`: limits that values are clamped to and a public grid that they are rounded to; exact sums of steps by cell.
 
-A person's step depends on their own value alone and lies in 0 … span, whatever the value: clamping, scaling
-and rounding keep the order of numbers, also in floating point, so that no value passes the steps of the two
-limits.
+A person's step depends on their own value alone and lies in 0 … span, whatever the value: clamping, scaling and
+rounding keep the order of numbers, also in floating point, so that no value passes the steps of the two limits.
 """
 
-from collections.abc import Iterator
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Codes, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling.enclosure import floor_log2
+from toolkit.frames.conditions import Grouping, OfFunction
+from toolkit.frames.frame import Frame
 
 SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
@@ -28,17 +33,18 @@ PAIR_BITS = 12
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
-_ROWS = 2**18  # brought to steps at a time
-_PACKED, _SHIFT = 2**14, 48  # so many rows' steps add up to less than 2**48; above it the missing are counted
+_ROWS = 2**18  # brought to steps, or added up, at a time
+_BITS = 35  # sums over _ROWS numbers of 35 bits are floats without error
+_BLOCK = 2**27  # rows whose sums stay below 2**63
+_MOST_WORKERS = 8  # each has a part in memory
+_PACKED, _SHIFT = 2**14, 48  # steps of 2**14 rows add up to less than 2**48; above it the missing are counted
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
-_SQUARED = 2**18  # squares of so many steps, of so many rows, stay below 2**63
+_SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Of a column in steps: how many values, the sum of their steps, and of the squares if asked for; without
-    a limit of size.
-    """
+    """Of a column in steps: the number of values, the sum of their steps, and of the squares if asked for."""
 
     number: int
     first: int
@@ -47,8 +53,22 @@ class Sums:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits that values are clamped to, and the grid that they are rounded to; public, and chosen without
-    the data.
+    """Limits that values are clamped to, and the grid that they are rounded to; chosen without the data.
+
+    Parameters
+    ----------
+    low : Fraction
+        The lower limit.
+    high : Fraction
+        The upper limit.
+    step : Fraction
+        The distance of two points of the grid.
+
+    Examples
+    --------
+    >>> limits = Bounds.of((0, 100)).with_step(1)
+    >>> limits.span, limits.steps(np.array([-5.0, 41.6, np.nan, 1e9])).tolist()
+    (100, [0, 42, -1, 100])
     """
 
     low: Fraction
@@ -57,6 +77,7 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: Any, bits: int = SUM_BITS) -> "Bounds":
+        """Two finite numbers, on a grid of 2**bits to 2**(bits + 1) steps."""
         bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
         remedy = "values are clamped to them; write bounds=(0, 100)"
         try:
@@ -67,26 +88,21 @@ class Bounds:
             refuse("the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them")
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
-            refuse(
-                rule, _shown(bounds), "values between them are rounded to a fine grid; choose a larger or smaller unit"
-            )
+            remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
+            refuse(rule, _shown(bounds), remedy)
         return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
         """The same limits on a grid of the analyst's choice, of at most 2**20 steps."""
         width = positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
-            refuse(
-                "`step` must be between 2**-20 of the distance of the bounds and all of it",
-                step,
-                "it spaces the candidates",
-            )
+            rule = "`step` must be between 2**-20 of the distance of the bounds and all of it"
+            refuse(rule, step, "it spaces the candidates")
         return Bounds(self.low, self.high, width)
 
     @cached_property
     def _grid(self) -> tuple[float, float, float]:
-        """What is subtracted from a value, multiplied with it, and added to it, so that its last bits count
-        whole steps.
+        """What is subtracted from a value, multiplied with it and added to it, so that its last bits count steps.
 
         A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole
         units, ties to even, exactly, and does not carry for any number of up to 2**51 units. A power of two
@@ -106,7 +122,7 @@ class Bounds:
         first, last = self._bits(np.array([float(self.low), float(self.high)]))
         return int(first), int(last)
 
-    @property
+    @cached_property
     def least(self) -> int:
         """The lower limit, in steps from zero."""
         start, _, unit = self._grid
@@ -114,19 +130,21 @@ class Bounds:
 
     @property
     def most(self) -> int:
+        """The upper limit, in steps from zero."""
         return self.least + self.span
 
-    @property
+    @cached_property
     def span(self) -> int:
+        """The distance of the limits, in steps."""
         return self._ends[1] - self._ends[0]
 
     @np.errstate(all="ignore")
     def steps(self, values: Array) -> Steps:
         """Whole steps above the lower limit, 0 … span, one for each value; -1 for a missing one."""
-        found = np.empty(len(values), dtype=np.int64)
+        steps = np.empty(len(values), dtype=np.int64)
         for part, bits in self._parts(values, -1):
-            np.subtract(bits, self._ends[0], out=found[part])
-        return found
+            np.subtract(bits, self._ends[0], out=steps[part])
+        return steps
 
     @np.errstate(all="ignore")
     def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> Sums:
@@ -137,11 +155,8 @@ class Bounds:
         -2**62 and 2**48, the square of 2**48 leaves no remainder, and other squares stay below 2**63.
         """
         if squares and self.span > _SQUARED:
-            refuse(
-                "squares need a coarser grid",
-                f"{self.span:,} steps",
-                f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly",
-            )
+            remedy = f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly"
+            refuse("squares need a coarser grid", f"{self.span:,} steps", remedy)
         starts, second = np.arange(0, len(values), _PACKED), 0
         totals = np.empty(len(starts), dtype=np.int64)
         for part, bits in self._parts(values, -(2**_SHIFT)):
@@ -158,20 +173,21 @@ class Bounds:
         return Sums(len(values), first + absent * step, second + absent * step**2)
 
     def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
-        """Values as bits that count steps, missing ones as so many above the lower limit; some rows at a
-        time. How many are missing changes nothing about how long it takes: `clip` leaves NaN as it is, and
-        `fmax` takes the other number for it, which lies below all others.
+        """Values as bits that count steps, missing ones as `missing` above the lower limit; some rows at a time.
+
+        How many are missing changes nothing about how long it takes: `clip` leaves NaN as it is, and `fmax` takes
+        the other number for it, which lies below all others.
         """
         buffer = np.empty(min(_ROWS, len(values)))
         low, high = float(self.low), float(self.high)
         mark = float(np.array(self._ends[0] + missing).view(np.float64))
         for start in range(0, len(values), _ROWS):
             some = values[start : start + _ROWS]
-            held = buffer[: len(some)]
-            np.clip(some, low, high, out=held)
-            self._bits(held)
-            np.fmax(held, mark, out=held)
-            yield slice(start, start + len(some)), held.view(np.int64)
+            clamped = buffer[: len(some)]
+            np.clip(some, low, high, out=clamped)
+            self._bits(clamped)
+            np.fmax(clamped, mark, out=clamped)
+            yield slice(start, start + len(some)), clamped.view(np.int64)
 
     def _bits(self, clamped: Array) -> Steps:
         """In place: each operation keeps the order of numbers, so that no value leaves the two ends."""
@@ -190,7 +206,7 @@ def _floats_hold(low: Fraction, high: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
-    """Limits on the grid of so many bits: made once, with what follows from them."""
+    """Limits on a grid of 2**bits steps, made once with what follows from them."""
     return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 
@@ -205,3 +221,143 @@ def written(number: float) -> str:
 
 def _shown(bounds: object) -> str:
     return repr(bounds) if isinstance(bounds, tuple | list) else type(bounds).__name__
+
+
+Result = TypeVar("Result")
+Numbers = TypeVar("Numbers", Array, Steps)
+Whole: TypeAlias = npt.NDArray[np.object_]
+"""Python's integers, which have no limit: a row per cell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A column of numbers, clamped to limits; a missing value counts as `fill`, or is left out."""
+
+    label: Any
+    limits: Bounds
+    fill: Fraction | None
+    name: str = ""
+    missing: str = ""
+    """What becomes of missing values, in words."""
+
+    def steps(self, frame: Frame) -> Steps:
+        """0 … span, and -1 for what is left out."""
+        steps = self.limits.steps(frame.column(self.label).floats())
+        if self.fill is None:
+            return steps
+        return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
+
+
+def values_of(frame: Frame, rows: Grouping, label: Any) -> tuple[Codes, Array]:
+    """The cell of each row, and its number in a column, NaN where missing."""
+    parts = frame.parts((*rows.columns, label), whole=rows.limited)
+    read = [(rows.codes(part), part.column(label).floats()) for part in parts]
+    codes, numbers = zip((np.empty(0, dtype=np.int64), np.empty(0)), *read, strict=True)
+    return (codes[1], numbers[1]) if len(read) == 1 else (np.concatenate(codes), np.concatenate(numbers))
+
+
+def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
+    """The numbers of each cell, in the order of the rows."""
+    used = np.flatnonzero(codes >= 0)
+    order = used if cells == 1 else used[np.argsort(codes[used], kind="stable")]
+    return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))
+
+
+def counted(frame: Frame, rows: Grouping) -> Steps:
+    """How many rows each cell has."""
+
+    def count(part: Frame) -> Steps:
+        if not rows.axes and not rows.limited:
+            return np.array([np.count_nonzero(rows.where.mask(part))])
+        return np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
+
+    parts = frame.parts(rows.columns, whole=rows.limited)
+    return sum(_each(count, parts, rows), start=np.zeros(rows.cells, dtype=np.int64))
+
+
+def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list[list[int]]:
+    """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
+    limits = variable.limits
+
+    def of_cells(part: Frame) -> Whole:
+        steps = variable.steps(part)
+        terms = [(steps, 0), (steps, limits.span)]
+        if order == 2:
+            terms.append((steps**2, limits.span**2))
+        return _by_cell(np.where(steps < 0, -1, rows.codes(part)), terms, rows.cells)
+
+    def of_one_cell(part: Frame) -> Whole:
+        """Rows that do not count are left out as missing values are."""
+        values, fill = part.column(variable.label).floats(), variable.fill
+        if rows.is_part or rows.limited:
+            filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
+            values, fill = np.where(rows.codes(part) < 0, np.nan, filled), None
+        sums = limits.sums(values, squares=order == 2, fill=fill)
+        return np.array([[sums.number, sums.first, sums.second][: order + 1]], dtype=object)
+
+    parts = frame.parts((*rows.columns, variable.label), whole=rows.limited)
+    each = _each(of_one_cell if rows.cells == 1 else of_cells, parts, rows)
+    return sum(each, start=np.zeros((rows.cells, order + 1), dtype=object)).tolist()
+
+
+def summed_pairs(frame: Frame, rows: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
+    """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
+    spans = [variable.limits.span for variable in pair]
+
+    def of_cells(part: Frame) -> Whole:
+        x, y = (variable.steps(part) for variable in pair)
+        codes, both = rows.codes(part), (x >= 0) & (y >= 0)
+        powers = [(x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)]
+        return _by_cell(np.where(both, codes, -1), powers, rows.cells)
+
+    parts = frame.parts((*rows.columns, *(variable.label for variable in pair)), whole=rows.limited)
+    each = _each(of_cells, parts, rows)
+    return sum(each, start=np.zeros((rows.cells, 9), dtype=object)).tolist()
+
+
+def _each(work: Callable[[Frame], Result], parts: Iterator[Frame], rows: Grouping) -> Iterator[Result]:
+    """The result of each part, in their order: on several processors, with one part more than these in memory.
+
+    A function of a row is called by one thread alone.
+    """
+
+    def quiet(part: Frame) -> Result:
+        with np.errstate(all="ignore"):  # such a setting is that of one thread
+            return work(part)
+
+    first = list(islice(parts, 2))
+    if len(first) < 2 or isinstance(rows.where, OfFunction):
+        yield from map(work, chain(first, parts))
+        return
+    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
+    with ThreadPoolExecutor(workers) as pool:
+        begun: deque[Future[Result]] = deque()
+        for part in chain(first, parts):
+            begun.append(pool.submit(quiet, part))
+            if len(begun) > workers:
+                yield begun.popleft().result()
+        yield from (one.result() for one in begun)
+
+
+def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> Whole:
+    """Sums by cell of integers from 0 up to a most, and how many there are where that is 0.
+
+    Few rows are added at a time, and in parts so short that a float adds them up without error.
+    """
+    parts = [
+        (place, shift) for place, (_, most) in enumerate(terms) for shift in range(0, most.bit_length() or 1, _BITS)
+    ]
+    sums: Whole = np.zeros((cells, len(terms)), dtype=object)
+    for block in range(0, len(codes), _BLOCK):
+        totals = np.zeros((len(parts), cells), dtype=np.int64)
+        for start in range(block, min(block + _BLOCK, len(codes)), _ROWS):
+            bins = codes[start : start + _ROWS] + 1
+            for total, (place, shift) in zip(totals, parts, strict=True):
+                values, most = terms[place]
+                some = values[start : start + _ROWS] if most else None
+                if some is not None and most >= 2**_BITS:
+                    some = (some >> shift) & (2**_BITS - 1)
+                total += np.bincount(bins, weights=some, minlength=cells + 1)[1:].astype(np.int64)
+        for (place, shift), total in zip(parts, totals, strict=True):
+            sums[:, place] += total.astype(object) << shift
+    return sums

@@ -74,17 +74,12 @@ def identity(cell: object) -> Hashable:
         return None
 
 
-def is_nothing(cell: object) -> bool:
-    """None, NaN, NA and NaT, of all the types that have one."""
-    return key(cell) is NOTHING
-
-
 @np.errstate(all="ignore")
 def places(column: list[Any], wanted: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
     """The place of each cell, by its key, among those wanted; -1 where it is none."""
     get = wanted.get
-    found = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
-    return np.array(found, dtype=np.int64)
+    codes = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
+    return np.array(codes, dtype=np.int64)
 
 
 def moment(value: dt.datetime) -> Moment:

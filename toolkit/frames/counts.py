@@ -17,9 +17,9 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
     there, and only the counts come here.
     """
     columns = [*by, name]
-    found = _tallied(_columns(reports, columns).drop_nulls(), columns)
+    table = _tallied(_columns(reports, columns).drop_nulls(), columns)
     groups: dict[Group, dict[Any, int]] = {}
-    for row in sorted(found.iter_rows(), key=in_order):
+    for row in sorted(table.iter_rows(), key=in_order):
         if any(map(is_missing, row)):  # NaN, which not every engine calls missing
             continue
         group = groups.setdefault(row[:-2], {})
@@ -46,8 +46,8 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
     if not names:
         count = nw.from_native(reports).lazy().select(nw.len()).collect("pandas")
         return [((), int(count.item(0, 0)))]
-    found = _tallied(_columns(reports, names), names)
-    return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in found.iter_rows()]
+    table = _tallied(_columns(reports, names), names)
+    return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in table.iter_rows()]
 
 
 def has_column(reports: Any, name: str) -> bool:
@@ -76,11 +76,9 @@ def _columns(reports: Any, names: Sequence[str]) -> Any:
     there = frame.collect_schema().names()
     missing = [name for name in names if name not in there]
     if missing:
-        refuse(
-            "the reports must have a column for each question, and for each group",
-            f"none called {', '.join(missing)}",
-            f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}",
-        )
+        rule = "the reports must have a column for each question, and for each group"
+        consequence = f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}"
+        refuse(rule, f"none called {', '.join(missing)}", consequence)
     return frame.select(list(names))
 
 
@@ -98,7 +96,5 @@ def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A whole number as one, also where an engine made floats of a column because something in it is
-    missing.
-    """
+    """A whole number as one, also where an engine made floats of a column because something in it is missing."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -24,15 +24,11 @@ from toolkit.frames.values import numeric
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 
 
-def check_keys(column: Column, name: str) -> None:
-    """Refuses a type whose values are all but unique, or cannot be compared."""
+def check_keys(column: Column) -> None:
+    """Refuse a type whose values are all but unique, or cannot be compared."""
     if column.kind.name in ("moment", "other"):
-        refuse(
-            f"column {name} must hold text, numbers, truth values or dates",
-            column.kind.words,
-            "their values would be no keys of a table",
-            TypeError,
-        )
+        rule = f"column {column.name} must hold text, numbers, truth values or dates"
+        refuse(rule, column.kind.words, "their values would be no keys of a table", TypeError)
 
 
 def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
@@ -45,8 +41,8 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
         raw = Counter(cells.key(cell) for cell in compress(column.cells(), counted.tolist()))
     else:
         values, missing = numeric(column, days=False)
-        found, numbers = np.unique(values[counted & ~missing], return_counts=True)
-        raw = dict(zip(found.tolist(), numbers.tolist(), strict=True))
+        keys, numbers = np.unique(values[counted & ~missing], return_counts=True)
+        raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
     if kind == "whole" and not column.kind.long:
         return raw  # in order, and each a key
     return ordered((_key(kind, value), number) for value, number in raw.items())
@@ -73,8 +69,8 @@ def people_by_key_once(
         key = _key(kind, value)
         if key is not None:
             own.setdefault(one, {})[key] = tag
-    kept = (key for keys in own.values() for key in _drawn(keys, secret, most))
-    return ordered(Counter(kept).items())
+    used_keys = (key for keys in own.values() for key in _drawn(keys, secret, most))
+    return ordered(Counter(used_keys).items())
 
 
 def _drawn(keys: dict[Any, int], secret: bytes, most: int) -> Iterable[Any]:
@@ -112,11 +108,11 @@ def _date(days: int) -> dt.date | None:
 
 def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Equal keys added up; numbers, then texts, then dates, each in their order."""
-    found: dict[Any, int] = {}
+    totals: dict[Any, int] = {}
     for key, number in counts:
         if key is not None and number:
-            found[key] = found.get(key, 0) + number
-    if set(map(type, found)) <= {int, float}:
-        return {key: found[key] for key in sorted(found)}
+            totals[key] = totals.get(key, 0) + number
+    if set(map(type, totals)) <= {int, float}:
+        return {key: totals[key] for key in sorted(totals)}
     sorts = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
-    return {key: found[key] for key in sorted(found, key=lambda key: (sorts[type(key)], key))}
+    return {key: totals[key] for key in sorted(totals, key=lambda key: (sorts[type(key)], key))}

@@ -7,10 +7,11 @@ that no value could be chosen in order to be kept, and the same rows are used in
 
 import hashlib
 import secrets
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,59 @@ from toolkit.frames import cells
 from toolkit.frames import values as typed
 from toolkit.frames.column import Column
 from toolkit.frames.frame import Frame
+
+
+class Visits:
+    """Counts people: each once per period, and in the first `per_person` periods in which they come.
+
+    What a person adds depends on that person's own records alone: a `RunningTotal` with the same `per_person`
+    then promises about people. A record without a name (None, NaN) is nobody's, and is not counted.
+
+    Parameters
+    ----------
+    per_person : int
+        In how many periods one person is counted at most.
+    seen : mapping, optional
+        How often each was counted before, from `seen` of another one, to go on after a restart.
+
+    Examples
+    --------
+    >>> visits = Visits(2)
+    >>> visits.count(["ann", "bob", "ann"]), visits.count(["ann"]), visits.count(["ann", "bob"])
+    (2, 1, 1)
+    """
+
+    def __init__(self, per_person: int, seen: Mapping[Any, int] | None = None) -> None:
+        self.per_person = whole(per_person, "per_person")
+        self._seen: dict[Hashable, int] = dict(seen or {})
+
+    @property
+    def seen(self) -> dict[Hashable, int]:
+        """How often each person was counted: as confidential as the data."""
+        return dict(self._seen)
+
+    def count(self, people: Iterable[Any]) -> int:
+        """How many people of a period are counted; one entry per record, in any order."""
+        if isinstance(people, str | bytes):
+            refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
+        present = {name for name in people if _is_name(name)}
+        counted = [name for name in present if self._seen.get(name, 0) < self.per_person]
+        for name in counted:
+            self._seen[name] = self._seen.get(name, 0) + 1
+        return len(counted)
+
+    def __repr__(self) -> str:
+        return f"<Visits: each person in at most {self.per_person:,} periods>"
+
+
+def _is_name(value: Any) -> bool:
+    """Whether a record says whose it is: what is missing is not equal to itself, and no value is an error."""
+    try:
+        hash(value)
+        return value is not None and bool(value == value)
+    except Exception:
+        return False
+
 
 _Hashes = npt.NDArray[np.uint64]
 
@@ -45,14 +99,13 @@ class Caps:
             if getattr(self, name) is not None:
                 whole(getattr(self, name), name)
 
+    @lru_cache(maxsize=256)  # noqa: B019  (caps are public, and few)
     def most(self, cells: int) -> int:
-        """Rows of one person in so many cells."""
+        """The most rows of one person in a number of cells."""
         return min(self.rows, self._cells(cells) * self._each)
 
     def squares(self, cells: int) -> int:
-        """The largest sum of squares of one person's counts: full cells first, then what is left in one
-        more.
-        """
+        """The largest sum of squares of one person's counts: full cells first, then what is left in one more."""
         full = min(self._cells(cells), self.rows // self._each)
         rest = min(self._each, self.rows - full * self._each) if full < self._cells(cells) else 0
         return full * self._each**2 + rest**2
@@ -66,7 +119,7 @@ class Caps:
 
 
 ONE = Caps()
-"""One row a person."""
+"""One row per person."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +145,7 @@ class Persons:
 
     @classmethod
     def of(cls, frame: Frame, label: Any, caps: Caps) -> "Persons":
-        check_names(frame, label)
-        return cls(label, frame.name(label), caps)
+        return cls(label, check_names(frame, label), caps)
 
     @property
     def words(self) -> str:
@@ -121,9 +173,9 @@ class Persons:
             drawn = _mixed(owned.tag[used] + _mixed(codes[used].astype(np.uint64)))
             used = used[_group_ranks(drawn, owned.person[used], codes[used]) < caps.groups]
         used = used[_ranks(owned.draw[used], owned.person[used]) < caps.rows]
-        found = np.full(len(codes), -1, dtype=np.int64)
-        found[used] = codes[used]
-        return found
+        limited_codes = np.full(len(codes), -1, dtype=np.int64)
+        limited_codes[used] = codes[used]
+        return limited_codes
 
     def tagged(self, frame: Frame) -> tuple[Codes, _Hashes]:
         """Whose each row is, -1 for nobody, and what was drawn for that person."""
@@ -150,8 +202,8 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
         keys = (cells.identity(cell) for cell in column.cells())
-        found = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
-        return np.array(found, dtype=np.int64), list(places)
+        codes = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
+        return np.array(codes, dtype=np.int64), list(places)
     values, missing = typed.numeric(column, days=False)
     distinct, places_of = np.unique(values[~missing], return_inverse=True)
     person = np.full(len(values), -1, dtype=np.int64)
@@ -159,11 +211,13 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     return person, distinct.tolist()
 
 
-def check_names(frame: Frame, label: Any) -> None:
-    """Refuses a column whose type cannot say whose a row is."""
-    kind, name = frame.column(label).kind, frame.name(label)
-    if kind.name == "other":
-        refuse(f"column {name} must say whose a row is", kind.words, "they cannot be compared", TypeError)
+def check_names(frame: Frame, label: Any) -> str:
+    """The name of a column, refused if its type cannot say whose a row is."""
+    column = frame.column(label)
+    if column.kind.name == "other":
+        rule = f"column {column.name} must say whose a row is"
+        refuse(rule, column.kind.words, "they cannot be compared", TypeError)
+    return column.name
 
 
 def hashed(name: Hashable, key: bytes, size: int) -> bytes:

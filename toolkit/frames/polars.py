@@ -15,10 +15,10 @@ _ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
 _MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
 
 
-def polars_column(found: Any) -> Column:
+def polars_column(series: Any) -> Column:
     """A Series of polars."""
-    kind = kind_of(found.dtype)
-    return Cells(found.to_list, kind) if kind.name == "object" else PolarsColumn(found, kind)
+    kind = kind_of(series.dtype)
+    return Cells(series.to_list, kind) if kind.name == "object" else PolarsColumn(series, kind)
 
 
 def kind_of(dtype: Any) -> Kind:
@@ -45,12 +45,9 @@ def kind_of(dtype: Any) -> Kind:
 class PolarsColumn(Column):
     """Read with the methods of polars."""
 
-    def __init__(self, found: Any, kind: Kind) -> None:
-        self._found, self.kind = found, kind
-
     def _padded(self, dtype: Any) -> Any:
         """In one piece as another type, with one missing value at the end."""
-        return self._found.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
+        return self._values.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
 
     def floats(self) -> Array:
         import polars as pl
@@ -60,9 +57,9 @@ class PolarsColumn(Column):
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        shown = self._found.dt.replace_time_zone(None) if local and self.kind.zoned else self._found
-        held = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
-        padded = PolarsColumn(shown.to_physical(), self.kind)._padded(held)
+        shown = self._values.dt.replace_time_zone(None) if local and self.kind.zoned else self._values
+        stored = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
+        padded = PolarsColumn(shown.to_physical(), self.kind)._padded(stored)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
 
     def places(self, texts: Sequence[str]) -> Codes:
@@ -75,8 +72,8 @@ class PolarsColumn(Column):
             some = padded.slice(start, _ROWS)
             if by_hash:
                 return by_hash.places(some)
-            found = some.cast(listed, strict=False).to_physical()
-            return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
+            codes = some.cast(listed, strict=False).to_physical()
+            return np.asarray(codes.cast(pl.Int64).fill_null(-1).to_numpy())
 
         starts = range(0, len(padded), _ROWS)
         if len(starts) == 1:
@@ -92,19 +89,19 @@ class PolarsColumn(Column):
     def missing(self) -> Mask:
         if self.kind.name == "number":
             return np.isnan(self.floats())
-        return np.asarray(self._found.extend_constant(None, 1).is_null().to_numpy()[:-1])
+        return np.asarray(self._values.extend_constant(None, 1).is_null().to_numpy()[:-1])
 
     def tally(self, counted: Mask) -> dict[Any, int]:
         import polars as pl
 
-        found = self._padded(pl.String).filter(pl.Series(np.append(counted, True))).value_counts()
-        return dict(zip(*(found.to_series(place).to_list() for place in (0, 1)), strict=True))
+        counts = self._padded(pl.String).filter(pl.Series(np.append(counted, True))).value_counts()
+        return dict(zip(*(counts.to_series(place).to_list() for place in (0, 1)), strict=True))
 
     def cells(self) -> list[Any]:
-        return list(self._found.to_list())
+        return list(self._values.to_list())
 
     def empty(self) -> Column:
-        return PolarsColumn(self._found.head(0), self.kind)
+        return PolarsColumn(self._values.head(0), self.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +125,10 @@ class Hashed:
         listed = pl.Series(texts, dtype=pl.String)
         table = np.zeros(4 ** len(texts).bit_length(), dtype=np.uint32)
         for seed in range(64):
-            found = cls(listed, table, seed)
-            if len(np.unique(slots := found._slots(listed))) == len(texts):
+            hashed = cls(listed, table, seed)
+            if len(np.unique(slots := hashed._slots(listed))) == len(texts):
                 table[slots] = np.arange(len(texts), dtype=np.uint32)
-                return found
+                return hashed
         return None
 
     def places(self, column: Any) -> Codes:

@@ -1,8 +1,7 @@
-"""Values that an analyst asks for, read once, and fitted to a column by its type: what it can never hold is
-refused.
+"""Values that an analyst asks for, read once, and fitted to a column by its type.
 
-A question whose answer is certain to be zero would cost as much as any other. Whether it is one is decided by
-the type of the column, never by what is in it.
+A condition that can never match would still be charged, so it is refused. Whether it can is decided by the type of
+the column, never by what is in it.
 """
 
 import math
@@ -64,53 +63,44 @@ class Range:
 
 
 def value_of(wanted: object, name: str) -> Value:
-    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked
-    for.
-    """
-    found = cells.key(wanted)
-    if found is cells.NOTHING:
-        refuse(
-            f"{name} must not be None, NaN, NA or NaT",
-            "one of them",
-            "write MISSING, from toolkit, to ask for missing values",
-        )
+    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
+    key = cells.key(wanted)
+    if key is cells.NOTHING:
+        rule = f"{name} must not be None, NaN, NA or NaT"
+        refuse(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
     if isinstance(wanted, bool | np.bool_):
         return bool(wanted)
-    if isinstance(found, Day | Moment | str):
-        return found
-    if isinstance(found, int | float | Fraction):
-        if isinstance(found, float) and not math.isfinite(found):
+    if isinstance(key, Day | Moment | str):
+        return key
+    if isinstance(key, int | float | Fraction):
+        if isinstance(key, float) and not math.isfinite(key):
             refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
-        return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(found)
-    told = type(wanted).__name__
-    refuse(
-        f"{name} must be text, a number, a truth value, a date or a datetime",
-        told,
-        "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list",
-        TypeError,
-    )
+        return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(key)
+    received = type(wanted).__name__
+    consequence = "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list"
+    refuse(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
 
 
-def plain(given: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
     """Text or whole numbers that a column holds without rounding, all read at once, and as it holds them.
     None where one is something else: each is then looked at, and what cannot be there refused.
     """
-    kinds = set(map(type, given))
+    kinds = set(map(type, items))
     if kind.name == "text" and kinds == {str}:
         try:
-            "".join(given).encode()
+            "".join(items).encode()
         except UnicodeEncodeError:
             return None
-        return tuple(given), tuple(given)
+        return tuple(items), tuple(items)
     whole = all(sort is int or sort in _NUMPY_WHOLE for sort in kinds)
-    if kind.name not in ("whole", "number") or not given or not whole:
+    if kind.name not in ("whole", "number") or not items or not whole:
         return None
-    found = tuple(map(int, given))
+    numbers = tuple(map(int, items))
     most = 2 ** (np.finfo(f"f{kind.bits // 8}").nmant + 1)
     low, high = kind.limits if kind.name == "whole" else (-most, most)
-    if min(found) < low or max(found) > high:
+    if min(numbers) < low or max(numbers) > high:
         return None
-    return found, found if kind.name == "whole" or kind.long else tuple(map(float, found))
+    return numbers, numbers if kind.name == "whole" or kind.long else tuple(map(float, numbers))
 
 
 def said(value: Value) -> str:
@@ -137,11 +127,8 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
             refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
-        refuse(
-            f"{name} must be compared with dates or with datetimes",
-            "both",
-            "a date means the whole day, a datetime one moment",
-        )
+        rule = f"{name} must be compared with dates or with datetimes"
+        refuse(rule, "both", "a date means the whole day, a datetime one moment")
 
 
 def check_clock(column: Column, name: str) -> None:
@@ -149,39 +136,32 @@ def check_clock(column: Column, name: str) -> None:
     try:
         column.empty().ticks(local=True)
     except Exception:
-        refuse(
-            f"{name} must have a time zone that is known here",
-            "another",
-            "days begin and end by its clock; compare datetimes",
-        )
+        rule = f"{name} must have a time zone that is known here"
+        refuse(rule, "another", "days begin and end by its clock; compare datetimes")
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
-    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot
-    hold it.
-    """
+    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot hold it."""
     if kind.name == "object":
         return value
     if kind.name == "text":
         return _spelled(value, name)  # type: ignore[arg-type]
     if kind.name == "truth":
-        held: Any = Fraction(value)  # type: ignore[arg-type]
-        possible = held in (0, 1)
+        stored: Any = Fraction(value)  # type: ignore[arg-type]
+        possible = stored in (0, 1)
     elif kind.name == "number":
-        held = value if kind.long else _as_float(value, kind)  # type: ignore[arg-type]
+        stored = value if kind.long else _as_float(value, kind)  # type: ignore[arg-type]
         possible = math.isfinite(_as_float(value, kind))  # type: ignore[arg-type]
     else:
-        held = _in_ticks(value, kind)
-        possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
+        stored = _in_ticks(value, kind)
+        possible = stored.denominator == 1 and kind.limits[0] <= stored <= kind.limits[1]
     if not possible:
-        refuse(
-            f"a value for {name} must be one that its type can hold",
-            said(value) if len(said(value)) < _LONG else "a very long number",
-            f"it holds {kind.words}, and never this one",
-        )
+        rule = f"a value for {name} must be one that its type can hold"
+        consequence = f"it holds {kind.words}, and never this one"
+        refuse(rule, said(value) if len(said(value)) < _LONG else "a very long number", consequence)
     if kind.long:
-        return compared(held)
-    return float(held) if kind.name in ("truth", "number") else int(held)
+        return compared(stored)
+    return float(stored) if kind.name in ("truth", "number") else int(stored)
 
 
 def _spelled(text: str, name: str) -> str:
@@ -193,36 +173,31 @@ def _spelled(text: str, name: str) -> str:
     return text
 
 
-def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
+def ends(wanted: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """The two ends of a range as the column holds them, the next ones inside where it cannot hold them
     exactly; both are then included, whichever was not before. Python objects are compared with the range.
     """
     if kind.name in ("text", "truth", "other"):
         refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
     if kind.one_by_one:
-        return compared(asked.low), compared(asked.high)
+        return compared(wanted.low), compared(wanted.high)
     if kind.name == "number":
-        low, high = _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
-        if asked.below:
+        low, high = _as_float(wanted.low, kind), _as_float(wanted.high, kind)  # type: ignore[arg-type]
+        if wanted.below:
             high = float(np.nextafter(np.array(high, f"f{kind.bits // 8}"), -np.inf))
         most = float(np.finfo(f"f{kind.bits // 8}").max)
         limits: tuple[float, float] = (-most, most)
     else:
-        low, top, limits = math.ceil(_in_ticks(asked.low, kind)), _in_ticks(asked.high, kind), kind.limits
-        high = math.ceil(top) - 1 if asked.below else math.floor(top)
+        low, top, limits = math.ceil(_in_ticks(wanted.low, kind)), _in_ticks(wanted.high, kind), kind.limits
+        high = math.ceil(top) - 1 if wanted.below else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
-        refuse(
-            f"a range for {name} must hold a value of its type",
-            asked.words,
-            f"it holds {kind.words}, and none lies between",
-        )
+        rule = f"a range for {name} must hold a value of its type"
+        refuse(rule, wanted.words, f"it holds {kind.words}, and none lies between")
     return max(low, limits[0]), min(high, limits[1])
 
 
 def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
-    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of
-    them.
-    """
+    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
     if column.kind.one_by_one:
         keys = {compared(target): place for place, target in enumerate(targets)}
         return cells.places(column.cells(), keys, days=days)
@@ -232,36 +207,30 @@ def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     return np.where(missing, -1, _places(values, np.array(targets, dtype=values.dtype)))
 
 
-def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
-    """Which values of a column are among the targets."""
-    return column.has(targets) if column.kind.name == "text" else codes(column, targets, days=days) >= 0
-
-
-def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
+def within(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
     """The place of the first range that holds each value of a column, -1 where none does; `held` are their
     ends, as `ends` gave them. Ranges that do not overlap are searched all at once.
     """
     if column.kind.one_by_one:
         keys = [cells.key(cell, days=days) for cell in column.cells()]
-        compare = [(*ends, asked.below) for ends, asked in zip(held, ranges, strict=True)]
-        return np.array([_first(key, compare) for key in keys], dtype=np.int64)
+        compare = [(*ends, asked.below) for ends, asked in zip(stored, ranges, strict=True)]
+        first = (next((place for place, one in enumerate(compare) if _between(key, *one)), -1) for key in keys)
+        return np.fromiter(first, dtype=np.int64, count=len(keys))
     values, missing = numeric(column, days=days)
-    order = np.array(sorted(range(len(held)), key=lambda place: held[place]), dtype=np.int64)
-    lows, highs = (np.array([held[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
+    order = np.array(sorted(range(len(stored)), key=lambda place: stored[place]), dtype=np.int64)
+    lows, highs = (np.array([stored[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
     if np.all(lows[1:] > highs[:-1]):
         near = np.searchsorted(lows, values, side="right") - 1
-        found = np.where((near >= 0) & (values <= highs[near]), order[near], -1)
+        codes = np.where((near >= 0) & (values <= highs[near]), order[near], -1)
     else:
-        found = np.full(len(values), -1, dtype=np.int64)
-        for place, (low, high) in reversed(list(enumerate(held))):
-            found = np.where((values >= low) & (values <= high), place, found)
-    return np.where(missing, -1, found)
+        codes = np.full(len(values), -1, dtype=np.int64)
+        for place, (low, high) in reversed(list(enumerate(stored))):
+            codes = np.where((values >= low) & (values <= high), place, codes)
+    return np.where(missing, -1, codes)
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Values that can be compared as numbers; moments as days of their own time zone where these are asked
-    for.
-    """
+    """Values that can be compared as numbers; moments as days of their own time zone where these are asked for."""
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
@@ -286,9 +255,7 @@ def _in_ticks(value: Value, kind: Kind) -> Fraction:
 
 
 def _as_float(value: Fraction, kind: Kind) -> float:
-    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of
-    such.
-    """
+    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of such."""
     try:
         nearest = float(value)
     except OverflowError:
@@ -298,11 +265,11 @@ def _as_float(value: Fraction, kind: Kind) -> float:
 
 
 def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
-    found = np.full(len(values), -1, dtype=np.int64)
+    codes = np.full(len(values), -1, dtype=np.int64)
     if len(targets) <= _FEW:
         for place, target in enumerate(targets):
-            found = np.where(values == target, place, found)  # as long for all as for none
-        return found
+            codes = np.where(values == target, place, codes)  # as long for all as for none
+        return codes
     whole = values.dtype.kind in "iu"
     if whole and int(targets.max()) - int(targets.min()) < max(_TABLE, 4 * len(targets)):
         if values.dtype.itemsize < 8:  # two of them may lie further apart than such numbers reach
@@ -326,15 +293,8 @@ def compared(value: Any) -> Any:
     return value
 
 
-_Ends: TypeAlias = tuple[Any, Any, bool]
-"""The ends of a range as keys of cells, and whether the upper one is left out."""
-
-
-def _first(key: Any, ranges: Sequence[_Ends]) -> int:
-    return next((place for place, ends in enumerate(ranges) if _between(key, *ends)), -1)
-
-
 def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
+    """Whether a cell's key lies in a range, whose upper end may be left out."""
     numbers = int | float | Fraction
     same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
     if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):

@@ -17,9 +17,8 @@ from scipy.sparse import issparse
 from toolkit.core.arrays import Array, Codes, number, objects
 from toolkit.core.checks import refuse, untold
 from toolkit.frames import values as wanted
-from toolkit.frames.column import Column
+from toolkit.frames.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, engine_of
-from toolkit.frames.numpy import numpy_column
 from toolkit.frames.streams import SOURCES
 
 

@@ -4,6 +4,6 @@ from toolkit.central.stream.comparison import compare, crossing, error
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.total import RunningTotal
 from toolkit.central.stream.trees import Tree
-from toolkit.frames.visits import Visits
+from toolkit.frames.persons import Visits
 
 __all__ = ["RunningTotal", "SquareRoot", "Tree", "Visits", "compare", "crossing", "error"]
