@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from toolkit import Gaussian, Laplace
-from toolkit.central.additive import Additive
 from toolkit.central.noise.grid import Answer, Noisy, add_whole
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
+from toolkit.central.release import Additive
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 

@@ -50,9 +50,7 @@ def test_lecture_mean_of_n_numbers_from_0_to_1_has_error_1_over_n_epsilon() -> N
 
 @pytest.mark.slow
 def test_lecture_length_of_noise_grows_with_d_for_laplace_and_with_root_d_for_gauss() -> None:
-    """Mean lengths d / epsilon and about sqrt(d) sigma; 400 and 200 draws, within 6 standard errors of the
-    mean.
-    """
+    """Mean lengths d / epsilon and about sqrt(d) sigma; 400 and 200 draws, within 6 standard errors of the mean."""
     rng = np.random.default_rng(15)
     for d in (1, 4, 64):
         laplace = Laplace.for_epsilon(2, sensitivity=1, norm="l2")

@@ -13,7 +13,7 @@ from tests.central.catalogue import MECHANISMS
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
-from toolkit.central.noise.calibration import grid_bits
+from toolkit.central.noise.gaussian_delta import grid_bits
 from toolkit.central.noise.grid import charged, grid_exponent
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
@@ -49,9 +49,7 @@ def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsi
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Laplace)], ids=repr)
 @pytest.mark.parametrize("size", [1, 2, 1000])
 def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Laplace, size: int) -> None:
-    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding
-    is tiny.
-    """
+    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding is tiny."""
     exponent, draw, _ = laplace_module._real_noise(mechanism, size)
     scale = draw.args[0] if isinstance(draw, partial) else 1 / draw.__self__._linear
     assert exponent == grid_exponent(mechanism.sensitivity, mechanism.exact_scale)

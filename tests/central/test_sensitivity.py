@@ -74,9 +74,7 @@ def test_count_and_histogram(relation: str) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_length_of_one_number_is_its_size(relation: str) -> None:
-    """A mean of 100 numbers in [0, 1] moves by 0.01 in either norm: less would be too little Gaussian
-    noise.
-    """
+    """A mean of 100 numbers in [0, 1] moves by 0.01 in either norm: less would be too little Gaussian noise."""
     scalars = [count(neighbors=relation), total((-1, 3), neighbors=relation), total(("1/7", "1/3"), neighbors=relation)]
     if relation == "replace":
         scalars += [mean((0, 1), 100, neighbors=relation), variance((0, 3), 7, neighbors=relation)]

@@ -63,8 +63,7 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
 
 
 def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
-    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their
-    number.
+    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their number.
 
     >>> def noisy(value, rng):
     ...     return value + rng.laplace(scale=10)

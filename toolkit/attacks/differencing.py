@@ -1,6 +1,4 @@
-"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a
-mean.
-"""
+"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a mean."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +14,7 @@ from toolkit.core.inference.digits import concise
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1)
-    after.
+    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1) after.
 
     >>> resignation(before=52_000, n=11, after=50_000)
     72000
@@ -27,8 +24,7 @@ def resignation(before: float, n: int, after: float) -> float:
 
 
 def resignation_error(noise_sd: float, n: int) -> float:
-    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 +
-    (n-1)**2).
+    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 + (n-1)**2).
 
     >>> round(resignation_error(1.0, 100), 1)
     140.7
@@ -79,8 +75,7 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
 
 
 def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: str | None = None) -> float:
-    """The answer for any group, by padding it with another and with that one's complement, and taking all off
-    again.
+    """The answer for any group, by padding it with another and with that one's complement, and taking all off again.
 
     q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding
     must be large and leave many out: between 2 and n - 2 times the least group size serves every target.
@@ -100,15 +95,12 @@ class Outlier:
 
     @property
     def present(self) -> bool:
-        """Whether the mean cannot be explained without it: more than five standard errors above the
-        others.
-        """
+        """Whether the mean cannot be explained without it: more than five standard errors above the others."""
         return self.surprise > 5
 
 
 def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
-    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as
-    usual.
+    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as usual.
 
     implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
 

@@ -1,5 +1,4 @@
-"""A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is
-wrong.
+"""A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is wrong.
 
 They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code
 without the fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted
@@ -103,26 +102,20 @@ def total(answers: Array, rng: Generator, *, fills: bool) -> float:
 
 
 def median(ages: Array, rng: Generator, *, local: bool) -> float:
-    """The median of ages from 0 to 100, with noise for how far one person can move it: in these data, or in
-    any.
-    """
+    """The median of ages from 0 to 100, with noise for how far one person can move it: in these data, or in any."""
     ordered, middle = np.sort(ages), len(ages) // 2
     reach = max(np.diff(ordered)[middle - 1 : middle + 1]) if local else 100.0
     return float(ordered[middle] + (_one(reach / EPSILON, rng) if reach else 0.0))
 
 
 def float_laplace(value: float, rng: Generator) -> float:
-    """The textbook's sampler in floating point: its last bits tell what was added (Mironov 2012; Haney et al.
-    2022).
-    """
+    """The textbook's sampler in floating point: its last bits tell what was added (Mironov 2012; Haney et al. 2022)."""
     uniform = rng.random() - 0.5
     return float(value - np.sign(uniform) * np.log(1 - 2 * abs(uniform)) / EPSILON)
 
 
 def five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """A form that sends a yes or no by Warner's design, and sends it again when the network fails: five
-    times.
-    """
+    """A form that sends a yes or no by Warner's design, and sends it again when the network fails: five times."""
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 

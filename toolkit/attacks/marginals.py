@@ -17,9 +17,7 @@ Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A table that fits, and for each cell the least and the most people that any table that fits has
-    there.
-    """
+    """A table that fits, and for each cell the least and the most people that any table that fits has there."""
 
     guess: Counts
     low: Counts

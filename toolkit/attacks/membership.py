@@ -1,5 +1,4 @@
-"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a
-classifier.
+"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
 
 The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on
 average, and with enough columns that stands out of the noise: what counts is the number of columns divided by
@@ -26,9 +25,7 @@ from toolkit.core.randomness import Rng, check_rng
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """True against false alarms of all thresholds; `area` is the chance that a member scores above an
-    outsider.
-    """
+    """True against false alarms of all thresholds; `area` is the chance that a member scores above an outsider."""
 
     false_alarms: Array
     hits: Array
@@ -57,8 +54,7 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
 
 
 def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None) -> Array:
-    """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its
-    own unit.
+    """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its own unit.
 
     The centred form is sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
 
@@ -73,8 +69,7 @@ def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.A
 
 
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
-    """The area under the curve of Q_i in theory, for d independent columns in units of their standard
-    deviation.
+    """The area under the curve of Q_i in theory, for d independent columns in units of their standard deviation.
 
     Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d
     kurtosis / n**2, where s is the variance of noise on each mean and kurtosis the variance of a squared
@@ -109,16 +104,13 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
 
 
 def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might
-    publish.
-    """
+    """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might publish."""
     x, y = floats(features, "features"), floats(labels, "labels")
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
 
 
 def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.ArrayLike) -> Array:
-    """How well published weights fit each person: minus the size of the residual, larger for those they were
-    fitted to.
+    """How well published weights fit each person: minus the size of the residual, larger for those they were fitted to.
 
     >>> fit_score([1.0], [[1.0], [1.0]], [1.0, 0.5])
     array([-0. , -0.5])
@@ -140,8 +132,7 @@ def fit_area(d: int, n: int) -> float:
 
 
 def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: Rng = None) -> float:
-    """The area of Q_i over simulated studies of n people with d columns of +1 and -1, whose mean a mechanism
-    releases.
+    """The area of Q_i over simulated studies of n people with d columns of +1 and -1, whose mean a mechanism releases.
 
     `mechanism` is anything with `release(value, rng)` or a function of the mean; None releases it as it is.
 

@@ -108,9 +108,7 @@ def reconstruct(
 
 
 def _least_squares(asked: Mask, told: Array, noise_sd: float) -> Array:
-    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x -
-    1/2|**2.
-    """
+    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
     n, pull = asked.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = pull * np.eye(n), np.full(n, pull / 2)
     for part in chunks(len(asked), _PIECE, "reading answers"):
@@ -137,8 +135,7 @@ def _linear_program(asked: Mask, told: Array) -> Array:
 
 
 def expected_share(n: int, count: int, noise_sd: float) -> float:
-    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count -
-    n).
+    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
 
     With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of
     n.
@@ -150,8 +147,7 @@ def expected_share(n: int, count: int, noise_sd: float) -> float:
 
 
 def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
-    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha
-    places.
+    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha places.
 
     `told[mask]` answers the set of the people i whose bit 2**i is set in mask. The first table that passes is
     taken.
@@ -195,8 +191,7 @@ def sweep(
     method: Method = "least_squares",
     rng: Rng = None,
 ) -> list[tuple[float, float]]:
-    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the
-    picture.
+    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the picture.
 
     `noise(level)` makes the mechanism; 4 n queries if no other number is given, so that the threshold is near
     the root of n.

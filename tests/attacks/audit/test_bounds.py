@@ -92,9 +92,7 @@ def test_claims_are_read_in_every_currency():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_advantage_is_that_of_the_best_test_of_a_warner_report(epsilon):
-    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 -
-    p.
-    """
+    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 - p."""
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert advantage(epsilon) == pytest.approx(2 * p - 1)
     assert advantage(epsilon, 0.1) == pytest.approx((math.exp(epsilon) - 1 + 0.2) / (math.exp(epsilon) + 1))

@@ -43,9 +43,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_row_of_an_output_depends_on_no_other_output_of_its_batch(kind):
-    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never
-    seen.
-    """
+    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never seen."""
     outputs = KINDS[kind]
     coding = Coding.of(outputs * 2)
     rows = coding.table(outputs)

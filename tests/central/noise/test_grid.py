@@ -27,9 +27,7 @@ MAX = sys.float_info.max
 @pytest.mark.slow
 @given(x=FLOATS, exponent=st.integers(-60, 60))
 def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
-    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest
-    included.
-    """
+    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest included."""
     rounded = grid._rounded(np.array([x]), exponent)[0]
     assert Fraction(float(rounded)) == steps_of(Fraction(x), exponent) * Fraction(2) ** exponent
 

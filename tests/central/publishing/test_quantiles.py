@@ -30,12 +30,11 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
         for cuts, mass in state.items():
             low, high = dict(cuts)[part.start - 1], dict(cuts)[part.stop]
             inside = ordered[(ordered >= low) & (ordered < high)]
-            scores, widths = ranked(inside, part.share, low, high)
-            chances = mechanism.choice(part).probabilities(scores, widths)
-            for place, width in enumerate(widths.tolist()):
-                start = low if place == 0 else int(inside[place - 1]) + 1
-                for cut in range(start, start + width):
-                    following[(*cuts, (part.place, cut))] += mass * float(chances[place]) / width
+            first, scores = ranked(inside, part.share, low, high)
+            chances = mechanism.choice(part).probabilities(scores, np.diff(first)).tolist()
+            for chance, (start, stop) in zip(chances, itertools.pairwise(first.tolist()), strict=True):
+                for cut in range(start, stop):
+                    following[(*cuts, (part.place, cut))] += mass * chance / (stop - start)
         state = following
     found: dict[tuple[int, ...], float] = defaultdict(float)
     for cuts, mass in state.items():
@@ -202,7 +201,7 @@ def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: 
     found = []
     for _ in range(40):
         places = np.sort((steps << digits) | rng.integers(0, 2**digits, len(steps)))
-        scores, _ = ranked(places, share, 0, all_steps << digits)
+        _, scores = ranked(places, share, 0, all_steps << digits)
         edges = np.unique(np.concatenate([places + 1, np.arange(all_steps + 1) << digits]))
         cuts = np.concatenate([[0], edges])  # a new rank, or a new step, begins at each
         odds = np.exp(rate * scores[np.searchsorted(places, cuts)] / share.denominator)

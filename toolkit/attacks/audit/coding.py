@@ -159,8 +159,7 @@ def _inside(part: Any) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: Any) -> float | None:
-    """A leaf as a float that compares with all others; of a text the first number in it; None if there is
-    none.
+    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
 
     >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
     (12.5, True, None)
@@ -247,9 +246,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
-    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one
-    shape.
-    """
+    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one shape."""
     kinds = set(map(type, outputs))
     alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
     if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):

@@ -130,8 +130,7 @@ def _together(pooled: Array, i: int, j: int) -> Column:
 
 
 def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
-    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic
-    regression.
+    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic regression.
 
     With weights of one it is the best feature there is if entries are independent; the weights allow for
     those that are not.

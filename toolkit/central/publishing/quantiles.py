@@ -22,7 +22,7 @@ from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp, shown
-from toolkit.core.randomness import Rng, big_below, check_rng
+from toolkit.core.randomness import Rng, check_rng
 
 MOST_ROWS = 2**30
 """Of a table whose number of rows is private: what is said of ranks holds up to so many."""
@@ -157,10 +157,7 @@ class RecursiveQuantiles:
         for part in self.parts:
             low, high = cuts[part.start - 1], cuts[part.stop]
             inside = ordered[slice(*np.searchsorted(ordered, [low, high]))]
-            scores, widths = ranked(inside, part.share, low, high)
-            chosen = self.choice(part).choose(range(len(scores)), scores, base=widths, rng=source)
-            before = low if chosen == 0 else int(inside[chosen - 1]) + 1
-            cuts[part.place] = before + big_below(int(widths[chosen]), source)
+            cuts[part.place] = self.choice(part).choose_step(*ranked(inside, part.share, low, high), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
     def off_by(self, most: int, steps: int | None = None, rows: int = MOST_ROWS) -> int:
@@ -233,17 +230,16 @@ class RecursiveQuantiles:
 
 
 def ranked(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
-    """Scores of the cuts from low to high that leave 0, 1, …, n of the sorted values on their left, and how
-    many such cuts there are.
+    """Where the cuts from low to high begin that leave 0, 1, …, n of the sorted values on their left, and the
+    one after the last; and their scores.
 
-    >>> scores, widths = ranked(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
-    >>> scores.tolist(), widths.tolist()
-    ([-3, -1, -1, -3], [4, 0, 4, 2])
+    >>> first, scores = ranked(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
+    >>> first.tolist(), scores.tolist()
+    ([0, 4, 4, 8, 10], [-3, -1, -1, -3])
     """
     number, unit = len(inside), share.denominator
     scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
-    widths = np.diff(inside, prepend=low - 1, append=high).astype(np.int64)
-    return scores, widths
+    return np.concatenate([[low], inside + 1, [high + 1]]).astype(np.int64), scores
 
 
 def crowded(places: int, rows: int, run: int) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.stream.calibration import Way, best, calibrated
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
+from toolkit.central.stream.ways import Way, best, calibrated
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -170,9 +170,7 @@ class RunningTotal:
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """What k records together lose, for instance those of one person who comes k times: k epsilon, or
-        k**2 rho.
-        """
+        """What k records together lose, for instance those of one person who comes k times: k epsilon, or k**2 rho."""
         return self.loss.group(k)
 
     def add(self, count: int) -> Estimate:
@@ -286,9 +284,7 @@ def _times(value: int, periods: int) -> int:
 
 
 def _count(value: object) -> int:
-    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never
-    told.
-    """
+    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never told."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
     if value < 0:

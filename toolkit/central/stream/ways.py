@@ -66,9 +66,7 @@ class GeometricSumLaw:
         return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
 
     def _smooth_tail(self, error: int) -> float:
-        """Of Laplace noise: its size is Gamma(count - j, scale) with probability (count-1+j over j)
-        2**(1-count-j).
-        """
+        """Of Laplace noise: its size is Gamma(count - j, scale) with probability (count-1+j over j) 2**(1-count-j)."""
         j = np.arange(self.count)
         log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
         return float(np.sum(np.exp(log_weight) * gammaincc(self.count - j, error / self.scale)))
