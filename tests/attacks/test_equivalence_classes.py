@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.attacks.equivalence_classes import alone, class_of_rows, codes, column, columns_of, joined, singletons
+from toolkit.attacks.equivalence_classes import alone, class_of_rows, codes, column, columns_of, join_codes, singletons
 
 DATA = {"zip": ["a", "b", "a", None], "age": [1, 2, 1, 3]}
 
@@ -30,7 +30,7 @@ def test_many_columns_do_not_overflow():
     rng = np.random.default_rng(1)
     parts = [rng.integers(0, 2**20, 300) for _ in range(6)]
     rows = {tuple(part[i] for part in parts) for i in range(300)}
-    assert len(np.unique(joined(parts)[0])) == len(rows)
+    assert len(np.unique(join_codes(parts)[0])) == len(rows)
 
 
 def test_columns_are_checked_by_name():

@@ -14,7 +14,7 @@ from toolkit.central import Gaussian, Laplace
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
 from toolkit.central.noise.gaussian_delta import grid_bits
-from toolkit.central.noise.grid import charged, grid_exponent
+from toolkit.central.noise.grid import grid_exponent, rounded_sensitivity
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.core.sampling.enclosure import floor_log2
@@ -55,7 +55,7 @@ def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Lapl
     assert exponent == grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
     unit = Fraction(2) ** exponent
     reach = scale * mechanism.loss.amount
-    assert reach == charged(mechanism.sensitivity / unit, size, mechanism.norm)
+    assert reach == rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm)
     assert mechanism.sensitivity / unit <= reach <= mechanism.sensitivity / unit * (1 + Fraction(size, 2**29))
 
 
@@ -68,7 +68,7 @@ def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(
     exponent, sampler, _ = gaussian_module._grid_noise(mechanism, size, whole)
     variance = 1 / (2 * sampler._square)
     unit = Fraction(2) ** exponent
-    reach = mechanism.sensitivity / unit if whole else charged(mechanism.sensitivity / unit, size, "l2")
+    reach = mechanism.sensitivity / unit if whole else rounded_sensitivity(mechanism.sensitivity / unit, size, "l2")
     assert reach**2 / variance == mechanism.sensitivity**2 / mechanism.variance
     assert not whole or exponent <= 0
     assert variance >= 2**59

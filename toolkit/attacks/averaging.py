@@ -16,7 +16,7 @@ from toolkit.core.randomness import Rng
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What an observer believes after each report, one row a report and one column an option; the first row
+    """What an observer believes after each report, one row per report and one column per option; the first row
     is before.
     """
 

@@ -101,7 +101,7 @@ def quietly(
     return untold(read, rule, received, "it is not quoted", TypeError)
 
 
-def joined(parts: list[Codes]) -> tuple[Codes, int]:
+def join_codes(parts: list[Codes]) -> tuple[Codes, int]:
     """One code for each combination, and a number that all codes are below."""
     total, size = parts[0], int(parts[0].max()) + 1
     for part in parts[1:]:
@@ -115,7 +115,7 @@ def joined(parts: list[Codes]) -> tuple[Codes, int]:
 
 def class_of_rows(columns: Mapping[Any, Column]) -> Codes:
     """For each row the number of its class, 0 … classes - 1."""
-    combined, _ = joined([codes(one) for one in columns.values()])
+    combined, _ = join_codes([codes(one) for one in columns.values()])
     return np.asarray(np.unique(combined, return_inverse=True)[1], dtype=np.int64)
 
 

@@ -170,7 +170,7 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
     answer of at most this.
 
     First neighbor: all answers are 0, the last is 1. Second: all are 1, the last is 0. Summed over the grid.
-    Whoever sees an answer of at most 0 told as above knows that the threshold is lower still, and then every
+    An observer of an answer of at most 0 that was told as above knows that the threshold is lower still, and then every
     "below" before it costs epsilon/2.
 
     >>> likelier, other = telling_event(30)

@@ -15,7 +15,7 @@ from toolkit.attacks.equivalence_classes import (
     column,
     columns_of,
     floats,
-    joined,
+    join_codes,
     quietly,
     singletons,
 )
@@ -93,7 +93,7 @@ def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Seque
     shares = {}
     for part in chunks(len(sets), 1, "counting unique rows"):
         names = sets[part.start]
-        shares[names] = singletons(*joined([coded[name] for name in names])) / n
+        shares[names] = singletons(*join_codes([coded[name] for name in names])) / n
     return Profile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
 
 
@@ -123,7 +123,7 @@ def exposure(frame: Any, columns: Sequence[str] | None = None, *, size: int = 2)
     sets = list(combinations(coded, whole(size, "size")))
     total = np.zeros(len(next(iter(coded.values()))), dtype=np.int64)
     for part in chunks(len(sets), 1, "looking for exposed rows"):
-        total += alone(joined([coded[name] for name in sets[part.start]])[0])
+        total += alone(join_codes([coded[name] for name in sets[part.start]])[0])
     return total
 
 

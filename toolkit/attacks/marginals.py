@@ -76,7 +76,7 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 
 
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """One row a published count: which cells it adds up."""
+    """One row per published count: which cells it adds up."""
     index, rows, told = np.indices(shape).reshape(len(shape), -1), [], []
     for kept, counts in published.items():
         array = floats(counts, "published")

@@ -157,7 +157,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 
 # Was this person in the training set? A canary is put into the data or left out, and the model is asked.
 #
-# Whoever holds a model can score a person with it. A model that is a function of its data alone scores a canary in one
+# The owner of a model can score a person with it. A model that is a function of its data alone scores a canary in one
 # way where it was there and in another where it was not, so that one look tells. What privacy promises is a bound on
 # how well any look can tell: `membership.promised_advantage`.
 
@@ -167,7 +167,7 @@ def canary_scores(
 ) -> tuple[list[float], list[float]]:
     """How well models fit a canary: of models that were trained with it, and of models that were not.
 
-    `learn(rows, labels)` fits a classifier anew. The canary, a row and its label, takes the place of the
+    `learn(rows, labels)` fits a new classifier. The canary, a row and its label, takes the place of the
     first row, so that both tables are neighbors by "replace". The score is the model's own, with the sign of
     the label.
     """

@@ -25,7 +25,7 @@ from toolkit.core.randomness import Rng, check_rng
 Method = Literal["least_squares", "linear_program"]
 
 _MOST_EXHAUSTIVE = 14
-_PIECE = 256  # queries a piece; some dozens of pieces, so that the bar moves
+_PIECE = 256  # queries per piece; some dozens of pieces, so that the bar moves
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,7 +87,7 @@ class Canaries:
     """Invented records of which each was added or not by a coin, and guesses of the coins.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
-    e**epsilon), whatever the others; so many right ones refute every epsilon below `epsilon` (Steinke, Nasr
+    e**epsilon), whatever the others; this number of right ones refutes every epsilon below `epsilon` (Steinke, Nasr
     and Jagielski 2023), but for a chance of 1 - level.
     """
 
@@ -103,7 +103,7 @@ class Canaries:
 
 
 def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rng: Rng = None) -> Canaries:
-    """One invented record a week, added or not by a coin; each coin is guessed from that week's difference of
+    """One invented record per week, added or not by a coin; each coin is guessed from that week's difference of
     totals, with everybody else known.
 
     >>> found = canaries(exact_totals, [5] * 52, rng=np.random.default_rng(1))

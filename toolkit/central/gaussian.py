@@ -16,9 +16,9 @@ from toolkit.central.noise.grid import (
     Noisy,
     add_on_grid,
     add_whole,
-    charged,
     grid_exponent,
     proper,
+    rounded_sensitivity,
     sensible,
 )
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
@@ -285,6 +285,6 @@ def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Latti
         exponent = min(exponent, 0)
         return (exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), mechanism.whole_law)
     unit = Fraction(2) ** exponent
-    stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
+    stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
     law = NormalLaw(mechanism.scale * float(stretch), float(unit))
     return exponent, gaussian_sampler(mechanism.variance * (stretch / unit) ** 2), law

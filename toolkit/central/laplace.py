@@ -16,8 +16,8 @@ from toolkit.central.noise.grid import (
     Noisy,
     add_on_grid,
     add_whole,
-    charged,
     grid_exponent,
+    rounded_sensitivity,
     sensible,
 )
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
@@ -225,7 +225,7 @@ def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng]
     """
     exponent = grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
     unit = Fraction(2) ** exponent
-    scale = charged(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
+    scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
     width, grid = float(scale * unit), float(unit)
     if mechanism.norm == "l2" and size > 1:
         return exponent, partial(radial_laplace, scale), RadialLaw(width, size, grid)

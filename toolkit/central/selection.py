@@ -21,10 +21,10 @@ from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
     Answer,
-    charged,
     gaps_in_steps,
     grid_exponent,
     read,
+    rounded_sensitivity,
     sensible,
     steps_of,
 )
@@ -371,7 +371,7 @@ class NoisyMax(Selection):
     def _index(self, scores: Answer, rng: Rng) -> int:
         whole = scores.whole and self.sensitivity >= 1
         exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self.rate)
-        reach = self.sensitivity if whole else charged(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
+        reach = self.sensitivity if whole else rounded_sensitivity(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
         noise = discrete_laplace(2 * reach / Fraction(self.loss.amount), scores.size, rng)
         if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
             pairs = zip(scores.entries.tolist(), noise, strict=True)

@@ -5,7 +5,7 @@ import threading
 from fractions import Fraction
 from typing import NoReturn
 
-from toolkit.central.noise.grid import NO_END, NO_NOISE, charged, grid_exponent, read, sensible, steps_of
+from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, rounded_sensitivity, sensible, steps_of
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -59,7 +59,7 @@ class AboveThreshold:
             2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END
         )
         self._exponent = grid_exponent(self.sensitivity, scale)
-        reach = charged(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
+        reach = rounded_sensitivity(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
         self._scale = 2 * reach * self.count / Fraction(self.loss.amount)
         self._left = self.count
         self._lock, self._process = threading.Lock(), os.getpid()

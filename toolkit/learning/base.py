@@ -31,7 +31,7 @@ SIMULATED = "simulated, no privacy claim"
 FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bounds"}
 
 
-def allowed(ledger: Any, rng: Rng) -> Rng:
+def randomness_of(ledger: Any, rng: Rng) -> Rng:
     """The randomness that a ledger allows."""
     if not hasattr(ledger, "charge"):
         refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
@@ -113,7 +113,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Charge the cost, or be refused; then compute. Of a failure nothing comes out but that there was one."""
         source = check_rng(self.rng)
         if self.ledger is not None:
-            source = allowed(self.ledger, self.rng)
+            source = randomness_of(self.ledger, self.rng)
             self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row")
         elif source is None:
             warn_if_weak(self._claimed_loss())

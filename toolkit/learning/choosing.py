@@ -13,7 +13,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.cells import NOTHING, key
-from toolkit.learning.base import allowed
+from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")
@@ -74,7 +74,7 @@ def choose_classifier(
     truth = one_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
-        source = allowed(ledger, rng)
+        source = randomness_of(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
     scores = untold(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
     place: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
@@ -165,7 +165,7 @@ def best_of(
         refuse("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
-        source = allowed(ledger, rng)
+        source = randomness_of(ledger, rng)
         ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row")
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:

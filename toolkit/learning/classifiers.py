@@ -22,7 +22,7 @@ from toolkit.learning.fitting.perturbation import (
     MarginLoss,
     ObjectivePerturbation,
     OutputPerturbation,
-    concentrated,
+    zcdp_within,
 )
 from toolkit.learning.tables import Scale, Target, one_column, places
 
@@ -404,7 +404,7 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     elif isinstance(loss, Pure):
         strength = float(loss.amount) / size * (0.2 if method == "output" else 2)
     else:
-        rho = float(concentrated(loss).amount)
+        rho = float(zcdp_within(loss).amount)
         strength = math.sqrt(2 * rho / size) * (0.2 if method == "output" else 2)
     return min(max(strength, 1e-9), 1e6)
 

@@ -14,7 +14,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.base import allowed
+from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import Target, one_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
@@ -91,7 +91,7 @@ class Thresholdout:
         self.loss = Pure(2 * self.answers * each)
         source = check_rng(rng)
         if ledger is not None:
-            source = allowed(ledger, rng)
+            source = randomness_of(ledger, rng)
             ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row")
         self._bar = AboveThreshold(
             self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
@@ -139,7 +139,7 @@ class Thresholdout:
                 refuse(
                     "a question must come before the last answer of the holdout",
                     f"one after {self.answers}",
-                    "the formal loss was fixed for that number",
+                    "the formal loss was fixed for so many",
                     RuntimeError,
                 )
             mean, other = _mean(here), _mean(there)

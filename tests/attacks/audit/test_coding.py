@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolkit.attacks.audit.coding import NAN, WIDEST, Coding, label, number, opened
+from toolkit.attacks.audit.coding import NAN, WIDEST, Coding, label, leaves_of, number
 
 
 @dataclass
@@ -118,7 +118,7 @@ def test_missing_values_of_pandas_are_labels():
 
 
 def test_leaves_are_found_by_their_paths():
-    leaves, _ = opened({"a": [1, (None,)], "b": np.array([[1.5]])})
+    leaves, _ = leaves_of({"a": [1, (None,)], "b": np.array([[1.5]])})
     assert leaves == {("a", 0): 1, ("a", 1, 0): None, ("b", 0, 0): 1.5}
 
 

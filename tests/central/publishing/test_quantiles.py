@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
-from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, rank_scores
 from toolkit.central.selection import root_below
 from toolkit.core.loss import Pure, Zcdp
 
@@ -30,7 +30,7 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
         for cuts, mass in state.items():
             low, high = dict(cuts)[part.start - 1], dict(cuts)[part.stop]
             inside = ordered[(ordered >= low) & (ordered < high)]
-            first, scores = ranked(inside, part.share, low, high)
+            first, scores = rank_scores(inside, part.share, low, high)
             chances = mechanism.choice(part).probabilities(scores, np.diff(first)).tolist()
             for chance, (start, stop) in zip(chances, itertools.pairwise(first.tolist()), strict=True):
                 for cut in range(start, stop):
@@ -201,7 +201,7 @@ def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: 
     found = []
     for _ in range(40):
         places = np.sort((steps << digits) | rng.integers(0, 2**digits, len(steps)))
-        _, scores = ranked(places, share, 0, all_steps << digits)
+        _, scores = rank_scores(places, share, 0, all_steps << digits)
         edges = np.unique(np.concatenate([places + 1, np.arange(all_steps + 1) << digits]))
         cuts = np.concatenate([[0], edges])  # a new rank, or a new step, begins at each
         odds = np.exp(rate * scores[np.searchsorted(places, cuts)] / share.denominator)

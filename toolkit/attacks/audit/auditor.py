@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.attacks.audit.bounds import claimed, delta_bound, epsilon_bound, p_value
+from toolkit.attacks.audit.bounds import delta_bound, epsilon_and_delta, epsilon_bound, p_value
 from toolkit.attacks.audit.coding import Coding
 from toolkit.attacks.audit.events import Event, search
 from toolkit.attacks.audit.neighbors import Pair, named_pairs, pairs_for
@@ -108,7 +108,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     )
 
 
-def enumerated(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
+def enumerate_laws(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
     """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     known = [(a, b) for a, b in laws if a is not None and b is not None]
@@ -151,7 +151,7 @@ def _pearson(law: Law, drawn: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_FINALISTS = 3  # of more pairs, half of the runs choose so many, and the other half look at them
+_FINALISTS = 3  # pairs that half of the runs choose and the other half look at
 _CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -227,7 +227,7 @@ def identity(value: Any) -> object:
     return (type(value), repr(value)) if written else id(value)
 
 
-_PACED = 4  # on so many inputs it is seen how long a run takes
+_PACED = 4  # inputs on which a run is timed
 _FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
@@ -297,14 +297,14 @@ def audit(
     """
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     claim = _claim(mechanism, epsilon, delta)
-    target = claimed(claim, _ZCDP_DELTA)
+    target = epsilon_and_delta(claim, _ZCDP_DELTA)
     share = check_level(level)
     run = Runner(mechanism, check_rng(rng))
     affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
     limits = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, limits, features, last_bits)(affordable // 2)
     tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), limits)
-    exact = enumerated(mechanism, pairs, target)
+    exact = enumerate_laws(mechanism, pairs, target)
     misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
     return Verdict(

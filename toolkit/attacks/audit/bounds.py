@@ -218,7 +218,7 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
     return low
 
 
-def claimed(loss: Loss | None, delta: float) -> tuple[float, float] | None:
+def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
     """Epsilon and delta of a claim; of concentrated privacy those that follow from it at `delta`."""
     if loss is None:
         return None

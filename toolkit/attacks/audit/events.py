@@ -19,7 +19,7 @@ Counts = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 _CELLS = 64
 _ATOMS = 1024
-_RAREST = 4  # the outermost cell of a tail has about so many of the runs that cut it
+_RAREST = 4  # runs in the outermost cell of a tail, about
 _KEPT = 3
 _CAUTION = 4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
 # and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little

@@ -83,7 +83,7 @@ def mills(x: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _convergent(x: Decimal, terms: int) -> Decimal:
-    """1 / (x + 1 / (x + 2 / (x + …))), cut after so many terms: too large and too small in turn."""
+    """1 / (x + 1 / (x + 2 / (x + …))), cut after `terms` terms: too large and too small in turn."""
     value = x
     for term in range(terms, 0, -1):
         value = _DIGITS.add(x, _DIGITS.divide(Decimal(term), value))

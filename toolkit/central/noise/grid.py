@@ -113,7 +113,7 @@ def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
     return floor_log2(min(sizes)) - bits
 
 
-def charged(sensitivity: Fraction, size: int, norm: str) -> Fraction:
+def rounded_sensitivity(sensitivity: Fraction, size: int, norm: str) -> Fraction:
     """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself.
 
     Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most

@@ -216,7 +216,7 @@ class AgreeingTables:
 
     @cached_property
     def covariance(self) -> Array | None:
-        """Of all cells, unless they are so many that it would fill the memory."""
+        """Of all cells; None where it would fill the memory."""
         return self.margins.covariance() if sum(self.cells) <= _MOST_COVARIANCES else None
 
     def release(self, tables: Sequence[Any], labels: Sequence[Any], rng: Rng = None) -> Estimate:

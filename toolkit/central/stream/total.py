@@ -11,7 +11,7 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
-from toolkit.central.stream.ways import Way, best, calibrated
+from toolkit.central.stream.ways import Way, best, noise_for
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -48,7 +48,7 @@ class RunningTotal:
     neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
     sensitivity : a whole number: how far one record, or person, can move the count of one period.
     per_person : None: the promise is about one record in one period (event level). A number: it is about a
-        whole person, who is counted in at most so many periods (user level); `Visits` sees to that.
+        whole person, who is counted in at most that number of periods (user level); `Visits` sees to that.
     way : a `Tree` or a `SquareRoot`; None chooses the best.
     rng : a Generator is for simulation; the estimates then claim no loss.
 
@@ -85,7 +85,7 @@ class RunningTotal:
         self.per_person = None if per_person is None else _times(per_person, self.periods)
         reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
         chosen = best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
-        self._noise, self._reader = calibrated(chosen, drawn, reach, times), chosen.reader()
+        self._noise, self._reader = noise_for(chosen, drawn, reach, times), chosen.reader()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
 

@@ -24,7 +24,7 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.fitting.perturbation import MarginLoss, concentrated
+from toolkit.learning.fitting.perturbation import MarginLoss, zcdp_within
 
 STEPS = 2**30
 _FOR_GRID = Fraction(1, 1000)
@@ -80,7 +80,7 @@ class NoisyDescent:
         """Noise on each entry of a sum, in units of the longest gradient."""
         if self.rate == 1:
             assert not isinstance(self.loss, Pure)
-            rho, times = concentrated(self.loss), 2 if self.neighbors == "replace" else 1
+            rho, times = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
             return times * math.sqrt(self.steps / (2 * float(rho.amount))) * (1 + 1e-12)
         delta = float(self._slack * (1 - _FOR_GRID))
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)

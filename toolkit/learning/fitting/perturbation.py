@@ -517,7 +517,7 @@ class ObjectivePerturbation:
 
 
 @lru_cache(maxsize=64)
-def concentrated(loss: Approx | Zcdp) -> Zcdp:
+def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
     """A Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
     return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
 
