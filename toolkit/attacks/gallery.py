@@ -30,7 +30,21 @@ _REACH = 60  # noise beyond 60 has a probability below 1e-13
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A broken mechanism and its repair, neighbors on which the fault shows, and what the fault is."""
+    """A broken mechanism and its repair.
+
+    Parameters
+    ----------
+    broken : callable
+        The mechanism.
+    repaired : callable
+        The same without the fault.
+    neighbors : tuple or list or dict
+        Neighbors on which the fault shows.
+    fault : str
+        What the fault is.
+    delta : float
+        Of the claim.
+    """
 
     broken: Callable[..., Any]
     repaired: Callable[..., Any]
@@ -39,8 +53,19 @@ class Exhibit:
     delta: float = 0.0
 
     def audit(self, *, repaired: bool = False, **options: Any) -> Verdict:
-        """Audit the claim of epsilon = 1 and `delta`, of the broken mechanism or of its repair; options as
-        for `audit`.
+        """Audit the claim of epsilon = 1 and `delta`.
+
+        Parameters
+        ----------
+        repaired : bool
+            Whether to audit the repair.
+        **options : Any
+            As for `audit`.
+
+        Returns
+        -------
+        Verdict
+            Of the audit.
         """
         claim = {"epsilon": EPSILON, "delta": self.delta}
         return audit(self.repaired if repaired else self.broken, self.neighbors, **claim | options)

@@ -219,13 +219,26 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
-    """Epsilon and delta of a claim; of concentrated privacy those that follow from it at `delta`."""
+    """Compute epsilon and delta of a claim.
+
+    Parameters
+    ----------
+    loss : Loss or None
+        What is claimed.
+    delta : float
+        At which a claim of concentrated privacy is converted.
+
+    Returns
+    -------
+    tuple or None
+        None if nothing is claimed.
+    """
     if loss is None:
         return None
     if isinstance(loss, Pure):
         return loss.epsilon, 0.0
-    found = loss if isinstance(loss, Approx) else loss.to_approx(delta)
-    return found.epsilon, found.delta
+    claim = loss if isinstance(loss, Approx) else loss.to_approx(delta)
+    return claim.epsilon, claim.delta
 
 
 def advantage(epsilon: float, delta: float = 0.0) -> float:
