@@ -28,6 +28,7 @@ from toolkit.central.noise.grid import (
     sensible,
     steps_of,
 )
+from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp

@@ -250,7 +250,7 @@ def test_values_lie_as_close_as_is_said_no_more_often_than_is_said(
 ) -> None:
     """All digits of so many values of one step with 16 places."""
     monkeypatch.setattr(quantiles, "_LEFT", 0.2)
-    width = quantiles.crowded(16, rows, run)
+    width = quantiles.least_distance(16, rows, run)
     assert width >= 1
     every = np.sort(np.array(list(itertools.product(range(16), repeat=rows))), axis=1)
     closest = np.min(every[:, run - 1 :] - every[:, : rows - run + 1], axis=1)
