@@ -78,7 +78,7 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
         drawn.append(Draw("rounded", Fraction(tail(Fraction(1))(64)[0], 2**64), 1, (center,)))
         return math.floor(center + Fraction(1, 2)) + next(numbers, 0)
 
-    from toolkit.learning.fitting import perturbation_noise as pushing
+    from toolkit.learning.fitting import perturbation as pushing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LatticeSampler, "draw", lattice)

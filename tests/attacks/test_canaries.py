@@ -3,7 +3,6 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from toolkit.attacks import membership
-from toolkit.attacks import membership as canaries
 from toolkit.learning import PrivateLogisticRegression
 
 
@@ -18,9 +17,9 @@ CANARY = (np.array([1.0, -1.0, 1.0]), 0)
 
 def test_one_look_at_the_weights_of_a_classifier_finds_the_canary() -> None:
     rows, labels = crowd()
-    found = canaries.canary_game(LogisticRegression().fit, rows, labels, CANARY, games=3)
+    found = membership.canary_game(LogisticRegression().fit, rows, labels, CANARY, games=3)
     assert found.area == found.advantage == 1
-    inside, outside = canaries.canary_scores(LogisticRegression().fit, rows, labels, CANARY, games=2)
+    inside, outside = membership.canary_scores(LogisticRegression().fit, rows, labels, CANARY, games=2)
     assert len(set(inside)) == len(set(outside)) == 1  # a function of its data alone
 
 
@@ -35,11 +34,11 @@ def test_a_private_one_keeps_it_within_the_promise() -> None:
     def learn(X, y):  # noqa: N803
         return PrivateLogisticRegression(1, missing="middle", bounds=(-1, 1), rng=rng).fit(X, y)
 
-    found = canaries.canary_game(learn, rows, labels, CANARY, games=60)
+    found = membership.canary_game(learn, rows, labels, CANARY, games=60)
     assert found.advantage < membership.promised_advantage(1) + 0.35
     assert found.area < 0.75
 
 
 def test_what_is_no_table_or_no_row_of_it_is_refused() -> None:
     with pytest.raises(ValueError, match="the canary a row"):
-        canaries.canary_game(LogisticRegression().fit, [[1.0]], [1], ([1.0, 2.0], 1))
+        membership.canary_game(LogisticRegression().fit, [[1.0]], [1], ([1.0, 2.0], 1))

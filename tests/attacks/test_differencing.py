@@ -29,9 +29,7 @@ def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():
 
 @pytest.mark.slow
 def test_differential_privacy_keeps_the_resignation_attack_within_its_bound():
-    """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate
-    1e-6.
-    """
+    """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate 1e-6."""
     epsilon, n, trials = 1.0, 20, 3000
     rng, right = np.random.default_rng(2), 0
     mechanism = Laplace.for_epsilon(epsilon / 2, sensitivity=100 / (n - 1))

@@ -17,8 +17,6 @@ import pytest
 from tests.curator.hostile import CELLS
 from toolkit import attacks
 from toolkit.attacks import anonymity, linkage, marginals, membership, reconstruction, streams
-from toolkit.attacks import anonymity as intersection
-from toolkit.attacks import membership as canaries
 from toolkit.attacks.anonymity import Generalized
 from toolkit.attacks.differencing import GuardedTable
 
@@ -62,7 +60,7 @@ ROW = [[1.0], [0.0]]
 ARRAYS: dict[str, Callable[[Any], Any]] = {
     "linkage.Links.precision": lambda x: linkage.link({"a": [1]}, {"a": [1]}, ["a"]).precision(x),
     "linkage.Links.recall": lambda x: linkage.link({"a": [1]}, {"a": [1]}, ["a"]).recall(x),
-    "intersection.left_over": lambda x: intersection.left_over(
+    "anonymity.left_over": lambda x: anonymity.left_over(
         x, [Generalized({"a": np.zeros(5, dtype=int)}, {}, np.ones(5, dtype=bool))]
     ),
     "membership.roc": lambda x: membership.roc(x, [1]),
@@ -83,8 +81,8 @@ ARRAYS: dict[str, Callable[[Any], Any]] = {
     "marginals.from_marginals": lambda x: marginals.from_marginals({(0,): x}, (2, 2)),
     "marginals.Block.share": lambda x: marginals.Block(*[np.ones(5, dtype=int)] * 3).share(x),
     "differencing.GuardedTable": lambda x: GuardedTable(x, 1).sum(np.array([1, 1, 0, 0, 0], dtype=bool), "zip"),
-    "canaries.canary_game": lambda x: canaries.canary_game(lambda *_: 1 / 0, x, [1], ([1.0], 1)),
-    "canaries.canary_scores": lambda x: canaries.canary_scores(lambda *_: 1 / 0, x, [1], ([1.0], 1), games=1),
+    "membership.canary_game": lambda x: membership.canary_game(lambda *_: 1 / 0, x, [1], ([1.0], 1)),
+    "membership.canary_scores": lambda x: membership.canary_scores(lambda *_: 1 / 0, x, [1], ([1.0], 1), games=1),
     "streams.exact_totals": streams.exact_totals,
     "streams.spot": lambda x: streams.spot(streams.exact_totals, x, 1, runs=4),
     "streams.canaries": lambda x: streams.canaries(streams.exact_totals, x),

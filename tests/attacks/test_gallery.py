@@ -58,41 +58,25 @@ def test_the_event_that_tells_costs_half_an_epsilon_for_every_answer_below_but_t
 
 @pytest.mark.slow
 def test_the_probability_of_the_event_is_that_of_the_mechanism():
-    """40,000 runs on each neighbor, 4.5 standard errors: false alarms 1.4e-5."""
+    """10,000 runs on each neighbor, 4.5 standard errors: false alarms 1.4e-5."""
     rng, expected = np.random.default_rng(4), telling_event(2, at_most=1.0)
     for chance, (early, last) in zip(expected, ((0.0, 1.0), (1.0, 0.0)), strict=True):
         answers = np.array([early, early, last])
-        runs = np.array([MISSED.broken(answers, rng=rng) for _ in range(40_000)])
+        runs = np.array([MISSED.broken(answers, rng=rng) for _ in range(10_000)])
         happened = np.all(runs[:, :2] == -1000, axis=1) & (runs[:, 2] > -1000) & (runs[:, 2] <= 1)
-        assert abs(happened.mean() - chance) < 4.5 * np.sqrt(chance / 40_000)
+        assert abs(happened.mean() - chance) < 4.5 * np.sqrt(chance / 10_000)
 
 
 @pytest.mark.slow
 def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to_look():
-    """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of
-    three seeds.
+    """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of three seeds.
 
     Should a better audit refute the first one day, the exhibit moves to the others.
     """
-    assert not MISSED.audit(runs=20_000, seconds=60, rng=np.random.default_rng(1)).violated
+    assert not MISSED.audit(runs=8_000, seconds=60, rng=np.random.default_rng(1)).violated
     told = (np.array([0.0, 0, 0, 0, 1]), np.array([1.0, 1, 1, 1, 0]))
     assert audit(MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)).violated
-    assert audit(MISSED.repaired, told, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(2))
-
-
-@pytest.mark.slow
-def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
-    """One answer below: every noise of the threshold against every noise of either answer, on the same
-    grid.
-    """
-    steps = np.arange(-60 * 64, 60 * 64 + 1)
-    ratio = np.exp(-1 / 128)
-    law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)
-    for chance, (early, last) in zip(telling_event(1, at_most=1.0), ((0, 1), (1, 0)), strict=True):
-        below = (steps[None, :] + early * 64 < steps[:, None]) @ law
-        told = steps + last * 64
-        above = ((told[None, :] >= steps[:, None]) & (told <= 64)[None, :]) @ law
-        assert chance == pytest.approx(float(law @ (below * above)), rel=1e-9)
+    assert audit(MISSED.repaired, told, epsilon=1, runs=8_000, seconds=60, rng=np.random.default_rng(2))
 
 
 @pytest.mark.slow

@@ -48,12 +48,12 @@ def test_the_uniqueness_profile_agrees_with_counting_by_hand():
 
 
 @pytest.mark.slow
-def test_all_pairs_of_twelve_columns_on_a_million_rows_need_no_function_for_each_row():
+def test_all_pairs_of_twelve_columns_need_no_function_for_each_row():
     rng = np.random.default_rng(1)
     values = (2, 5, 12, 50, 100, 365, 900, 3000, 20_000, 30_000, 100_000, 500_000)
-    frame = pd.DataFrame({f"c{i}": rng.integers(0, k, 10**6) for i, k in enumerate(values)})
+    frame = pd.DataFrame({f"c{i}": rng.integers(0, k, 10**5) for i, k in enumerate(values)})
     profiles = []
-    assert calls(lambda: profiles.append(uniqueness(frame, sizes=(2,)))) < 10**6
+    assert calls(lambda: profiles.append(uniqueness(frame, sizes=(2,)))) < 10**5
     assert len(profiles[0].shares) == 66
 
 

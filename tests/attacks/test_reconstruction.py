@@ -58,17 +58,13 @@ def test_the_threshold_lies_at_the_root_of_n():
 
 @pytest.mark.parametrize("sd", [4, 8, 16, 40])
 def test_the_share_found_is_what_theory_says(sd):
-    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of
-    them.
-    """
+    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of them."""
     (found,) = attack.sweep(256, [sd * math.sqrt(3)], repeats=4, rng=np.random.default_rng(2))
     assert found[1] == pytest.approx(attack.expected_share(256, 1024, sd), abs=0.064)
 
 
 def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_never_fewer():
-    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of
-    people.
-    """
+    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people."""
     found = {}
     for count in (32, 64, 96, 256):
         rng, shares = np.random.default_rng(5), np.zeros(2)
@@ -83,9 +79,7 @@ def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_
 
 
 def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
-    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 +
-    v).
-    """
+    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
     guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
     assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
 
@@ -109,9 +103,7 @@ def test_the_exhaustive_attack_is_never_wrong_in_more_than_four_alpha_places(alp
 
 
 def test_an_adversarial_curator_comes_near_the_bound_of_the_theorem():
-    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be
-    wrong.
-    """
+    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be wrong."""
     alpha, secret = 2, np.zeros(8, dtype=int)
     other = np.array([1, 1, 1, 1, 0, 0, 0, 0])
     told = (attack.subset_sums(secret) + attack.subset_sums(other)) / 2

@@ -1,12 +1,9 @@
-from fractions import Fraction
-
 import numpy as np
 import pytest
 
-from toolkit import Gaussian, Laplace
-from toolkit.central.additive import Additive
 from toolkit.central.noise.grid import Answer, Noisy, add_whole
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
+from toolkit.central.release import Additive
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 
@@ -33,16 +30,6 @@ def test_a_release_is_the_value_with_the_noise_and_says_by_what_and_at_what_cost
     assert "simulated" in Seven().release(1, np.random.default_rng(1)).notes[0]
 
 
-def test_a_preview_says_the_same_beforehand():
-    assert repr(Seven().preview(0.9)) == "<Preview Seven: noise scale 7; error at 90 % ± 6.3; cost ε = 1>"
-
-
 def test_what_does_not_say_how_it_draws_cannot_be_made():
     with pytest.raises(TypeError, match="abstract"):
         type("Silent", (Additive,), {"scale": 1.0, "error": Seven.error})()
-
-
-@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(1), Gaussian.for_rho(Fraction(1, 2))])
-def test_values_are_read_before_anything_is_drawn(mechanism):
-    with pytest.raises(ValueError, match="finite"):
-        mechanism.release([1.0, float("nan")])

@@ -66,9 +66,7 @@ def base_for(kind: str | None, size: int) -> np.ndarray | None:
 def test_envelope_times_kept_share_is_the_weight_of_every_candidate(
     scores: list[float], rate: object, kind: str | None
 ) -> None:
-    """Proof by enumeration: envelope * share / (base * e**(rate * score)) is one constant, to 150 binary
-    digits.
-    """
+    """Proof by enumeration: envelope * share / (base * e**(rate * score)) is one constant, to 150 binary digits."""
     base = base_for(kind, len(scores))
     found = odds(scores, rate, base)
     constants = []
@@ -95,9 +93,7 @@ def test_envelope_times_kept_share_is_the_weight_of_every_candidate(
 @pytest.mark.parametrize("scores", SCORES, ids=str)
 @pytest.mark.parametrize("kind", BASES)
 def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) -> None:
-    """Expected share kept, from the enclosures: at least 85 % whatever the scores, so the time does not tell
-    them.
-    """
+    """Expected share kept, from the enclosures: at least 85 % whatever the scores, so the time does not tell them."""
     found = odds(scores, "1/2", base_for(kind, len(scores)))
     assert found.surely_keeps(int(np.argmax(found.envelope(slice(None)))), 0)
     kept = sum(
@@ -138,9 +134,7 @@ def test_logarithms_are_rounded_down_and_hardly(scores: list[float], rate: Fract
 
 
 def test_a_candidate_far_behind_keeps_a_positive_probability() -> None:
-    """Gaps of 80 and of 1000 scale units, in both orders: where another library gives exactly 0 to one of
-    them.
-    """
+    """Gaps of 80 and of 1000 scale units, in both orders: where another library gives exactly 0 to one of them."""
     for scores in ([0, -160], [-160, 0], [0, -2000], [-2000, 0]):
         found = odds(scores, "1/2")
         far = int(np.argmin(scores))

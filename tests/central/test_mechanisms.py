@@ -13,8 +13,8 @@ from tests.central.catalogue import MECHANISMS
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
-from toolkit.central.noise.calibration import grid_bits
-from toolkit.central.noise.grid import charged, grid_exponent
+from toolkit.central.noise.gaussian_delta import grid_bits
+from toolkit.central.noise.grid import grid_exponent, rounded_sensitivity
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.core.sampling.enclosure import floor_log2
@@ -49,15 +49,13 @@ def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsi
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Laplace)], ids=repr)
 @pytest.mark.parametrize("size", [1, 2, 1000])
 def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Laplace, size: int) -> None:
-    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding
-    is tiny.
-    """
+    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding is tiny."""
     exponent, draw, _ = laplace_module._real_noise(mechanism, size)
     scale = draw.args[0] if isinstance(draw, partial) else 1 / draw.__self__._linear
     assert exponent == grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
     unit = Fraction(2) ** exponent
     reach = scale * mechanism.loss.amount
-    assert reach == charged(mechanism.sensitivity / unit, size, mechanism.norm)
+    assert reach == rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm)
     assert mechanism.sensitivity / unit <= reach <= mechanism.sensitivity / unit * (1 + Fraction(size, 2**29))
 
 
@@ -70,7 +68,7 @@ def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(
     exponent, sampler, _ = gaussian_module._grid_noise(mechanism, size, whole)
     variance = 1 / (2 * sampler._square)
     unit = Fraction(2) ** exponent
-    reach = mechanism.sensitivity / unit if whole else charged(mechanism.sensitivity / unit, size, "l2")
+    reach = mechanism.sensitivity / unit if whole else rounded_sensitivity(mechanism.sensitivity / unit, size, "l2")
     assert reach**2 / variance == mechanism.sensitivity**2 / mechanism.variance
     assert not whole or exponent <= 0
     assert variance >= 2**59

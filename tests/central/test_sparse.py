@@ -34,9 +34,7 @@ def first_yes_law(values: list[float], threshold: float, epsilon: float) -> list
 
 @pytest.mark.slow
 def test_the_first_yes_has_the_law_of_the_noises() -> None:
-    """3000 runs over four values; chi-squared against the integral over the threshold's noise, false alarms
-    1e-6.
-    """
+    """3000 runs over four values; chi-squared against the integral over the threshold's noise, false alarms 1e-6."""
     values, rng, seen = [0, 4, 2, 6], np.random.default_rng(31), [0] * 5
     for _ in range(3000):
         alarm = AboveThreshold(5, epsilon=2, rng=rng)

@@ -88,9 +88,7 @@ def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are
 @pytest.mark.slow
 @given(columns, limits)
 def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: object) -> None:
-    """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at
-    all.
-    """
+    """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at all."""
     column, box, coarse = np.array(values), Bounds.of(bounds), Bounds.of(bounds, SQUARE_BITS)
     for reordered in (column[::-1], np.sort(column)):
         assert box.sums(column) == box.sums(reordered)
@@ -98,9 +96,7 @@ def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: obje
 
 
 def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
-    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbors gave two disjoint constants at epsilon
-    1.
-    """
+    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbors gave two disjoint constants at epsilon 1."""
     ulp = float(np.spacing(1024.0))
     box = Bounds.of((1024, 1024 + 4 * ulp))
     mean = statistics.mean(box, 1000)
@@ -126,9 +122,7 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
 
 
 def test_sensitivities_are_those_of_the_textbook() -> None:
-    """Mean of n numbers in [0, 1]: 1/n under "replace". Sum: 1 either way. Variance: 1/n. Histogram: 2 and
-    1.
-    """
+    """Mean of n numbers in [0, 1]: 1/n under "replace". Sum: 1 either way. Variance: 1/n. Histogram: 2 and 1."""
     box = Bounds.of((0, 1))
     mean = statistics.mean(box, 50)
     assert mean.sensitivity.l1 * mean.factor == Fraction(1, 50)
@@ -175,9 +169,7 @@ def test_neighbors_must_be_said() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
-    """All columns of pairs on a grid of 3 by 3: one half, a third and a quarter of the product of the
-    widths.
-    """
+    """All columns of pairs on a grid of 3 by 3: one half, a third and a quarter of the product of the widths."""
     box = Bounds.of((0, 2)).with_step(1)
     statistic, points = statistics.covariance((box, box), n), list(product(range(3), repeat=2))
     furthest = 0

@@ -32,8 +32,6 @@ class Case(NamedTuple):
 
 CASES = {
     "logistic, objective": Case(PrivateLogisticRegression, INSIDE, {"epsilon": 1}),
-    "logistic, output": Case(PrivateLogisticRegression, OUTPUT, {"epsilon": 1}),
-    "logistic, descent": Case(PrivateLogisticRegression, STEP, {"rho": 0.5}),
     "hinge, objective": Case(PrivateSVC, INSIDE, {"epsilon": 1.75}, 1000),
     "hinge, output": Case(PrivateSVC, OUTPUT, {"epsilon": 1.75}, 1000),
     "hinge, descent": Case(PrivateSVC, STEP, {"rho": 0.5}, 500),

@@ -19,4 +19,4 @@ def test_a_learner_that_was_not_fitted_says_so() -> None:
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError, match="call `fit`"):
-        Learner()._seen([[1.0]])
+        Learner()._rows_to_predict([[1.0]])

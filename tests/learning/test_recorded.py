@@ -28,10 +28,8 @@ from toolkit.learning import (
     choose_classifier,
 )
 from toolkit.learning.fitting import descent
-from toolkit.learning.fitting.margins import HuberHinge
-from toolkit.learning.fitting.minimum import tolerance
-from toolkit.learning.fitting.perturbation import ObjectivePerturbation
-from toolkit.learning.scaling import Scale
+from toolkit.learning.fitting.perturbation import HuberHinge, ObjectivePerturbation, tolerance
+from toolkit.learning.tables import Scale
 
 BOUNDS: dict[str, Any] = {"bounds": (-1, 1), "missing": "middle"}
 PLAIN: dict[str, Any] = {"row_norm": 1, "fit_intercept": False, "missing": "middle"}

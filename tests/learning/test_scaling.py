@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.learning.scaling import scale
+from toolkit.learning.tables import scale
 
 HOSTILE = np.array([[np.nan, np.inf], [-np.inf, 1e308], [0.0, 0.0], [5.0, -3.0], [1e-320, 1e300]])
 

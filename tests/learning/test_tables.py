@@ -190,7 +190,7 @@ def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkey
     frames = [column.to_frame("a") for column in columns[:2]] + [pa.table({"a": columns[2]})]
     tables = [table(frame) for frame in frames]
     labels = [places(one_column(column, 3), (False, True)) for column in columns]
-    for name in ("learning.tables.number", "core.frames.columns.number", "core.frames.cells.key"):
+    for name in ("learning.tables.number", "frames.column.number", "frames.cells.key"):
         monkeypatch.setattr(f"toolkit.{name}", cell_by_cell)
     for found, codes in zip(tables, labels, strict=True):
         np.testing.assert_array_equal(found.cells()[:, 0], [1, np.nan if missing is None else 1, 0])

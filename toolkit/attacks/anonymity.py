@@ -11,17 +11,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.equivalence_classes import class_of_rows, codes, columns_of, quietly, values_of
+from toolkit.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.cells import key
+from toolkit.frames.column import Column
 
 Step = Callable[[Any], Any]
 
 
 def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
-    """The size of the smallest class.
+    """Compute the size of the smallest class.
 
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str
+        The quasi-identifiers.
+
+    Returns
+    -------
+    int
+        The k of k-anonymity.
+
+    Examples
+    --------
     >>> k_anonymity({"zip": [1, 1, 2, 2, 2]}, ["zip"])
     2
     """
@@ -29,36 +44,86 @@ def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
 
 
 def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
-    """The smallest number of different sensitive values in a class: 1 where a class gives its members away.
+    """Compute the smallest number of different sensitive values in a class.
 
-    References: A. Machanavajjhala et al., l-diversity: privacy beyond k-anonymity (2007).
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str
+        The quasi-identifiers.
+    sensitive : str
+        The column of the sensitive values.
+
+    Returns
+    -------
+    int
+        1 where a class gives its members away.
+
+    References
+    ----------
+    A. Machanavajjhala et al., l-diversity: privacy beyond k-anonymity (2007).
+
+    Examples
+    --------
+    >>> l_diversity({"zip": [1, 1, 2], "ill": ["flu", "gout", "flu"]}, ["zip"], "ill")
+    1
     """
-    return int((_table(columns_of(frame, columns), _one(frame, sensitive)) > 0).sum(axis=1).min())
+    return int((_table(frame, columns, sensitive) > 0).sum(axis=1).min())
 
 
 def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
-    """The largest distance of a class's distribution of sensitive values from that of all rows: 0 where
-    classes tell nothing.
+    """Compute the largest distance of a class's distribution of sensitive values from that of all rows.
 
-    The earth mover's distance, between 0 and 1: with all values equally far apart, or `ordered`, with their
-    ranks apart.
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str
+        The quasi-identifiers.
+    sensitive : str
+        The column of the sensitive values.
+    ordered : bool
+        Whether values are as far apart as their ranks; else all are equally far apart.
 
-    References: N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
+    Returns
+    -------
+    float
+        The earth mover's distance, between 0 (classes tell nothing) and 1.
+
+    References
+    ----------
+    N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
+
+    Examples
+    --------
+    >>> t_closeness({"zip": [1, 1, 2, 2], "ill": ["flu", "gout", "flu", "gout"]}, ["zip"], "ill")
+    0.0
     """
-    counts = _table(columns_of(frame, columns), _one(frame, sensitive))
+    counts = _table(frame, columns, sensitive)
     gap = counts / counts.sum(axis=1, keepdims=True) - counts.sum(axis=0) / counts.sum()
     if ordered:
         return float(np.abs(np.cumsum(gap, axis=1)).sum(axis=1).max() / max(counts.shape[1] - 1, 1))
     return float(np.abs(gap).sum(axis=1).max() / 2)
 
 
-def _one(frame: Any, name: str) -> Any:
-    return columns_of(frame, [name])[name]
+def _read(frame: Any, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
+    """The quasi-identifiers and the sensitive column, of one reading: an engine may give rows in another order."""
+    both = columns_of(frame, list(dict.fromkeys([*_several(columns), sensitive])))
+    return {name: both[name] for name in _several(columns)}, both[sensitive]
 
 
-def _table(columns: Mapping[Any, Any], sensitive: Any) -> npt.NDArray[np.int64]:
+def _several(columns: Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
+
+
+def _table(frame: Any, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
+    quasi, secret = _read(frame, columns, sensitive)
+    return _counts(class_of_rows(quasi), codes(secret))
+
+
+def _counts(rows: Codes, values: Codes) -> npt.NDArray[np.int64]:
     """Rows of each class by sensitive value, values in increasing order."""
-    rows, values = class_of_rows(columns), codes(sensitive)
     counts = np.zeros((int(rows.max()) + 1, int(values.max()) + 1), dtype=np.int64)
     np.add.at(counts, (rows, values), 1)
     return counts[:, counts.any(axis=0)]
@@ -66,7 +131,17 @@ def _table(columns: Mapping[Any, Any], sensitive: Any) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class GivenAway:
-    """A class whose members all have the same sensitive value."""
+    """A class whose members all have the same sensitive value.
+
+    Parameters
+    ----------
+    quasi : tuple
+        The quasi-identifiers of the class.
+    size : int
+        How many members it has.
+    value : object
+        Their sensitive value.
+    """
 
     quasi: tuple[Any, ...]
     size: int
@@ -74,56 +149,99 @@ class GivenAway:
 
 
 def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
-    """The first flaw: classes in which everyone has the same value, so that membership tells it; the largest
-    first.
+    """Find the first flaw: classes in which everyone has the same value, so that membership tells it.
 
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str
+        The quasi-identifiers.
+    sensitive : str
+        The column of the sensitive values.
+
+    Returns
+    -------
+    list of GivenAway
+        The classes, the largest first.
+
+    Examples
+    --------
     >>> homogeneity({"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade")
     [GivenAway(quasi=('logic',), size=3, value='B')]
     """
-    held, secret = columns_of(frame, columns), _one(frame, sensitive)
-    _, first, sizes = np.unique(class_of_rows(held), return_index=True, return_counts=True)
-    same = (_table(held, secret) > 0).sum(axis=1) == 1
-    table, values = [values_of(column) for column in held.values()], values_of(secret)
-    found = [
-        GivenAway(tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]]))
+    quasi, secret = _read(frame, columns, sensitive)
+    rows = class_of_rows(quasi)
+    _, first, sizes = np.unique(rows, return_index=True, return_counts=True)
+    same = (_counts(rows, codes(secret)) > 0).sum(axis=1) == 1
+    table, values = [one.cells() for one in quasi.values()], secret.cells()
+    classes = [
+        GivenAway(tuple(cells[first[c]] for cells in table), int(sizes[c]), values[first[c]])
         for c in np.flatnonzero(same)
     ]
-    return sorted(found, key=lambda given: -given.size)
+    return sorted(classes, key=lambda one: -one.size)
 
 
 def background(
     frame: Any, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()
 ) -> dict[Any, float]:
-    """The second flaw: what is left of a person's class when an attacker can rule values out; the belief in
-    each value.
+    """Show the second flaw: what is left of a person's class when an attacker can rule values out.
 
-    `known` are the person's quasi-identifiers as they stand in the frame.
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    sensitive : str
+        The column of the sensitive values.
+    known : mapping
+        The person's quasi-identifiers as they stand in the frame.
+    ruled_out : sequence
+        Sensitive values that the person cannot have.
 
+    Returns
+    -------
+    dict
+        The belief in each value.
+
+    Examples
+    --------
     >>> table = {"zip": ["130**"] * 3, "ill": ["heart", "virus", "virus"]}
     >>> background(table, "ill", {"zip": "130**"}, ruled_out=["virus"])
     {'heart': 1.0}
     """
-    secret = _one(frame, sensitive)
-    values, order = values_of(secret), codes(secret)
+    quasi, secret = _read(frame, list(known), sensitive)
+    values = secret.cells()
     inside = ~_among(values, ruled_out)
-    for name, column in columns_of(frame, list(known)).items():
-        inside &= _among(values_of(column), [known[name]])
+    for name, one in quasi.items():
+        inside &= _among(one.cells(), [known[name]])
     if not inside.any():
         refuse("`known` must fit at least one row that is not ruled out", "none", "nobody is left")
     left = np.flatnonzero(inside)
-    _, first, counts = np.unique(order[left], return_index=True, return_counts=True)
-    shares, names = (counts / len(left)).tolist(), [_plain(values[left[i]]) for i in first]
+    _, first, counts = np.unique(codes(secret)[left], return_index=True, return_counts=True)
+    shares, names = (counts / len(left)).tolist(), [values[left[i]] for i in first]
     return quietly(lambda: dict(zip(names, shares, strict=True)))
 
 
-def _among(values: npt.NDArray[Any], listed: Sequence[Any]) -> Mask:
-    wanted = {key(one) for one in listed}
-    return np.array([key(value) in wanted for value in values], dtype=bool)
+def _among(values: list[Any], listed: Sequence[Any]) -> Mask:
+    keys = {key(one) for one in listed}
+    return np.array([key(value) in keys for value in values], dtype=bool)
 
 
 def bands(*widths: int) -> list[Step]:
-    """Ever wider ranges for numbers, and at last a star.
+    """Make ever wider ranges for numbers, and at last a star.
 
+    Parameters
+    ----------
+    *widths : int
+        Widths of the ranges.
+
+    Returns
+    -------
+    list of callable
+        A step per width, and the star.
+
+    Examples
+    --------
     >>> [step(37) for step in bands(5, 20)]
     ['35 to 39', '20 to 39', '*']
     """
@@ -131,8 +249,20 @@ def bands(*widths: int) -> list[Step]:
 
 
 def prefixes(*lengths: int) -> list[Step]:
-    """Ever shorter beginnings for codes such as ZIP, and at last a star.
+    """Make ever shorter beginnings for codes such as ZIP, and at last a star.
 
+    Parameters
+    ----------
+    *lengths : int
+        Lengths of the beginnings.
+
+    Returns
+    -------
+    list of callable
+        A step per length, and the star.
+
+    Examples
+    --------
     >>> [step("02138") for step in prefixes(3, 2)]
     ['021**', '02***', '*']
     """
@@ -153,7 +283,17 @@ def _star(_: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
-    """Columns made coarse enough for k, the steps taken in each, and which rows were kept."""
+    """Columns made coarse enough for k.
+
+    Parameters
+    ----------
+    columns : dict
+        The coarser columns, of the rows that were kept.
+    steps : dict
+        How many steps were taken in each.
+    kept : NDArray
+        Which rows were kept.
+    """
 
     columns: dict[str, npt.NDArray[Any]]
     steps: dict[str, int]
@@ -161,26 +301,47 @@ class Generalized:
 
     @property
     def suppressed(self) -> int:
+        """How many rows were dropped."""
         return int(np.count_nonzero(~self.kept))
 
 
 def generalize(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalized:
-    """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows
-    that remain.
+    """Reach k-anonymity: coarsen the column where most is gained, step by step, and drop the few rows that remain.
 
     Parameters
     ----------
-    ladders : for each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
-    original value. suppress : the share of rows that may be dropped.
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    ladders : mapping
+        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
+        original value.
+    k : int
+        The size that classes must have.
+    suppress : float
+        The share of rows that may be dropped.
+
+    Returns
+    -------
+    Generalized
+        The coarser columns, and the rows that were kept.
+
+    Raises
+    ------
+    ValueError
+        If classes are smaller even with every column at its coarsest.
+
+    Examples
+    --------
+    >>> generalize({"age": [31, 34, 38, 39]}, {"age": bands(5)}, k=2).columns["age"].tolist()
+    ['30 to 34', '30 to 34', '35 to 39', '35 to 39']
     """
     size = whole(k, "k", least=2)
-    original = {name: values_of(column) for name, column in columns_of(frame, list(ladders)).items()}
+    original = {name: values_of(one) for name, one in columns_of(frame, list(ladders)).items()}
     current, steps = dict(original), dict.fromkeys(original, 0)
     while True:
         small = _in_small_classes(current, size)
         if small.mean() <= suppress:
-            kept = {name: column[~small] for name, column in current.items()}
-            return Generalized(kept, steps, ~small)
+            return Generalized({name: cells[~small] for name, cells in current.items()}, steps, ~small)
         options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
             refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
@@ -190,48 +351,60 @@ def generalize(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, sup
 
 
 def _in_small_classes(columns: Mapping[str, npt.NDArray[Any]], k: int) -> npt.NDArray[np.bool_]:
-    rows = class_of_rows(columns)
+    rows = _classes(columns)
     return np.asarray(np.bincount(rows)[rows] < k)
 
 
-def _coarser(column: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
+def _classes(columns: Mapping[str, npt.NDArray[Any]]) -> Codes:
+    return class_of_rows({name: column(cells) for name, cells in columns.items()})
+
+
+def _coarser(values: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
     """Each different value is put through the step once."""
-    places: Codes = codes(column)
-    _, first = np.unique(places, return_index=True)
-    return np.array([step(_plain(column[i])) for i in first], dtype=object)[places].astype(str)
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    _, first, places = np.unique(codes(column(values)), return_index=True, return_inverse=True)
+    plain = values.tolist()
+    return np.array([step(plain[i]) for i in first], dtype=object)[places].astype(str)
 
 
 def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
-    """For each person the sensitive values that occur in their class of every release: one value left is a
-    secret told.
+    """List for each person the sensitive values that occur in their class of every release.
 
-    `sensitive` has one value a person, and each release was made from all of these people. Whoever was
-    dropped from a release is not helped by it, nor exposed: it rules nothing out.
+    Parameters
+    ----------
+    sensitive : array-like
+        A value per person.
+    releases : sequence of Generalized
+        Each was made from all of these people. A person who was dropped from a release is neither helped nor
+        exposed by it: it rules nothing out.
 
-    >>> from toolkit.attacks.anonymity import generalize
+    Returns
+    -------
+    list of set
+        One value left is a disclosed secret.
+
+    References
+    ----------
+    S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary information (2008).
+
+    Examples
+    --------
     >>> people = {"zip": [1, 1, 2, 2], "age": [30, 40, 30, 40]}
     >>> by_zip, by_age = (generalize(people, {name: []}, k=2) for name in people)
     >>> ill = ["flu", "gout", "cold", "flu"]
-    >>> [[len(values) for values in left_over(ill, made)] for made in ([by_zip], [by_age], [by_zip, by_age])]
+    >>> [[len(values) for values in left_over(ill, several)] for several in ([by_zip], [by_age], [by_zip, by_age])]
     [[2, 2, 2, 2], [2, 2, 2, 2], [1, 2, 2, 1]]
-
-    References: S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary information
-    (2008).
     """
-    values, numbered = values_of(sensitive).tolist(), codes(sensitive).tolist()
+    secret = column(sensitive)
+    values, numbered = secret.cells(), codes(secret).tolist()
     if not releases or any(len(release.kept) != len(values) for release in releases):
         refuse("each of `releases` must be made from these people", "none, or of others", "its rows are theirs")
     left = [set(numbered) for _ in values]
     for release in releases:
-        rows, classes = np.flatnonzero(release.kept), class_of_rows(release.columns)
+        rows, classes = np.flatnonzero(release.kept), _classes(release.columns)
         present: list[set[int]] = [set() for _ in range(int(classes.max()) + 1)]
         for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
             present[place].add(numbered[row])
         for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
             left[row] &= present[place]
-    shown = dict(zip(numbered, values, strict=True))
-    return quietly(lambda: [{shown[code] for code in one} for one in left])
+    by_code = dict(zip(numbered, values, strict=True))
+    return quietly(lambda: [{by_code[code] for code in one} for one in left])

@@ -16,8 +16,14 @@ from toolkit.core.randomness import Rng
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What an observer believes after each report, one row a report and one column an option; the first row
-    is before.
+    """What an observer believes after each report.
+
+    Parameters
+    ----------
+    options : tuple
+        The options.
+    beliefs : Array
+        One row per report and one column per option; the first row is before.
     """
 
     options: tuple[str | int, ...]
@@ -29,20 +35,45 @@ class Belief:
         return self.options[int(self.beliefs[-1].argmax())]
 
     def sure_after(self, belief: float = 0.99) -> int | None:
-        """After how many reports some option is believed this much; None if never."""
+        """Count the reports after which some option is believed this much.
+
+        Parameters
+        ----------
+        belief : float
+            A probability.
+
+        Returns
+        -------
+        int or None
+            None if never.
+        """
         sure = np.flatnonzero(self.beliefs.max(axis=1) >= belief)
         return int(sure[0]) if len(sure) else None
 
 
 def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
-    """Ask one person `times` times, and update an even belief by Bayes' rule after each report.
+    """Ask one person several times, and update an even belief by Bayes' rule after each report.
 
     Parameters
     ----------
-    design : anything with `options` and a law (integer weights, or `law(answer)`).
-    remembered : whether the person sends the first report again each time, as waves with memory do; the
-    observer knows it.
+    design : object
+        Anything with `options` and a law (integer weights, or `law(answer)`).
+    answer : object
+        The true answer.
+    times : int
+        How often to ask.
+    remembered : bool
+        Whether the person sends the first report again each time, as waves with memory do; the observer knows it.
+    rng : Generator, optional
+        For simulation.
 
+    Returns
+    -------
+    Belief
+        After each report.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).guess
     'yes'
@@ -63,9 +94,26 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
 
 
 def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
-    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their
-    number.
+    """Average the first 1, 2, … releases of the same value: the error falls as one over the root of their number.
 
+    Parameters
+    ----------
+    mechanism : object
+        As for `audit`.
+    value : float
+        What is released.
+    times : int
+        How often.
+    rng : Generator, optional
+        For simulation.
+
+    Returns
+    -------
+    Array
+        The means.
+
+    Examples
+    --------
     >>> def noisy(value, rng):
     ...     return value + rng.laplace(scale=10)
     >>> bool(abs(average(noisy, 50.0, 4000, np.random.default_rng(1))[-1] - 50) < 1)

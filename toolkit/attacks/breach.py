@@ -1,4 +1,4 @@
-"""What the attacker knew, and what they learned: one row an attack, for the end of a lesson."""
+"""What the attacker knew, and what they learned: one row per attack, for the end of a lesson."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,18 @@ class Breach:
 
     Parameters
     ----------
-    attack : what was done.
-    released : what had been published.
-    knew : what the attacker knew besides.
-    learned : what they learned.
-    score : how well, as a number, and what it measures.
+    attack : str
+        What was done.
+    released : str
+        What had been published.
+    knew : str
+        What the attacker knew besides.
+    learned : str
+        What they learned.
+    score : float, optional
+        How well.
+    measure : str
+        What the score measures.
     """
 
     attack: str
@@ -35,13 +42,23 @@ class Breach:
 
 
 def table(breaches: Sequence[Breach]) -> "pd.DataFrame":
-    """The breaches side by side.
+    """Put breaches side by side.
 
+    Parameters
+    ----------
+    breaches : sequence of Breach
+        The attacks.
+
+    Returns
+    -------
+    DataFrame
+        A row per attack.
+
+    Examples
+    --------
     >>> table([Breach("differencing", "two means", "who left", "their salary", 1.0, "share found")]).shape
     (1, 6)
     """
-    pd = extra("pandas")
-
     columns = ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
     rows = [[b.attack, b.released, b.knew, b.learned, b.score, b.measure] for b in breaches]
-    return pd.DataFrame(rows, columns=columns)
+    return extra("pandas").DataFrame(rows, columns=columns)

@@ -1,6 +1,4 @@
-"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a
-mean.
-"""
+"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a mean."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +14,24 @@ from toolkit.core.inference.digits import concise
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1)
-    after.
+    """Compute the salary of the one who left from two means: n before - (n-1) after.
 
+    Parameters
+    ----------
+    before : float
+        The mean of n.
+    n : int
+        How many there were before.
+    after : float
+        The mean of n - 1.
+
+    Returns
+    -------
+    float
+        The salary.
+
+    Examples
+    --------
     >>> resignation(before=52_000, n=11, after=50_000)
     72000
     """
@@ -27,9 +40,22 @@ def resignation(before: float, n: int, after: float) -> float:
 
 
 def resignation_error(noise_sd: float, n: int) -> float:
-    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 +
-    (n-1)**2).
+    """Compute the standard deviation of that salary when each mean has independent noise.
 
+    Parameters
+    ----------
+    noise_sd : float
+        Of the noise on each mean.
+    n : int
+        How many there were before.
+
+    Returns
+    -------
+    float
+        noise_sd sqrt(n**2 + (n-1)**2).
+
+    Examples
+    --------
     >>> round(resignation_error(1.0, 100), 1)
     140.7
     """
@@ -38,10 +64,18 @@ def resignation_error(noise_sd: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class GuardedTable:
-    """A query server that answers counts and sums of groups, but not of groups below `least` people, nor of
-    all but so few.
+    """A query server that answers counts and sums, but not of groups that are too small or leave too few out.
 
     `noise` is added to each answer: a function of the answer, such as a mechanism's release.
+
+    Parameters
+    ----------
+    columns : dict
+        From names to columns.
+    least : int
+        The smallest group, and the fewest that a group may leave out.
+    noise : callable, optional
+        Added to each answer: a function of the answer, such as a mechanism's release.
     """
 
     columns: dict[str, npt.NDArray[Any]]
@@ -50,10 +84,24 @@ class GuardedTable:
 
     @property
     def n(self) -> int:
+        """How many people there are."""
         return len(next(iter(self.columns.values())))
 
     def sum(self, group: Mask, column: str | None = None) -> float:
-        """The sum of a column over a group, or the number of its people."""
+        """Answer the sum of a column over a group, or the number of its people.
+
+        Parameters
+        ----------
+        group : Mask
+            Who is in it.
+        column : str, optional
+            What to add up; None counts people.
+
+        Returns
+        -------
+        float
+            The answer, with noise if there is one.
+        """
         size = int(np.count_nonzero(group))
         if not self.least <= size <= self.n - self.least:
             refuse(
@@ -64,12 +112,32 @@ class GuardedTable:
 
 
 def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
-    """The answer for "common and special", which is refused, as the difference of two that are not.
+    """Compute the answer for "common and special", which is refused, as the difference of two that are not.
 
     Asks for "common", and for "common and not special"; what is missing in the second is the answer.
 
-    References: D. E. Denning, P. J. Denning and M. D. Schwartz, The tracker (1979).
+    Parameters
+    ----------
+    server : GuardedTable
+        The server.
+    common : Mask
+        A large group.
+    special : Mask
+        The property of the target.
+    column : str, optional
+        What to add up; None counts people.
 
+    Returns
+    -------
+    float
+        The refused answer.
+
+    References
+    ----------
+    D. E. Denning, P. J. Denning and M. D. Schwartz, The tracker (1979).
+
+    Examples
+    --------
     >>> people = {"pay": np.array([10.0, 20.0, 30.0, 99.0, 40.0, 50.0])}
     >>> staff, dean = np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 0], bool)
     >>> tracker(GuardedTable(people, least=2), staff, dean, "pay")
@@ -79,11 +147,26 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
 
 
 def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: str | None = None) -> float:
-    """The answer for any group, by padding it with another and with that one's complement, and taking all off
-    again.
+    """Compute the answer for any group, by padding it with another and with that one's complement.
 
     q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding
     must be large and leave many out: between 2 and n - 2 times the least group size serves every target.
+
+    Parameters
+    ----------
+    server : GuardedTable
+        The server.
+    target : Mask
+        The group.
+    padding : Mask
+        A group that is large and leaves many out.
+    column : str, optional
+        What to add up; None counts people.
+
+    Returns
+    -------
+    float
+        The refused answer.
     """
     together = server.sum(target | padding, column) + server.sum(target | ~padding, column)
     return together - server.sum(padding, column) - server.sum(~padding, column)
@@ -91,7 +174,15 @@ def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: s
 
 @dataclass(frozen=True)
 class Outlier:
-    """What a group's mean says about one very large value in it."""
+    """What a group's mean says about one very large value in it.
+
+    Parameters
+    ----------
+    implied : float
+        The value that one person must have had.
+    surprise : float
+        Standard errors of the mean above the usual one.
+    """
 
     implied: float
     surprise: float
@@ -100,18 +191,35 @@ class Outlier:
 
     @property
     def present(self) -> bool:
-        """Whether the mean cannot be explained without it: more than five standard errors above the
-        others.
-        """
+        """Whether the mean cannot be explained without it: more than five standard errors above the others."""
         return self.surprise > 5
 
 
 def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
-    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as
-    usual.
+    """Compute the value that one person ("Fill Nates") must have had if the other n - 1 are as usual.
 
     implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
 
+    Parameters
+    ----------
+    mean : float
+        Of the group.
+    n : int
+        Its size.
+    usual : float
+        The mean of others.
+    sd : float
+        Their standard deviation.
+    noise_sd : float
+        Of noise on the mean.
+
+    Returns
+    -------
+    Outlier
+        The value, and how surprising the mean is.
+
+    Examples
+    --------
     >>> outlier(mean=1_050_000, n=1000, usual=50_000, sd=30_000).present
     True
     """

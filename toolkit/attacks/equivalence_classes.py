@@ -1,14 +1,11 @@
-"""Columns of any frame as codes, and rows that agree on some of them: the classes that linkage and anonymity
-count.
+"""Columns of any frame as codes, and rows that agree on some of them: the classes that linkage and anonymity count.
 
-No message holds anything out of a table but the names of its columns: what fails while it is read is refused
-in words of our own.
+Tables are read through `toolkit.frames`. No message holds anything out of a table but the names of its columns:
+what fails while it is read is refused in words of our own.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,35 +13,46 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import Result, refuse, untold
-from toolkit.frames.cells import NOTHING, key
-from toolkit.frames.frame import Frame, read_by_engine
+from toolkit.frames.cells import NOTHING, identity
+from toolkit.frames.column import Column
+from toolkit.frames.frame import Frame, column_of, read_by_engine
+from toolkit.frames.numpy import numpy_column
+from toolkit.frames.values import numeric
 
 _ROOM = 2**62
-_EXACT = (str, int, Fraction)
+_ORDERED = ("number", "whole", "truth", "moment", "day")
 
 
-def columns_of(frame: Any, columns: Any = None) -> dict[Any, Any]:
+def columns_of(frame: Any, columns: Any = None) -> dict[Any, Column]:
     """The columns asked for, or all: of a frame of any engine, or of a mapping from names to arrays."""
-    if isinstance(frame, Mapping):
-        held, present = frame, list(frame)
-    else:
-        known = Frame(frame)
-        present = [label for label in known.labels if label is not None]
-        held = read_by_engine(known.copy) if known.streamed else frame
-    asked = present if columns is None else [columns] if isinstance(columns, str) else list(columns)
-    missing = [name for name in asked if name not in present]
-    if missing or not asked:
-        refuse(
-            f"`columns` must be among {', '.join(map(str, present))}",
-            ", ".join(map(str, missing)) or "none",
-            "they are compared",
+    known = None if isinstance(frame, Mapping) else Frame(frame)
+    present = list(frame) if known is None else [label for label in known.labels if label is not None]
+    labels = present if columns is None else [columns] if isinstance(columns, str) else list(columns)
+    missing = [label for label in labels if label not in present]
+    if missing or not labels:
+        names = (
+            present
+            if known is None
+            else [name for name, one in zip(known.names, known.labels, strict=True) if one is not None]
         )
-    return {name: held[name] for name in asked}
+        received = ", ".join(map(str, missing)) or "none"
+        refuse(f"`columns` must be among {', '.join(map(str, names))}", received, "they are compared")
+    if known is None:
+        return {label: column(frame[label]) for label in labels}
+    in_memory = read_by_engine(lambda: next(known.parts(labels, whole=True)))
+    return {label: in_memory.column(label) for label in labels}
 
 
-def values_of(column: Any) -> npt.NDArray[Any]:
-    """The values of a column; of a list as objects, so that no value decides what the others are read as."""
-    return objects(column) if isinstance(column, list | tuple) else quietly(lambda: np.asarray(column))
+def column(values: Any) -> Column:
+    """A Series, an array or a list as a column; of a list no value decides what the others are read as."""
+    return quietly(lambda: column_of(values) or numpy_column(objects(values)))
+
+
+def values_of(values: Column) -> npt.NDArray[Any]:
+    """The values of a column, as Python holds them: numbers in an array of numbers, else as objects."""
+    cells = quietly(values.cells)
+    plain = values.kind.name in ("number", "whole", "truth") and all(cell is not None for cell in cells)
+    return np.array(cells) if plain and not values.kind.long else objects(cells)
 
 
 def floats(values: Any, name: str) -> Array:
@@ -53,44 +61,35 @@ def floats(values: Any, name: str) -> Array:
     return quietly(lambda: np.asarray(values, dtype=float), rule, "what cannot be read as such")
 
 
-def codes(column: Any) -> Codes:
+def codes(values: Column) -> Codes:
     """Whole numbers from 0, equal for equal values, in the order of the values where they have one; missing
     values are one value, the first.
 
-    >>> codes(["b", "a", "b"])
+    >>> codes(column(["b", "a", "b"]))
     array([1, 0, 1])
     """
-    engine = type(column).__module__.split(".")[0]
-    if engine == "polars":
-        return quietly(lambda: np.asarray(column.rank("dense").fill_null(0).to_numpy(), dtype=np.int64))
-    if engine == "pandas" and column.dtype != object and column.dtype != "category":
-        import pandas as pd
-
-        return quietly(lambda: np.asarray(pd.factorize(column, sort=True)[0], dtype=np.int64) + 1)
-    if isinstance(column, np.ndarray) and column.dtype.kind != "O":
-        return np.asarray(np.unique(column, return_inverse=True)[1], dtype=np.int64)
-    return quietly(lambda: _cell_by_cell(column.to_pylist() if engine == "pyarrow" else column))
+    kind = values.kind
+    return quietly(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
 
 
-def _cell_by_cell(column: Any) -> Codes:
+def _numbered(values: Column) -> Codes:
+    numbers, missing = numeric(values, days=False)
+    places = np.zeros(len(numbers), dtype=np.int64)
+    places[~missing] = np.unique(numbers[~missing], return_inverse=True)[1] + bool(missing.any())
+    return places
+
+
+def _cell_by_cell(values: Column) -> Codes:
     """By what each cell is compared by: texts, numbers and dates, each of its own kind."""
-    cells = [_exact(cell) for cell in column]
+    cells = [identity(cell) for cell in values.cells()]
     distinct = dict.fromkeys(cells)
     if None in distinct:
         raise TypeError("a cell of another type")
-    listed: list[Any] = [one for one in distinct if one is not NOTHING]
+    ordered: list[Any] = [one for one in distinct if one is not NOTHING]
     with suppress(TypeError):  # texts among numbers have no order: as they come
-        listed.sort()
-    place = {one: code for code, one in enumerate([NOTHING] * (NOTHING in distinct) + listed)}
+        ordered.sort()
+    place = {one: code for code, one in enumerate([NOTHING] * (NOTHING in distinct) + ordered)}
     return np.array([place[cell] for cell in cells], dtype=np.int64)
-
-
-def _exact(cell: Any) -> Hashable:
-    """A cell's key, but exact where a float would not be."""
-    kind = type(cell)
-    if any(kind is one for one in _EXACT) or (kind is Decimal and cell.is_finite()):
-        return cell  # type: ignore[no-any-return]
-    return key(cell)
 
 
 def quietly(
@@ -102,7 +101,7 @@ def quietly(
     return untold(read, rule, received, "it is not quoted", TypeError)
 
 
-def joined(parts: list[Codes]) -> tuple[Codes, int]:
+def join_codes(parts: list[Codes]) -> tuple[Codes, int]:
     """One code for each combination, and a number that all codes are below."""
     total, size = parts[0], int(parts[0].max()) + 1
     for part in parts[1:]:
@@ -114,9 +113,9 @@ def joined(parts: list[Codes]) -> tuple[Codes, int]:
     return total, size
 
 
-def class_of_rows(columns: Mapping[Any, Any]) -> Codes:
+def class_of_rows(columns: Mapping[Any, Column]) -> Codes:
     """For each row the number of its class, 0 … classes - 1."""
-    combined, _ = joined([codes(column) for column in columns.values()])
+    combined, _ = join_codes([codes(one) for one in columns.values()])
     return np.asarray(np.unique(combined, return_inverse=True)[1], dtype=np.int64)
 
 
@@ -124,9 +123,7 @@ def singletons(combined: Codes, size: int) -> int:
     """How many rows have a code of their own; counted where codes are few, else sorted."""
     if size <= 4 * len(combined):
         return int(np.count_nonzero(np.bincount(combined, minlength=size) == 1))
-    ordered = np.sort(combined)
-    change = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
-    return int(np.count_nonzero(change[1:] & change[:-1]))
+    return int(np.count_nonzero(np.unique(combined, return_counts=True)[1] == 1))
 
 
 def alone(combined: Codes) -> npt.NDArray[np.bool_]:

@@ -1,5 +1,4 @@
-"""A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is
-wrong.
+"""A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is wrong.
 
 They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code
 without the fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted
@@ -31,7 +30,21 @@ _REACH = 60  # noise beyond 60 has a probability below 1e-13
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A broken mechanism and its repair, neighbors on which the fault shows, and what the fault is."""
+    """A broken mechanism and its repair.
+
+    Parameters
+    ----------
+    broken : callable
+        The mechanism.
+    repaired : callable
+        The same without the fault.
+    neighbors : tuple or list or dict
+        Neighbors on which the fault shows.
+    fault : str
+        What the fault is.
+    delta : float
+        Of the claim.
+    """
 
     broken: Callable[..., Any]
     repaired: Callable[..., Any]
@@ -40,8 +53,19 @@ class Exhibit:
     delta: float = 0.0
 
     def audit(self, *, repaired: bool = False, **options: Any) -> Verdict:
-        """Audit the claim of epsilon = 1 and `delta`, of the broken mechanism or of its repair; options as
-        for `audit`.
+        """Audit the claim of epsilon = 1 and `delta`.
+
+        Parameters
+        ----------
+        repaired : bool
+            Whether to audit the repair.
+        **options : Any
+            As for `audit`.
+
+        Returns
+        -------
+        Verdict
+            Of the audit.
         """
         claim = {"epsilon": EPSILON, "delta": self.delta}
         return audit(self.repaired if repaired else self.broken, self.neighbors, **claim | options)
@@ -103,26 +127,20 @@ def total(answers: Array, rng: Generator, *, fills: bool) -> float:
 
 
 def median(ages: Array, rng: Generator, *, local: bool) -> float:
-    """The median of ages from 0 to 100, with noise for how far one person can move it: in these data, or in
-    any.
-    """
+    """The median of ages from 0 to 100, with noise for how far one person can move it: in these data, or in any."""
     ordered, middle = np.sort(ages), len(ages) // 2
     reach = max(np.diff(ordered)[middle - 1 : middle + 1]) if local else 100.0
     return float(ordered[middle] + (_one(reach / EPSILON, rng) if reach else 0.0))
 
 
 def float_laplace(value: float, rng: Generator) -> float:
-    """The textbook's sampler in floating point: its last bits tell what was added (Mironov 2012; Haney et al.
-    2022).
-    """
+    """The textbook's sampler in floating point: its last bits tell what was added (Mironov 2012; Haney et al. 2022)."""
     uniform = rng.random() - 0.5
     return float(value - np.sign(uniform) * np.log(1 - 2 * abs(uniform)) / EPSILON)
 
 
 def five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """A form that sends a yes or no by Warner's design, and sends it again when the network fails: five
-    times.
-    """
+    """A form that sends a yes or no by Warner's design, and sends it again when the network fails: five times."""
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 
@@ -177,7 +195,7 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
     answer of at most this.
 
     First neighbor: all answers are 0, the last is 1. Second: all are 1, the last is 0. Summed over the grid.
-    Whoever sees an answer of at most 0 told as above knows that the threshold is lower still, and then every
+    An observer of an answer of at most 0 that was told as above knows that the threshold is lower still, and then every
     "below" before it costs epsilon/2.
 
     >>> likelier, other = telling_event(30)

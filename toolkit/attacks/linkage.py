@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.equivalence_classes import alone, codes, columns_of, floats, joined, singletons, values_of
-from toolkit.core.arrays import Array, Codes, objects
+from toolkit.attacks.equivalence_classes import (
+    alone,
+    class_of_rows,
+    codes,
+    column,
+    columns_of,
+    floats,
+    join_codes,
+    quietly,
+    singletons,
+)
+from toolkit.core.arrays import Array, Codes
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
@@ -23,77 +33,170 @@ Places = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """For each set of columns the share of rows that no other row equals; the most telling sets first."""
+    """For each set of columns the share of rows that no other row equals.
+
+    Parameters
+    ----------
+    shares : dict
+        From sets of columns to shares; the most telling sets first.
+    rows : int
+        How many rows there are.
+    """
 
     shares: dict[tuple[str, ...], float]
     rows: int
 
     def to_frame(self) -> "pd.DataFrame":
-        pd = extra("pandas")
+        """Make a table with a row per set of columns.
 
+        Returns
+        -------
+        DataFrame
+            Of pandas.
+        """
         table = [
             (" + ".join(names), len(names), share, round(share * self.rows)) for names, share in self.shares.items()
         ]
-        return pd.DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
+        return extra("pandas").DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
 
 
 def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
-    """The share of rows that are unique by each set of so many columns, as in "87 % are unique by ZIP, birth
-    date and sex".
+    """Compute the share of rows that are unique by each set of columns.
 
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str, optional
+        Columns that an attacker may know; None for all.
+    sizes : sequence of int
+        How many columns a set has.
+
+    Returns
+    -------
+    Profile
+        As in "87 % are unique by ZIP, birth date and sex".
+
+    References
+    ----------
+    L. Sweeney, Simple demographics often identify people uniquely (2000).
+
+    Examples
+    --------
     >>> people = {"zip": [1, 1, 2, 2], "year": [70, 71, 70, 70]}
     >>> uniqueness(people).shares
     {('zip', 'year'): 0.5, ('year',): 0.25, ('zip',): 0.0}
-
-    References: L. Sweeney, Simple demographics often identify people uniquely (2000).
     """
-    coded = {name: codes(column) for name, column in columns_of(frame, columns).items()}
+    coded = {name: codes(one) for name, one in columns_of(frame, columns).items()}
     n = len(next(iter(coded.values())))
-    sets = [chosen for size in sizes for chosen in combinations(coded, whole(size, "sizes"))]
-    found = {}
+    sets = [names for size in sizes for names in combinations(coded, whole(size, "sizes"))]
+    shares = {}
     for part in chunks(len(sets), 1, "counting unique rows"):
-        chosen = sets[part.start]
-        found[chosen] = singletons(*joined([coded[name] for name in chosen])) / n
-    ranked = sorted(found.items(), key=lambda item: (-item[1], len(item[0])))
-    return Profile(dict(ranked), n)
+        names = sets[part.start]
+        shares[names] = singletons(*join_codes([coded[name] for name in names])) / n
+    return Profile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
 
 
 def exposure(frame: Any, columns: Sequence[str] | None = None, *, size: int = 2) -> npt.NDArray[np.int64]:
-    """For each row, by how many sets of `size` columns it is unique: the highest numbers are the most exposed
-    people.
+    """Count for each row the sets of columns by which it is unique.
+
+    Parameters
+    ----------
+    frame : frame or mapping
+        A table of any engine, or a mapping from names to arrays.
+    columns : sequence of str, optional
+        Columns that an attacker may know; None for all.
+    size : int
+        How many columns a set has.
+
+    Returns
+    -------
+    NDArray
+        A number per row; the highest are of the most exposed people.
+
+    Examples
+    --------
+    >>> exposure({"zip": [1, 1, 2], "year": [70, 71, 70]}, size=1)
+    array([0, 1, 1])
     """
-    coded = {name: codes(column) for name, column in columns_of(frame, columns).items()}
+    coded = {name: codes(one) for name, one in columns_of(frame, columns).items()}
     sets = list(combinations(coded, whole(size, "size")))
     total = np.zeros(len(next(iter(coded.values()))), dtype=np.int64)
     for part in chunks(len(sets), 1, "looking for exposed rows"):
-        total += alone(joined([coded[name] for name in sets[part.start]])[0])
+        total += alone(join_codes([coded[name] for name in sets[part.start]])[0])
     return total
 
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Rows of the anonymous table and the rows of the public one that they were matched with."""
+    """Rows of the anonymous table and the rows of the public one that they were matched with.
+
+    Parameters
+    ----------
+    anonymous : NDArray
+        Places in the anonymous table.
+    public : NDArray
+        Places in the public table, in the same order.
+    ambiguous : int
+        Anonymous rows whose combination occurs in both tables, but more than once in one.
+    """
 
     anonymous: Places
     public: Places
     ambiguous: int
 
     def precision(self, truth: npt.ArrayLike) -> float:
-        """The share of matches that are right; `truth` has the public row of each anonymous row, -1 for
-        none.
+        """Compute the share of matches that are right.
+
+        Parameters
+        ----------
+        truth : array-like
+            The public row of each anonymous row, -1 for none.
+
+        Returns
+        -------
+        float
+            The share.
         """
         true = floats(truth, "truth")
         return float(np.mean(true[self.anonymous] == self.public)) if len(self.anonymous) else 1.0
 
     def recall(self, truth: npt.ArrayLike) -> float:
-        """The share of those who are in both tables that were matched rightly."""
+        """Compute the share of those in both tables who were matched rightly.
+
+        Parameters
+        ----------
+        truth : array-like
+            The public row of each anonymous row, -1 for none.
+
+        Returns
+        -------
+        float
+            The share.
+        """
         true = floats(truth, "truth")
         return float(np.count_nonzero(true[self.anonymous] == self.public) / np.count_nonzero(true >= 0))
 
 
 def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
-    """Join two tables on shared columns, where a combination occurs exactly once in each: Sweeney's attack.
+    """Join two tables where a combination occurs exactly once in each: Sweeney's attack.
 
+    Parameters
+    ----------
+    anonymous : frame or mapping
+        A table without names.
+    public : frame or mapping
+        A table with names.
+    on : sequence of str
+        The columns that both have.
+
+    Returns
+    -------
+    Links
+        The rows that were matched.
+
+    Examples
+    --------
     >>> hospital = {"zip": ["02138", "02139", "02139"], "born": [1945, 1970, 1970]}
     >>> voters = {"zip": ["02139", "02138"], "born": [1970, 1945]}
     >>> links = link(hospital, voters, on=["zip", "born"])
@@ -101,9 +204,10 @@ def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
     (array([0]), array([1]), 2)
     """
     ours, theirs = columns_of(anonymous, on), columns_of(public, on)
-    split = len(next(iter(ours.values())))
-    together, _ = joined([codes(_stacked(column, theirs[name])) for name, column in ours.items()])
-    classes = np.unique(together, return_inverse=True)[1]
+    cells = {name: quietly(one.cells) for name, one in ours.items()}
+    split = len(next(iter(cells.values())))
+    both = {name: column([*cells[name], *quietly(theirs[name].cells)]) for name in cells}
+    classes = class_of_rows(both)
     first, second = classes[:split], classes[split:]
     size = int(classes.max()) + 1
     here, there = np.bincount(first, minlength=size), np.bincount(second, minlength=size)
@@ -114,16 +218,21 @@ def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
     return Links(place_here[matched], place_there[matched], ambiguous)
 
 
-def _stacked(first: Any, second: Any) -> Any:
-    """One column after the other: as an array where both hold one type, else cell by cell."""
-    both = [values_of(first), values_of(second)]
-    alike = both[0].dtype.kind == both[1].dtype.kind
-    return np.concatenate(both) if alike else objects([*both[0], *both[1]])
-
-
 @dataclass(frozen=True)
 class Ratings:
-    """Sparse ratings: one entry each for user, item, stars and day."""
+    """Sparse ratings, an entry per rating.
+
+    Parameters
+    ----------
+    user : Codes
+        Who rated.
+    item : Codes
+        What was rated.
+    stars : Array
+        How it was rated.
+    day : Array
+        When it was rated.
+    """
 
     user: Codes
     item: Codes
@@ -133,8 +242,16 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Match:
-    """The best candidate, how much it scored, and how far it stands out: the gap to the second, in standard
-    deviations.
+    """The best candidate.
+
+    Parameters
+    ----------
+    user : int
+        Who it is.
+    score : float
+        How much it scored.
+    eccentricity : float
+        The gap to the second, in standard deviations.
     """
 
     user: int
@@ -155,7 +272,32 @@ def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, da
     A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30),
     divided by ln(1 + raters of the item): rare items count more.
 
-    References: A. Narayanan and V. Shmatikov, Robust de-anonymization of large sparse datasets (2008).
+    Parameters
+    ----------
+    known : Ratings
+        Ratings of the person, approximate.
+    released : Ratings
+        Ratings of everybody.
+    stars_scale : float
+        Stars apart at which a rating counts e times less.
+    day_scale : float
+        Days apart at which a rating counts e times less.
+
+    Returns
+    -------
+    Match
+        The best candidate.
+
+    References
+    ----------
+    A. Narayanan and V. Shmatikov, Robust de-anonymization of large sparse datasets (2008).
+
+    Examples
+    --------
+    >>> released = Ratings(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5.0, 1.0, 3.0]), np.zeros(3))
+    >>> known = Ratings(np.array([0, 0]), np.array([0, 1]), np.array([5.0, 1.0]), np.zeros(2))
+    >>> recognize(known, released).user
+    0
     """
     if not len(known.item):
         refuse("`known` must hold at least one rating", "none", "there is nothing to recognize")

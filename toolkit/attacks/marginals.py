@@ -17,8 +17,16 @@ Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A table that fits, and for each cell the least and the most people that any table that fits has
-    there.
+    """A table that fits, and bounds for each cell over all tables that fit.
+
+    Parameters
+    ----------
+    guess : Counts
+        A table that fits.
+    low : Counts
+        The least people that a table that fits has there.
+    high : Counts
+        The most.
     """
 
     guess: Counts
@@ -31,14 +39,39 @@ class Block:
         return np.asarray(self.low == self.high)
 
     def share(self, truth: npt.ArrayLike) -> float:
-        """Which share of the people the guess has in their true cell."""
+        """Compute which share of the people the guess has in their true cell.
+
+        Parameters
+        ----------
+        truth : array-like
+            The true table.
+
+        Returns
+        -------
+        float
+            The share.
+        """
         true = floats(truth, "truth")
         return float(np.minimum(self.guess, true).sum() / true.sum())
 
 
 def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
-    """The counts by each set of columns, as a statistical office would publish them.
+    """Compute the counts by each set of columns, as a statistical office would publish them.
 
+    Parameters
+    ----------
+    table : array-like
+        The true table.
+    axes : list of tuple
+        Sets of columns.
+
+    Returns
+    -------
+    dict
+        From sets of columns to counts.
+
+    Examples
+    --------
     >>> marginals_of([[1, 2], [3, 4]], [(0,), (1,)])
     {(0,): array([3, 7]), (1,): array([4, 6])}
     """
@@ -47,21 +80,34 @@ def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tupl
 
 
 def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> Block:
-    """The table of people from published counts, each true within `tolerance`.
+    """Find the table of people from published counts.
 
     The guess has the smallest sum of deviations; low and high are the ends over all tables within the
     tolerance. Where no table is (noisy counts contradict each other), nothing is certain.
 
     Parameters
     ----------
-    published : from sets of axes, such as (0, 2), to arrays of counts.
-    shape : how many values each column can have.
+    published : mapping
+        From sets of axes, such as (0, 2), to arrays of counts.
+    shape : tuple of int
+        How many values each column can have.
+    tolerance : float
+        Each count is true within it.
 
+    Returns
+    -------
+    Block
+        A guess, and bounds of each cell.
+
+    References
+    ----------
+    J. Abowd and M. Hawes, Confidentiality protection in the 2020 US census (2023).
+
+    Examples
+    --------
     >>> block = from_marginals({(0,): [1, 0], (1,): [0, 1]}, (2, 2))
     >>> block.guess.tolist(), bool(block.certain.all())
     ([[0, 1], [0, 0]], True)
-
-    References: J. Abowd and M. Hawes, Confidentiality protection in the 2020 US census (2023).
     """
     rows, told = _system(published, shape)
     guess = _closest(rows, told)
@@ -78,7 +124,7 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 
 
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """One row a published count: which cells it adds up."""
+    """One row per published count: which cells it adds up."""
     index, rows, told = np.indices(shape).reshape(len(shape), -1), [], []
     for kept, counts in published.items():
         array = floats(counts, "published")

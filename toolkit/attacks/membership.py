@@ -1,5 +1,4 @@
-"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a
-classifier.
+"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
 
 The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on
 average, and with enough columns that stands out of the noise: what counts is the number of columns divided by
@@ -26,8 +25,16 @@ from toolkit.core.randomness import Rng, check_rng
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """True against false alarms of all thresholds; `area` is the chance that a member scores above an
-    outsider.
+    """True against false alarms of all thresholds.
+
+    Parameters
+    ----------
+    false_alarms : Array
+        Shares of outsiders above each threshold.
+    hits : Array
+        Shares of members above each threshold.
+    area : float
+        The probability that a member scores above an outsider.
     """
 
     false_alarms: Array
@@ -41,8 +48,22 @@ class Roc:
 
 
 def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
-    """The curve of a score that should be high for members; ties count one half.
+    """Compute the curve of a score that should be high for members; ties count one half.
 
+    Parameters
+    ----------
+    members : array-like
+        Scores of members.
+    outsiders : array-like
+        Scores of outsiders.
+
+    Returns
+    -------
+    Roc
+        The curve.
+
+    Examples
+    --------
     >>> roc([3, 2], [1, 2]).area
     0.875
     """
@@ -57,11 +78,26 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
 
 
 def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None) -> Array:
-    """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its
-    own unit.
+    """Compute Q_i = mean . x_i for each row.
 
     The centred form is sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
 
+    Parameters
+    ----------
+    mean : array-like
+        The released mean.
+    people : array-like
+        A row per person.
+    frequencies : array-like, optional
+        Of the population; both are then centered, and each column is in its own unit.
+
+    Returns
+    -------
+    Array
+        A score per person.
+
+    Examples
+    --------
     >>> inner_product([0.5, 1.0], [[1, 1], [0, 1]])
     array([1.5, 1. ])
     """
@@ -73,13 +109,30 @@ def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.A
 
 
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
-    """The area under the curve of Q_i in theory, for d independent columns in units of their standard
-    deviation.
+    """Compute the area under the curve of Q_i in theory, for independent columns of variance 1.
 
     Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d
     kurtosis / n**2, where s is the variance of noise on each mean and kurtosis the variance of a squared
     entry (0 for +1 and -1, 2 for normal ones).
 
+    Parameters
+    ----------
+    d : int
+        Columns.
+    n : int
+        People.
+    kurtosis : float
+        The variance of a squared entry.
+    noise_variance : float
+        Of noise on each mean.
+
+    Returns
+    -------
+    float
+        The area.
+
+    Examples
+    --------
     >>> round(inner_product_area(200, 100), 3)
     0.842
     """
@@ -88,20 +141,46 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
 
 
 def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
-    """The mean variance of a squared, centred and scaled entry of 0 or 1: (1 - 4 p q) / (p q)."""
+    """Compute the mean variance of a squared, centered and scaled entry of 0 or 1: (1 - 4 p q) / (p q).
+
+    Parameters
+    ----------
+    frequencies : array-like
+        Of the population.
+
+    Returns
+    -------
+    float
+        The mean.
+    """
     p = floats(frequencies, "frequencies")
     return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
 
 
 def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike) -> Array:
-    """The log likelihood that a person of 0s and 1s was drawn with the released frequencies rather than the
-    population's.
+    """Compute the log likelihood ratio of the released frequencies and the population's, for each person.
 
     Sum of x ln(m/p) + (1-x) ln((1-m)/(1-p)); released frequencies outside (0, 1), as noise makes them, are
     moved inside.
 
-    References: S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009);
-    N. Homer et al. (2008).
+    Parameters
+    ----------
+    mean : array-like
+        The released frequencies.
+    people : array-like
+        A row of 0s and 1s per person.
+    frequencies : array-like
+        Of the population.
+
+    Returns
+    -------
+    Array
+        A score per person.
+
+    References
+    ----------
+    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al.
+    (2008).
     """
     rows, p = floats(people, "people"), floats(frequencies, "frequencies")
     m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
@@ -109,17 +188,45 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
 
 
 def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might
-    publish.
+    """Fit a linear classifier by (ridge) least squares, as a hospital might publish one.
+
+    Parameters
+    ----------
+    features : array-like
+        A row per person.
+    labels : array-like
+        -1 or 1 per person.
+    ridge : float
+        The penalty.
+
+    Returns
+    -------
+    Array
+        The weights.
     """
     x, y = floats(features, "features"), floats(labels, "labels")
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
 
 
 def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.ArrayLike) -> Array:
-    """How well published weights fit each person: minus the size of the residual, larger for those they were
-    fitted to.
+    """Compute how well published weights fit each person: minus the size of the residual.
 
+    Parameters
+    ----------
+    weights : array-like
+        The published weights.
+    features : array-like
+        A row per person.
+    labels : array-like
+        A label per person.
+
+    Returns
+    -------
+    Array
+        A score per person, larger for those they were fitted to.
+
+    Examples
+    --------
     >>> fit_score([1.0], [[1.0], [1.0]], [1.0, 0.5])
     array([-0. , -0.5])
     """
@@ -128,9 +235,22 @@ def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.Array
 
 
 def fit_area(d: int, n: int) -> float:
-    """The area of that score in theory, for normal columns: (2/pi) atan(sd_out / sd_in), residual variances 1
-    - d/n and 1 + d/(n - d - 1) in units of the noise.
+    """Compute the area of that score in theory, for normal columns.
 
+    Parameters
+    ----------
+    d : int
+        Columns.
+    n : int
+        People.
+
+    Returns
+    -------
+    float
+        (2/pi) atan(sd_out / sd_in), residual variances 1 - d/n and 1 + d/(n - d - 1).
+
+    Examples
+    --------
     >>> round(fit_area(50, 100), 3)
     0.706
     """
@@ -140,11 +260,29 @@ def fit_area(d: int, n: int) -> float:
 
 
 def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: Rng = None) -> float:
-    """The area of Q_i over simulated studies of n people with d columns of +1 and -1, whose mean a mechanism
-    releases.
+    """Compute the area of Q_i over simulated studies with columns of +1 and -1.
 
-    `mechanism` is anything with `release(value, rng)` or a function of the mean; None releases it as it is.
+    Parameters
+    ----------
+    d : int
+        Columns.
+    n : int
+        People.
+    mechanism : object, optional
+        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it
+        is.
+    studies : int
+        How many.
+    rng : Generator, optional
+        For simulation; None draws from a fresh generator.
 
+    Returns
+    -------
+    float
+        The mean area.
+
+    Examples
+    --------
     >>> simulate(200, 50, rng=np.random.default_rng(1)) > 0.85
     True
     """
@@ -160,13 +298,26 @@ def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: R
 
 
 def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
-    """What differential privacy promises: no attack at all has a larger advantage than this."""
+    """Compute what differential privacy promises: no attack at all has a larger advantage.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the claim.
+    delta : float
+        Of the claim.
+
+    Returns
+    -------
+    float
+        The advantage.
+    """
     return advantage(epsilon, delta)
 
 
 # Was this person in the training set? A canary is put into the data or left out, and the model is asked.
 #
-# Whoever holds a model can score a person with it. A model that is a function of its data alone scores a canary in one
+# The owner of a model can score a person with it. A model that is a function of its data alone scores a canary in one
 # way where it was there and in another where it was not, so that one look tells. What privacy promises is a bound on
 # how well any look can tell: `membership.promised_advantage`.
 
@@ -174,11 +325,25 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 def canary_scores(
     learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
-    """How well models fit a canary: of models that were trained with it, and of models that were not.
+    """Score a canary by models that were trained with it, and by models that were not.
 
-    `learn(rows, labels)` fits a classifier anew. The canary, a row and its label, takes the place of the
-    first row, so that both tables are neighbors by "replace". The score is the model's own, with the sign of
-    the label.
+    Parameters
+    ----------
+    learn : callable
+        `learn(rows, labels)` fits a new classifier.
+    rows : array-like
+        A row per person.
+    labels : array-like
+        A label per person.
+    canary : tuple
+        A row and its label; it takes the place of the first row, so that both tables are neighbors by "replace".
+    games : int
+        How many models of each kind.
+
+    Returns
+    -------
+    tuple
+        The models' own scores with the sign of the label: with the canary, and without.
     """
     row, label = canary
     table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))
@@ -203,8 +368,28 @@ def canary_scores(
 def canary_game(
     learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int = 50
 ) -> Roc:
-    """How often one look at a model tells whether the canary was in its data, at all thresholds.
+    """Play how often one look at a model tells whether the canary was in its data.
 
+    Parameters
+    ----------
+    learn : callable
+        As for `canary_scores`.
+    rows : array-like
+        A row per person.
+    labels : array-like
+        A label per person.
+    canary : tuple
+        A row and its label.
+    games : int
+        How many models of each kind.
+
+    Returns
+    -------
+    Roc
+        The curve over all thresholds.
+
+    Examples
+    --------
     >>> class Mean:
     ...     classes_ = (0, 1)
     ...

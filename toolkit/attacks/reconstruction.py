@@ -25,24 +25,59 @@ from toolkit.core.randomness import Rng, check_rng
 Method = Literal["least_squares", "linear_program"]
 
 _MOST_EXHAUSTIVE = 14
-_PIECE = 256  # queries a piece; some dozens of pieces, so that the bar moves
+_PIECE = 256  # queries per piece; some dozens of pieces, so that the bar moves
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """The bits that were found, and the real numbers that were rounded to them."""
+    """The bits that were found.
+
+    Parameters
+    ----------
+    bits : Mask
+        The bits.
+    fractional : Array
+        The real numbers that were rounded to them.
+    """
 
     bits: Mask
     fractional: Array
 
     def share(self, secret: npt.ArrayLike) -> float:
-        """Which share of the secret bits was found; a coin finds one half."""
+        """Compute which share of the secret bits was found; a coin finds one half.
+
+        Parameters
+        ----------
+        secret : array-like
+            The true bits.
+
+        Returns
+        -------
+        float
+            The share.
+        """
         return float(np.mean(self.bits == (floats(secret, "secret") != 0)))
 
 
 def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
-    """Random sets of people, one row each: n log2(n)**2 of them if no other number is given.
+    """Draw random sets of people.
 
+    Parameters
+    ----------
+    n : int
+        People.
+    count : int, optional
+        How many sets; n log2(n)**2 if left out.
+    rng : Generator, optional
+        For simulation; None draws from a fresh generator.
+
+    Returns
+    -------
+    Mask
+        A row per set.
+
+    Examples
+    --------
     >>> queries(16, rng=np.random.default_rng(1)).shape
     (256, 16)
     """
@@ -52,8 +87,23 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
 
 
 def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng = None) -> Array:
-    """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function
-    of all counts.
+    """Answer the counts of ones in each set, by a mechanism.
+
+    Parameters
+    ----------
+    secret : array-like
+        The true bits.
+    asked : Mask
+        The sets, a row each.
+    mechanism : object, optional
+        Anything with `release(value, rng)`, or a function of all counts; None answers exactly.
+    rng : Generator, optional
+        For simulation.
+
+    Returns
+    -------
+    Array
+        An answer per set.
     """
     counts = asked.astype(np.float32) @ floats(secret, "secret").astype(np.float32)
     exact = np.round(counts).astype(np.int64)
@@ -64,7 +114,18 @@ def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng 
 
 
 def bounded(alpha: float) -> Callable[..., Array]:
-    """Noise that is uniform between -alpha and alpha."""
+    """Make noise that is uniform between -alpha and alpha.
+
+    Parameters
+    ----------
+    alpha : float
+        The largest error.
+
+    Returns
+    -------
+    callable
+        The mechanism.
+    """
 
     def mechanism(counts: Array, rng: Rng) -> Array:
         return counts + (rng or np.random.default_rng()).uniform(-alpha, alpha, len(counts))
@@ -73,7 +134,18 @@ def bounded(alpha: float) -> Callable[..., Array]:
 
 
 def rounded(step: int) -> Callable[..., Array]:
-    """Counts rounded to multiples of `step`: an error of at most half of it, and no randomness at all."""
+    """Make a mechanism that rounds counts: an error of at most half a step, and no randomness at all.
+
+    Parameters
+    ----------
+    step : int
+        Counts are rounded to its multiples.
+
+    Returns
+    -------
+    callable
+        The mechanism.
+    """
 
     def mechanism(counts: Array) -> Array:
         return np.asarray(np.round(counts / step) * step)
@@ -84,20 +156,37 @@ def rounded(step: int) -> Callable[..., Array]:
 def reconstruct(
     asked: Mask, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
 ) -> Reconstruction:
-    """The secret bits from random sets and what was told of them.
+    """Find the secret bits from random sets and the answers about them.
 
-    "least_squares" minimizes the sum of squared errors; "linear_program" the sum of their sizes, with every
-    bit between 0 and 1 (HiGHS): slower, and not to be misled by a few wild answers. A bar shows how far long
-    work is. Who knows the `noise_sd` of the answers draws least squares towards one half: of all linear
-    guesses the best, and where there are hardly more answers than people, a much better one.
+    Parameters
+    ----------
+    asked : Mask
+        The sets, a row each.
+    told : array-like
+        An answer per set.
+    method : str
+        "least_squares" minimizes the sum of squared errors; "linear_program" the sum of their sizes, with every
+        bit between 0 and 1 (HiGHS): slower, and not misled by a few wild answers.
+    noise_sd : float
+        Of the answers, if known: least squares are drawn towards one half. Of all linear guesses that is the
+        best, and a much better one where there are hardly more answers than people.
 
+    Returns
+    -------
+    Reconstruction
+        The bits.
+
+    References
+    ----------
+    I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F. McSherry and K.
+    Talwar, The price of privacy and the limits of LP decoding (2007).
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> secret, asked = rng.integers(0, 2, 64), queries(64, rng=rng)
     >>> reconstruct(asked, answers(secret, asked, bounded(2), rng)).share(secret)
     1.0
-
-    References: I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F.
-    McSherry and K. Talwar, The price of privacy and the limits of LP decoding (2007).
     """
     heard = floats(told, "told")
     if heard.shape != (len(asked),):
@@ -108,9 +197,7 @@ def reconstruct(
 
 
 def _least_squares(asked: Mask, told: Array, noise_sd: float) -> Array:
-    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x -
-    1/2|**2.
-    """
+    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
     n, pull = asked.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = pull * np.eye(n), np.full(n, pull / 2)
     for part in chunks(len(asked), _PIECE, "reading answers"):
@@ -137,12 +224,27 @@ def _linear_program(asked: Mask, told: Array) -> Array:
 
 
 def expected_share(n: int, count: int, noise_sd: float) -> float:
-    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count -
-    n).
+    """Compute the share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
 
     With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of
     n.
 
+    Parameters
+    ----------
+    n : int
+        People.
+    count : int
+        Queries.
+    noise_sd : float
+        Of the answers.
+
+    Returns
+    -------
+    float
+        The share.
+
+    Examples
+    --------
     >>> round(expected_share(512, 2048, 5.0), 4), round(expected_share(512, 2048, 100.0), 2)
     (0.975, 0.54)
     """
@@ -150,12 +252,22 @@ def expected_share(n: int, count: int, noise_sd: float) -> float:
 
 
 def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
-    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha
-    places.
+    """Find a table that agrees with all 2**n subset sums; by theorem it is wrong in at most 4 alpha places.
 
-    `told[mask]` answers the set of the people i whose bit 2**i is set in mask. The first table that passes is
-    taken.
+    Parameters
+    ----------
+    told : array-like
+        `told[mask]` answers the set of the people i whose bit 2**i is set in mask.
+    alpha : float
+        The largest error of an answer.
 
+    Returns
+    -------
+    Reconstruction
+        The first table that agrees.
+
+    Examples
+    --------
     >>> exhaustive([0, 1, 0, 1], alpha=0).bits
     array([ True, False])
     """
@@ -174,8 +286,20 @@ def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
 
 
 def subset_sums(secret: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """The exact answers to all 2**n subsets, in the order of `exhaustive`.
+    """Compute the exact answers to all 2**n subsets, in the order of `exhaustive`.
 
+    Parameters
+    ----------
+    secret : array-like
+        The true bits.
+
+    Returns
+    -------
+    NDArray
+        The sums.
+
+    Examples
+    --------
     >>> subset_sums([1, 0])
     array([0, 1, 0, 1])
     """
@@ -195,11 +319,29 @@ def sweep(
     method: Method = "least_squares",
     rng: Rng = None,
 ) -> list[tuple[float, float]]:
-    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the
-    picture.
+    """Compute the share of bits found at each level of noise, mean of a few random tables.
 
-    `noise(level)` makes the mechanism; 4 n queries if no other number is given, so that the threshold is near
-    the root of n.
+    Parameters
+    ----------
+    n : int
+        People.
+    levels : sequence of float
+        Levels of noise.
+    noise : callable
+        `noise(level)` makes the mechanism.
+    count : int, optional
+        Queries; 4 n if left out, so that the threshold is near the root of n.
+    repeats : int
+        Tables per level.
+    method : str
+        As for `reconstruct`.
+    rng : Generator, optional
+        For simulation; None draws from a fresh generator.
+
+    Returns
+    -------
+    list of tuple
+        (level, share) for the picture.
     """
     source = check_rng(rng) or np.random.default_rng()
     size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))

@@ -29,8 +29,22 @@ Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], npt.ArrayLik
 
 
 def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
-    """Totals as they are.
+    """Publish totals as they are.
 
+    Parameters
+    ----------
+    counts : sequence of int
+        Of all weeks.
+    _ : Generator, optional
+        Not used.
+
+    Returns
+    -------
+    Array
+        The totals.
+
+    Examples
+    --------
     >>> exact_totals([3, 1, 2])
     array([3., 4., 6.])
     """
@@ -38,7 +52,18 @@ def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
 
 
 def new_noise_every_week(epsilon: float) -> Publish:
-    """Each total with noise of its own, Pure(epsilon) each: of who is in all of them, epsilon times weeks."""
+    """Publish each total with noise of its own, Pure(epsilon) each: a person in all of them loses epsilon times weeks.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of each total.
+
+    Returns
+    -------
+    callable
+        What publishes.
+    """
     mechanism = Laplace.for_epsilon(epsilon)
 
     def publish(counts: Sequence[int], rng: np.random.Generator) -> Array:
@@ -48,7 +73,18 @@ def new_noise_every_week(epsilon: float) -> Publish:
 
 
 def one_loss(loss: Pure | Zcdp) -> Publish:
-    """A `RunningTotal`: one loss for all weeks together."""
+    """Publish by a `RunningTotal`: one loss for all weeks together.
+
+    Parameters
+    ----------
+    loss : Pure or Zcdp
+        Of all weeks together.
+
+    Returns
+    -------
+    callable
+        What publishes.
+    """
 
     def publish(counts: Sequence[int], rng: np.random.Generator) -> Array:
         total = RunningTotal(loss, len(counts), rng=rng)
@@ -58,11 +94,31 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
 
 
 def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400, rng: Rng = None) -> Roc:
-    """How well a person who comes in `week`, counted from 1, is told from nobody, with everybody else known.
+    """Compute how well a person who comes in a week is told from nobody, with everybody else known.
 
     The score is the best linear one: what is published beyond everybody else, weighted by the inverse of the
     covariance of the noise, which is learnt from half of the runs; the curve is of the other half.
 
+    Parameters
+    ----------
+    publish : callable
+        From the counts of all weeks and a generator to the totals that are published.
+    counts : sequence of int
+        Of everybody else.
+    week : int
+        Counted from 1.
+    runs : int
+        Half of them learn the noise, half are scored.
+    rng : Generator, optional
+        For simulation; None draws from a fresh generator.
+
+    Returns
+    -------
+    Roc
+        The curve.
+
+    Examples
+    --------
     >>> spot(exact_totals, [5] * 10, 3, runs=40, rng=np.random.default_rng(1)).area
     1.0
     """
@@ -87,8 +143,17 @@ class Canaries:
     """Invented records of which each was added or not by a coin, and guesses of the coins.
 
     If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
-    e**epsilon), whatever the others; so many right ones refute every epsilon below `epsilon` (Steinke, Nasr
+    e**epsilon), whatever the others; this number of right ones refutes every epsilon below `epsilon` (Steinke, Nasr
     and Jagielski 2023), but for a chance of 1 - level.
+
+    Parameters
+    ----------
+    guesses : int
+        How many.
+    right : int
+        How many were right.
+    level : float
+        Of the bound.
     """
 
     guesses: int
@@ -103,9 +168,26 @@ class Canaries:
 
 
 def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rng: Rng = None) -> Canaries:
-    """One invented record a week, added or not by a coin; each coin is guessed from that week's difference of
-    totals, with everybody else known.
+    """Add one invented record per week by a coin, and guess each coin from that week's difference of totals.
 
+    Parameters
+    ----------
+    publish : callable
+        From the counts of all weeks and a generator to the totals that are published.
+    counts : sequence of int
+        Of everybody else, who are known.
+    level : float
+        Of the bound.
+    rng : Generator, optional
+        For simulation; None draws from a fresh generator.
+
+    Returns
+    -------
+    Canaries
+        The guesses.
+
+    Examples
+    --------
     >>> found = canaries(exact_totals, [5] * 52, rng=np.random.default_rng(1))
     >>> found.right, round(found.epsilon, 2)
     (52, 2.83)

@@ -67,9 +67,7 @@ class Odds:
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.whole else gaps)
 
     def logs(self, part: slice) -> npt.NDArray[np.int64]:
-        """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46
-        units.
-        """
+        """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46 units."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(part) * self._rate
         # A gap is negative only where the base is 0; of whole numbers it is then very large.
@@ -99,8 +97,7 @@ class Odds:
         return 0 if self.base is None else _BIAS - _CURVE
 
     def envelope(self, part: slice) -> npt.NDArray[np.uint64]:
-        """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a
-        base of 0.
+        """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a base of 0.
 
         Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615
         times it.
@@ -118,9 +115,7 @@ class Odds:
 
     @cached_property
     def _all(self) -> npt.NDArray[np.uint64] | None:
-        """The whole envelope where all candidates are one part; of more, it is computed again where it is
-        needed.
-        """
+        """The whole envelope where all candidates are one part; of more, it is computed again where it is needed."""
         return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
 
     def _at(self, i: int) -> int:
@@ -184,9 +179,7 @@ class Odds:
 
 
 def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Integers above 2**(40 - log), each log in units of 2**-20, too large by a factor of 1 + 2**-20 and 2 at
-    most.
-    """
+    """Integers above 2**(40 - log), each log in units of 2**-20, too large by a factor of 1 + 2**-20 and 2 at most."""
     first, second = _tables()
     product = np.take(first, (logs >> _HALF) & _MASK) * np.take(second, logs & _MASK)
     shift = np.minimum((logs >> _FRACTION) + _SECOND, WORD - 1).view(np.uint64)

@@ -1,6 +1,4 @@
-"""The Gaussian mechanism: approximate and concentrated differential privacy, for numbers and for vectors in
-length.
-"""
+"""The Gaussian mechanism: approximate and concentrated privacy, for numbers and for vectors in length."""
 
 import math
 from dataclasses import dataclass
@@ -10,8 +8,7 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from toolkit.central.additive import Additive
-from toolkit.central.noise.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
+from toolkit.central.noise.gaussian_delta import grid_bits, is_private, least_ratio, root_of_log_ratio
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
@@ -19,13 +16,15 @@ from toolkit.central.noise.grid import (
     Noisy,
     add_on_grid,
     add_whole,
-    charged,
     grid_exponent,
+    proper,
+    rounded_sensitivity,
     sensible,
 )
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
+from toolkit.central.release import Additive
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
+from toolkit.core.checks import Number, choice, explains, positive, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
@@ -37,8 +36,7 @@ from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
 @explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Gaussian(Additive):
-    """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and
-    Zcdp(rho).
+    """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
     If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho =
     sensitivity**2 / (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows.
@@ -48,19 +46,22 @@ class Gaussian(Additive):
 
     Parameters
     ----------
-    loss : Approx(epsilon, delta) or Zcdp(rho): what is claimed.
-    variance : of the noise on each entry.
-    sensitivity : how far one person can move the statistic, in length.
+    loss : Approx or Zcdp
+        What is claimed.
+    variance : Fraction
+        Of the noise on each entry.
+    sensitivity : Fraction
+        How far one person can move the statistic, in length.
+
+    References
+    ----------
+    Balle and Wang (2018) for the exact delta; Canonne, Kamath and Steinke (2020) for the discrete law.
 
     Examples
     --------
     >>> mechanism = Gaussian.for_loss(1, 1e-6, sensitivity=1)
     >>> mechanism.preview()
     <Preview Gaussian: noise scale 4.225; error at 95 % ± 8.28; cost ε = 1, δ = 1e-06>
-
-    References
-    ----------
-    Balle and Wang (2018) for the exact delta; Canonne, Kamath and Steinke (2020) for the discrete law.
     """
 
     loss: Approx | Zcdp
@@ -96,13 +97,27 @@ class Gaussian(Additive):
         sensitivity: Number = 1,
         calibration: Literal["analytic", "classic", "lecture"] = "analytic",
     ) -> "Gaussian":
-        """The mechanism that costs Approx(epsilon, delta).
+        """Make the mechanism that costs Approx(epsilon, delta).
 
-        "analytic" is the least noise that is proven private. "classic" is sqrt(2 ln(1.25/delta)) sensitivity
-        / epsilon, proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25. Both are
-        for comparison.
+        Parameters
+        ----------
+        epsilon : Number
+            Above 0.
+        delta : Number
+            Between 0 and 1.
+        sensitivity : Number
+            How far one person can move the statistic, in length.
+        calibration : str
+            "analytic" is the least noise that is proven private. For comparison: "classic" is
+            sqrt(2 ln(1.25/delta)) sensitivity / epsilon, proven for epsilon up to 1 and refused above;
+            "lecture" has 2 in place of 1.25.
+
+        Returns
+        -------
+        Gaussian
+            The mechanism.
         """
-        amount, slack = positive(epsilon, "epsilon", NO_END), _proper(delta)
+        amount, slack = positive(epsilon, "epsilon", NO_END), proper(delta)
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
         choice(calibration, "calibration", ("analytic", "classic", "lecture"))
         if calibration == "analytic":
@@ -119,18 +134,49 @@ class Gaussian(Additive):
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> "Gaussian":
-        """The mechanism that costs Zcdp(rho): variance sensitivity**2 / (2 rho), exactly."""
+        """Make the mechanism that costs Zcdp(rho): variance sensitivity**2 / (2 rho), exactly.
+
+        Parameters
+        ----------
+        rho : Number
+            Above 0.
+        sensitivity : Number
+            How far one person can move the statistic, in length.
+
+        Returns
+        -------
+        Gaussian
+            The mechanism.
+        """
         amount, reach = positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
         return cls(Zcdp(amount), reach**2 / (2 * amount), reach)
 
     @classmethod
     def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
+        """Compute the smallest epsilon, to a billionth, whose noise stays within an error.
 
+        Parameters
+        ----------
+        error : Number
+            The bound of the noise.
+        delta : Number
+            Between 0 and 1.
+        level : Number
+            Probability that the noise stays within it.
+        sensitivity : Number
+            How far one person can move the statistic, in length.
+
+        Returns
+        -------
+        float
+            The epsilon.
+
+        Examples
+        --------
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
         0.99...
         """
-        target, slack = positive(error, "error", "no noise has no error"), _proper(delta)
+        target, slack = positive(error, "error", "no noise has no error"), proper(delta)
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
         ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
@@ -144,9 +190,7 @@ class Gaussian(Additive):
 
     @cached_property
     def _sigma(self) -> Fraction:
-        """The root of the variance; where that is irrational, rounded down: no more noise than there is, for
-        the proof.
-        """
+        """The root of the variance, rounded down where it is irrational: for the proof, no more than there is."""
         root = Fraction(math.isqrt(self.variance.numerator), math.isqrt(self.variance.denominator))
         if root**2 == self.variance:
             return root
@@ -169,19 +213,50 @@ class Gaussian(Additive):
         return Zcdp(self.sensitivity**2 / (2 * self.variance))
 
     def error(self, level: Number = 0.95) -> float:
-        """The bound that the noise on one entry exceeds with probability at most 1 - level, whole numbers
-        included.
+        """Compute the bound that the noise on an entry exceeds with probability at most 1 - level.
+
+        Parameters
+        ----------
+        level : Number
+            Probability that the noise stays within it.
+
+        Returns
+        -------
+        float
+            The bound.
         """
         share = check_level(level)
         real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
         return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: npt.ArrayLike) -> Array:
-        """The normal density, for teaching."""
+        """Compute the normal density, for teaching.
+
+        Parameters
+        ----------
+        x : array-like
+            Real numbers.
+
+        Returns
+        -------
+        Array
+            The density at each of them.
+        """
         return NormalLaw(self.scale).density(x)
 
     def pmf(self, k: npt.ArrayLike) -> Array:
-        """The law of the noise on whole numbers: the normal law rounded to integers."""
+        """Compute the law of the noise on whole numbers: the normal law rounded to integers.
+
+        Parameters
+        ----------
+        k : array-like
+            Integers.
+
+        Returns
+        -------
+        Array
+            The probability at each of them.
+        """
         return RoundedNormalLaw(self.scale).pmf(k)
 
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
@@ -210,14 +285,6 @@ def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Latti
         exponent = min(exponent, 0)
         return (exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), mechanism.whole_law)
     unit = Fraction(2) ** exponent
-    stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
+    stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
     law = NormalLaw(mechanism.scale * float(stretch), float(unit))
     return exponent, gaussian_sampler(mechanism.variance * (stretch / unit) ** 2), law
-
-
-def _proper(delta: Number) -> Fraction:
-    """A delta strictly between 0 and 1."""
-    number = exact(delta, "delta")
-    if not 0 < number < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, "it is the probability that the bound may fail")
-    return number

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from toolkit.central.additive import Additive
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
@@ -17,11 +16,12 @@ from toolkit.central.noise.grid import (
     Noisy,
     add_on_grid,
     add_whole,
-    charged,
     grid_exponent,
+    rounded_sensitivity,
     sensible,
 )
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
+from toolkit.central.release import Additive
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
@@ -46,20 +46,22 @@ class Laplace(Additive):
 
     Parameters
     ----------
-    loss : Pure(epsilon), epsilon above 0 and finite.
-    sensitivity : how far one person can move the statistic, in the norm.
-    norm : "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale)
-    length.
+    loss : Pure
+        Pure(epsilon), epsilon above 0 and finite.
+    sensitivity : Fraction
+        How far one person can move the statistic, in the norm.
+    norm : str
+        "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale) length.
+
+    References
+    ----------
+    Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009) for whole numbers.
 
     Examples
     --------
     >>> mechanism = Laplace.for_epsilon(0.5, sensitivity=1)
     >>> mechanism.preview()
     <Preview Laplace: noise scale 2; error at 95 % ± 6; cost ε = 0.5>
-
-    References
-    ----------
-    Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009) for whole numbers.
     """
 
     loss: Pure
@@ -69,7 +71,7 @@ class Laplace(Additive):
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
             refuse(
-                "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise gives pure privacy", TypeError
+                "`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise is purely private", TypeError
             )
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
@@ -78,14 +80,45 @@ class Laplace(Additive):
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
-        """The mechanism that costs Pure(epsilon)."""
+        """Make the mechanism that costs Pure(epsilon).
+
+        Parameters
+        ----------
+        epsilon : Number
+            The cost.
+        sensitivity : Number
+            How far one person can move the statistic, in the norm.
+        norm : str
+            "l1" or "l2".
+
+        Returns
+        -------
+        Laplace
+            The mechanism.
+        """
         amount = positive(epsilon, "epsilon", NO_END)
         return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
 
     @classmethod
     def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
-        """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
+        """Compute the smallest epsilon, to a billionth, whose noise stays within an error.
 
+        Parameters
+        ----------
+        error : Number
+            The bound of the noise.
+        level : Number
+            Probability that the noise stays within it.
+        sensitivity : Number
+            How far one person can move the statistic.
+
+        Returns
+        -------
+        float
+            The epsilon.
+
+        Examples
+        --------
         >>> Laplace.epsilon_for(error=6, level=0.95, sensitivity=1)
         0.4992...
         """
@@ -102,6 +135,7 @@ class Laplace(Additive):
 
     @property
     def epsilon(self) -> float:
+        """The cost, as a float."""
         return self.loss.epsilon
 
     @property
@@ -116,13 +150,26 @@ class Laplace(Additive):
 
     @cached_property
     def exact_scale(self) -> Fraction:
+        """Sensitivity / epsilon, exactly."""
         return self.sensitivity / Fraction(self.loss.amount)
 
     def error(self, level: Number = 0.95, *, dimension: int = 1) -> float:
-        """The bound that the noise exceeds with probability at most 1 - level.
+        """Compute the bound that the noise exceeds with probability at most 1 - level.
 
         Of a vector it bounds each entry for norm "l1", and the length for norm "l2". It holds for whole
         numbers too, where the sensitivity allows them.
+
+        Parameters
+        ----------
+        level : Number
+            Probability that the noise stays within it.
+        dimension : int
+            Length of the vector.
+
+        Returns
+        -------
+        float
+            The bound.
         """
         share = check_level(level)
         real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).reach(share)
@@ -131,11 +178,33 @@ class Laplace(Additive):
         return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: npt.ArrayLike) -> Array:
-        """1 / (2 scale) e**(-|x| / scale): the law on the reals, for teaching."""
+        """Compute 1 / (2 scale) e**(-|x| / scale): the law on the reals, for teaching.
+
+        Parameters
+        ----------
+        x : array-like
+            Real numbers.
+
+        Returns
+        -------
+        Array
+            The density at each of them.
+        """
         return LaplaceLaw(self.scale).density(x)
 
     def pmf(self, k: npt.ArrayLike) -> Array:
-        """(1-q) / (1+q) q**|k|, q = e**(-1/scale): the law on the integers, for teaching."""
+        """Compute (1-q) / (1+q) q**|k|, q = e**(-1/scale): the law on the integers, for teaching.
+
+        Parameters
+        ----------
+        k : array-like
+            Integers.
+
+        Returns
+        -------
+        Array
+            The probability at each of them.
+        """
         return GeometricLaw(self.scale).pmf(k)
 
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
@@ -156,7 +225,7 @@ def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng]
     """
     exponent = grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
     unit = Fraction(2) ** exponent
-    scale = charged(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
+    scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
     width, grid = float(scale * unit), float(unit)
     if mechanism.norm == "l2" and size > 1:
         return exponent, partial(radial_laplace, scale), RadialLaw(width, size, grid)

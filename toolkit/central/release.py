@@ -1,42 +1,37 @@
-"""What every mechanism hands out: the released number with its interval, and the preview of one before it is
-paid for.
-"""
+"""`Additive`, mechanisms that add noise; and what every mechanism hands out: an estimate, or a preview of one."""
 
 import html
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.central.noise.grid import Noisy
+from toolkit.central.noise.grid import Answer, Noisy, read
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import Number, refuse
+from toolkit.core.checks import level as check_level
 from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Rng, check_rng
 
 
 def released(
     value: Noisy, law: NoiseLaw, *, loss: Loss, method: str, rng: Rng, labels: Sequence[str | int] | None
 ) -> Estimate:
-    """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left
-    private. Drawn with a generator it claims no loss.
-    """
+    """An `Estimate` whose error is the noise alone: that of the data is not in it, and n stays private."""
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
-    scalar = not isinstance(value, np.ndarray)
-    size = np.size(value)
-    names = (
-        tuple(getattr(labels, "tolist", lambda: labels)())
-        if labels is not None
-        else ("value",)
-        if scalar
-        else tuple(range(size))
-    )
+    scalar, size = not isinstance(value, np.ndarray), np.size(value)
+    names: tuple[str | int, ...] = ("value",) if scalar else tuple(range(size))
+    if labels is not None:
+        names = tuple(getattr(labels, "tolist", lambda: labels)())
     if len(names) != size:
         refuse("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
     return Estimate(
@@ -54,9 +49,7 @@ def released(
 
 
 def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
-    """A number whose error in its own unit depends on the data, and is not told: no standard error, no
-    interval. Drawn with a generator it claims no loss.
-    """
+    """A chosen number. No standard error is released: it would depend on the data."""
     return Estimate(
         value=value,
         se=math.nan,
@@ -79,7 +72,7 @@ def chosen_by_cell(
     method: str,
     rng: Rng,
 ) -> Estimate:
-    """Such numbers of the cells of a table."""
+    """Chosen numbers of the cells of a table."""
     return Estimate(
         value=np.array(values),
         se=np.full(len(values), math.nan),
@@ -113,7 +106,21 @@ def equal_diagonal(variance: float, size: int) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Scale, error and cost of a mechanism, before anything is spent."""
+    """Scale, error and cost of a mechanism, before anything is spent.
+
+    Parameters
+    ----------
+    mechanism : str
+        Its name.
+    scale : float
+        Of the noise.
+    error : float
+        Bound of the noise.
+    level : float
+        Probability of the bound.
+    loss : Loss
+        The cost.
+    """
 
     mechanism: str
     scale: float
@@ -139,3 +146,128 @@ class Preview:
             (f"error at {100 * self.level:g} %", f"± {short(self.error)}"),
             ("cost", str(self.loss)),
         ]
+
+
+class Additive(ABC):
+    """A value goes in, the value with noise comes out. Each law adds its scale, its error, and the noise itself."""
+
+    loss: Loss
+    sensitivity: Fraction
+
+    @property
+    @abstractmethod
+    def whole_law(self) -> NoiseLaw:
+        """The law of the noise that is added to whole numbers."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """The size of the noise, in the unit of the value."""
+
+    @abstractmethod
+    def error(self, level: Number = 0.95) -> float:
+        """The bound that the noise exceeds with probability at most 1 - level."""
+
+    @abstractmethod
+    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+        """The value with noise, and the law of what was added."""
+
+    def preview(self, level: Number = 0.95) -> Preview:
+        """Tell scale, error and cost, before anything is spent.
+
+        Parameters
+        ----------
+        level : Number
+            Probability that the noise stays within the error.
+
+        Returns
+        -------
+        Preview
+            The three numbers.
+        """
+        return Preview(type(self).__name__, self.scale, self.error(level), check_level(level), self.loss)
+
+    def facts(self) -> dict[str, Any]:
+        """Tell what a document says of it: sensitivity and scale, by which a reader checks the loss.
+
+        Returns
+        -------
+        dict
+            As JSON can hold it.
+        """
+        name = type(self).__name__
+        norm = f"L{getattr(self, 'norm', 'l2')[1:]}"
+        words = {"mechanism": name, "words": f"{name} noise"}
+        return words | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
+
+    def whole_facts(self) -> dict[str, Any]:
+        """Tell the same of noise that is added to counts, as a part of another mechanism.
+
+        Returns
+        -------
+        dict
+            As JSON can hold it.
+        """
+        facts = self.facts()
+        del facts["words"]
+        return {"noise": facts.pop("mechanism"), **facts, "sd": self.whole_law.sd}
+
+    def integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
+        """Add whole noise to integers of any size; the sensitivity must be at least 1.
+
+        Parameters
+        ----------
+        values : sequence of int
+            What a statistic is then computed from.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        tuple
+            The integers with noise, and the law of the noise.
+        """
+        scalar = len(values) == 1
+        entries = values[0] if scalar else np.array(values, dtype=object)
+        noisy, law = self._noisy(Answer(entries, whole=True, scalar=scalar), check_rng(rng))
+        return [cast("int", noisy)] if scalar else cast("npt.NDArray[np.int64]", noisy).tolist(), law
+
+    def noisy(self, value: object, rng: Rng = None) -> Noisy:
+        """Add noise to a value, without an estimate around it.
+
+        Parameters
+        ----------
+        value : int or float or Fraction or sequence
+            As for `release`.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        int or float or NDArray
+            The value with noise.
+        """
+        source, answer = check_rng(rng), read(value)
+        return self._noisy(answer, source)[0]
+
+    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
+        """Release the value with noise.
+
+        Parameters
+        ----------
+        value : int or float or Fraction or sequence
+            A number, or a one-dimensional array or list of numbers; finite.
+        rng : Generator, optional
+            None draws from the operating system. A Generator is for simulation: the estimate says so, and
+            claims no loss.
+        labels : sequence, optional
+            A name for each entry.
+
+        Returns
+        -------
+        Estimate
+            Covers the noise, and says what it cost.
+        """
+        source, answer = check_rng(rng), read(value)
+        noisy, law = self._noisy(answer, source)
+        return released(noisy, law, loss=self.loss, method=type(self).__name__, rng=source, labels=labels)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,15 @@ from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
     Answer,
-    charged,
     gaps_in_steps,
     grid_exponent,
     read,
+    rounded_sensitivity,
     sensible,
     steps_of,
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below, check_rng, words
@@ -45,6 +45,7 @@ class Selection:
 
     loss: Pure
     sensitivity: Fraction = Fraction(1)
+    _words: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
@@ -55,22 +56,36 @@ class Selection:
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1) -> Self:
-        """The mechanism that costs Pure(epsilon), for scores that one person moves by at most
-        `sensitivity`.
+        """Make the mechanism that costs Pure(epsilon).
+
+        Parameters
+        ----------
+        epsilon : Number
+            The cost.
+        sensitivity : Number
+            How far one person can move each score.
+
+        Returns
+        -------
+        Self
+            The mechanism.
         """
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it: sensitivity and rate, by which a reader checks the loss."""
-        told = {"mechanism": type(self).__name__, "words": self._words}
-        return told | {"sensitivity": str(self.sensitivity), "rate": str(self.rate)}
+        """Tell what a document says of it: sensitivity and rate, by which a reader checks the loss.
 
-    @property
-    def _words(self) -> str:
-        return type(self).__name__
+        Returns
+        -------
+        dict
+            As JSON can hold it.
+        """
+        words = {"mechanism": type(self).__name__, "words": self._words or type(self).__name__}
+        return words | {"sensitivity": str(self.sensitivity), "rate": str(self.rate)}
 
     @property
     def epsilon(self) -> float:
+        """The cost, as a float."""
         return self.loss.epsilon
 
     @property
@@ -79,10 +94,25 @@ class Selection:
         return Fraction(self.loss.amount) / (2 * self.sensitivity)
 
     def choose(self, candidates: Sequence[Any], scores: npt.ArrayLike, *, rng: Rng = None) -> Any:
-        """One of the candidates."""
-        found, source = _read_scores(scores), check_rng(rng)
-        _check_lengths(candidates, found)
-        return _item(candidates, self._index(found, source))
+        """Choose one of the candidates.
+
+        Parameters
+        ----------
+        candidates : sequence
+            What can be chosen.
+        scores : array-like
+            How good each candidate is.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        object
+            The chosen candidate.
+        """
+        numbers, source = _read_scores(scores), check_rng(rng)
+        _check_lengths(candidates, numbers)
+        return _item(candidates, self._index(numbers, source))
 
     def _index(self, scores: Answer, rng: Rng) -> int:
         raise NotImplementedError
@@ -94,8 +124,22 @@ class Selection:
 @explains("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
-    """Candidate i with probability proportional to base_i * e**(epsilon score_i / (2 sensitivity)):
-    Pure(epsilon).
+    """Choose with probability proportional to base * e**(epsilon score / (2 sensitivity)): Pure(epsilon).
+
+    Draws are exact: a candidate is drawn in proportion to an integer not below its weight, and kept with the
+    share of that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at
+    once.
+
+    Parameters
+    ----------
+    loss : Pure
+        Pure(epsilon).
+    sensitivity : Fraction
+        How far one person can move each score.
+
+    References
+    ----------
+    McSherry and Talwar (2007).
 
     Examples
     --------
@@ -104,24 +148,28 @@ class Exponential(Selection):
     array([0.576..., 0.211..., 0.211...])
     >>> mechanism.choose(["a", "b", "c"], [100, 0, 0])
     'a'
-
-    Exact draws: a candidate is drawn in proportion to an integer not below its weight, and kept with the
-    share of that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at
-    once.
-
-    References
-    ----------
-    McSherry and Talwar (2007).
     """
 
-    @property
-    def _words(self) -> str:
-        return "the exponential mechanism"
+    _words = "the exponential mechanism"
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:
-        """The mechanism that costs at most Zcdp(rho), by less than a billionth: epsilon = (8 rho)**(1/2).
+        """Make the mechanism that costs at most Zcdp(rho), by less than a billionth: epsilon = sqrt(8 rho).
 
+        Parameters
+        ----------
+        rho : Number
+            The cost.
+        sensitivity : Number
+            How far one person can move each score.
+
+        Returns
+        -------
+        Self
+            The mechanism.
+
+        Examples
+        --------
         >>> Exponential.for_rho("1/8").loss
         Pure(1.0)
         """
@@ -129,8 +177,7 @@ class Exponential(Selection):
 
     @property
     def zcdp(self) -> Zcdp:
-        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021): less than of other pure
-        mechanisms.
+        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021).
 
         One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other,
         as each score moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws
@@ -142,7 +189,24 @@ class Exponential(Selection):
     def choose(
         self, candidates: Sequence[Any], scores: npt.ArrayLike, base: npt.ArrayLike | None = None, rng: Rng = None
     ) -> Any:
-        """One of the candidates; `base` weighs them before any score, evenly if left out."""
+        """Choose one of the candidates.
+
+        Parameters
+        ----------
+        candidates : sequence
+            What can be chosen.
+        scores : array-like
+            How good each candidate is.
+        base : array-like, optional
+            Weights of the candidates before any score; evenly if left out.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        object
+            The chosen candidate.
+        """
         odds, source = self._odds(scores, base), check_rng(rng)
         _check_lengths(candidates, odds.scores)
         return _item(candidates, _draw(odds, source))
@@ -150,42 +214,81 @@ class Exponential(Selection):
     def choose_point(
         self, edges: npt.ArrayLike, scores: npt.ArrayLike, *, exponent: int | None = None, rng: Rng = None
     ) -> float:
-        """A point of the line, with density proportional to e**(epsilon score / (2 sensitivity)), score
-        constant between edges.
+        """Choose a point of the line, where the score is constant between edges.
 
-        The candidates are the multiples of 2**exponent from the first to the last edge, both included; these
-        two edges and the exponent must be public, the edges between them and the scores may be private. An
-        interval holds the candidates from its lower edge on, below its upper one, and the last also its end.
+        Its density is proportional to e**(epsilon score / (2 sensitivity)). The candidates are the multiples of
+        2**exponent from the first to the last edge, both included. An interval holds the candidates from its
+        lower edge on, below its upper one, and the last also its end.
 
-        >>> Exponential.for_epsilon(2).choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) in (
-        ...     1,
-        ...     1.125,
-        ...     1.25,
-        ...     1.375,
-        ...     1.5,
-        ...     1.625,
-        ...     1.75,
-        ...     1.875,
-        ... )
+        Parameters
+        ----------
+        edges : array-like
+            Not decreasing; the first and the last are public, those between may be private.
+        scores : array-like
+            Of the intervals; may be private.
+        exponent : int, optional
+            Of the grid; public. None: fine against the distance of the outer edges.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        float
+            The chosen point.
+
+        Examples
+        --------
+        >>> 1 <= Exponential.for_epsilon(2).choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) < 2
         True
         """
-        source, found = check_rng(rng), read(edges, "edges")
-        limits = found.entries if not found.scalar else np.array([found.entries])
+        source, ends = check_rng(rng), read(edges, "edges")
+        limits = ends.entries if not ends.scalar else np.array([ends.entries])
         spacing = _spacing(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
             refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
-        counts = np.diff(first)
-        if counts.min() < 0:
+        if np.diff(first).min() < 0:
             refuse("`edges` must not decrease", "edges out of order", "sort them")
         if first[-1] == first[0]:
             refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
-        chosen = _draw(Odds(_read_scores(scores), self.rate, counts), source)
-        place = int(first[chosen]) + big_below(int(counts[chosen]), source)
-        return float(Fraction(place) * Fraction(2) ** spacing)
+        return float(self.choose_step(first, scores, source) * Fraction(2) ** spacing)
+
+    def choose_step(self, first: Steps, scores: npt.ArrayLike, rng: Rng = None) -> int:
+        """Choose a whole number, where the score is constant between increasing steps.
+
+        Parameters
+        ----------
+        first : Steps
+            The first number of each interval, and the one after the last interval.
+        scores : array-like
+            Of the intervals.
+        rng : Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        int
+            The chosen number.
+        """
+        counts = np.diff(first)
+        chosen = _draw(Odds(_read_scores(scores), self.rate, counts), check_rng(rng))
+        return int(first[chosen]) + big_below(int(counts[chosen]), rng)
 
     def probabilities(self, scores: npt.ArrayLike, base: npt.ArrayLike | None = None) -> Array:
-        """The law of the choice, as floats, for teaching and tests."""
+        """Compute the law of the choice, as floats, for teaching and tests.
+
+        Parameters
+        ----------
+        scores : array-like
+            How good each candidate is.
+        base : array-like, optional
+            Weights of the candidates before any score.
+
+        Returns
+        -------
+        Array
+            A probability per candidate.
+        """
         odds = self._odds(scores, base)
         with np.errstate(over="ignore", under="ignore"):
             weights = np.exp(-float(self.rate) * odds.gaps(slice(None)))
@@ -194,28 +297,35 @@ class Exponential(Selection):
         return np.asarray(weights / weights.sum())
 
     def _odds(self, scores: npt.ArrayLike, base: npt.ArrayLike | None) -> Odds:
-        found = _read_scores(scores)
-        measure = None if base is None else check_base(read(base, "base"), found.size)
-        return Odds(found, self.rate, measure)
+        numbers = _read_scores(scores)
+        return Odds(numbers, self.rate, None if base is None else check_base(read(base, "base"), numbers.size))
 
 
 @explains("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
-    """Candidates in random order, each taken with probability e**(epsilon (score - best) / (2 sensitivity)):
-    Pure(epsilon).
+    """Try candidates in random order, each with probability e**(epsilon (score - best) / (2 sensitivity)).
 
-    Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has no such
-    discount: for two candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is
-    small. The first candidate taken in random order is evenly one of all whose coins say yes, so all coins
-    are flipped and one of those is drawn: the time tells nothing of the scores.
+    It costs Pure(epsilon). Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has
+    no such discount: for two candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is
+    small. The first candidate taken in random order is evenly one of all whose coins say yes, so all coins are
+    flipped and one of those is drawn: the time tells nothing of the scores.
 
-    >>> PermuteAndFlip.for_epsilon(2).choose(["a", "b"], [100, 0])
-    'a'
+    Parameters
+    ----------
+    loss : Pure
+        Pure(epsilon).
+    sensitivity : Fraction
+        How far one person can move each score.
 
     References
     ----------
     McKenna and Sheldon (2020).
+
+    Examples
+    --------
+    >>> PermuteAndFlip.for_epsilon(2).choose(["a", "b"], [100, 0])
+    'a'
     """
 
     def _index(self, scores: Answer, rng: Rng) -> int:
@@ -236,34 +346,39 @@ class PermuteAndFlip(Selection):
 @explains("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
-    """The candidate whose score is highest after Laplace noise of scale 2 sensitivity / epsilon on each:
-    Pure(epsilon).
+    """Choose the highest score after Laplace noise of scale 2 sensitivity / epsilon on each: Pure(epsilon).
 
     Only the winner is told, not its score; among equals the first. For fixed noise on the others a candidate
     wins when its own noise reaches a threshold, which one person moves by at most twice the sensitivity; on a
     grid of whole steps, too.
 
-    >>> NoisyMax.for_epsilon(2).choose(["a", "b"], [100, 0])
-    'a'
+    Parameters
+    ----------
+    loss : Pure
+        Pure(epsilon).
+    sensitivity : Fraction
+        How far one person can move each score.
 
     References
     ----------
     Dwork and Roth (2014), claim 3.9.
+
+    Examples
+    --------
+    >>> NoisyMax.for_epsilon(2).choose(["a", "b"], [100, 0])
+    'a'
     """
 
     def _index(self, scores: Answer, rng: Rng) -> int:
         whole = scores.whole and self.sensitivity >= 1
         exponent = 0 if whole else grid_exponent(self.sensitivity, 1 / self.rate)
-        reach = self.sensitivity if whole else charged(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
+        reach = self.sensitivity if whole else rounded_sensitivity(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
         noise = discrete_laplace(2 * reach / Fraction(self.loss.amount), scores.size, rng)
         if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
-            steps = [
-                steps_of(Fraction(score), exponent) + int(k)
-                for score, k in zip(scores.entries.tolist(), noise, strict=True)
-            ]
+            pairs = zip(scores.entries.tolist(), noise, strict=True)
+            steps = [steps_of(Fraction(score), exponent) + int(k) for score, k in pairs]
             return steps.index(max(steps))
-        # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as
-        # floats.
+        # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as floats.
         return int(np.argmax(noise - gaps_in_steps(scores, exponent)))
 
 
@@ -274,15 +389,14 @@ def root_below(square: Fraction) -> Fraction:
 
 
 def _read_scores(scores: object) -> Answer:
-    found = read(scores, "scores")
-    return Answer(np.array([found.entries]), found.whole, False) if found.scalar else found
+    numbers = read(scores, "scores")
+    return Answer(np.array([numbers.entries]), numbers.whole, False) if numbers.scalar else numbers
 
 
 def _check_lengths(candidates: Sequence[Any], scores: Answer) -> None:
     if len(candidates) != scores.size:
-        refuse(
-            "`candidates` must have one score each", f"{len(candidates)} and {scores.size} scores", "pair them first"
-        )
+        received = f"{len(candidates)} and {scores.size} scores"
+        refuse("`candidates` must have one score each", received, "pair them first")
 
 
 def _item(candidates: Any, index: int) -> Any:
@@ -290,22 +404,17 @@ def _item(candidates: Any, index: int) -> Any:
 
 
 def _draw(odds: Odds, rng: Rng) -> int:
-    """A candidate in proportion to its weight: drawn by the envelope, kept by the share of it that is the
-    weight.
-    """
+    """A candidate in proportion to its weight: drawn by the envelope, kept by the share that is the weight."""
     total = int(odds.sums[-1])
     while True:
         chosen = odds.locate(int(below(total, 1, rng)[0]))
-
         word = int(words(1, WORD, rng)[0])
         if odds.surely_keeps(chosen, word) or falls_below(partial(odds.kept, chosen), word, WORD, rng):
             return chosen
 
 
 def _spacing(edges: npt.NDArray[Any]) -> int:
-    """An exponent for the grid of points, from the outer edges: fine against their distance, not finer than
-    floats there.
-    """
+    """An exponent for the grid of points: fine against the distance of the outer edges, not finer than floats."""
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
         refuse("the outer `edges` must be apart", "none or reversed", "there is no point between them")
@@ -313,9 +422,7 @@ def _spacing(edges: npt.NDArray[Any]) -> int:
 
 
 def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64]:
-    """For each edge the first multiple of the grid not below it, in steps; the last edge belongs to the last
-    interval.
-    """
+    """For each edge the first step of the grid not below it; the last edge belongs to the last interval."""
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
         refuse("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")

@@ -35,10 +35,20 @@ class WorstCase:
 
     Parameters
     ----------
-    at_least : the largest change found, exact if the function is.
-    table, neighbor : the two tables.
-    tried : how many pairs were compared.
-    complete : whether these were all pairs of tables of n rows with the given values.
+    at_least : Fraction or float
+        The largest change found, exact if the function is.
+    table : tuple
+        One of the two tables.
+    neighbor : tuple
+        The other.
+    norm : str
+        "l1" or "l2".
+    neighbors : str
+        "replace" or "add_remove".
+    tried : int
+        How many pairs were compared.
+    complete : bool
+        Whether these were all pairs of tables of n rows with the given values.
     """
 
     at_least: Fraction | float
@@ -76,8 +86,7 @@ def worst_case(
     limit: int = 50_000,
     rng: np.random.Generator | None = None,
 ) -> WorstCase:
-    """Search neighboring tables of n rows (and n - 1 under "add_remove") for the largest change of
-    `function`.
+    """Search neighboring tables for the largest change of a function.
 
     All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the
     function further: what is found is a lower bound of the sensitivity, and disproves a smaller claim, but
@@ -85,15 +94,30 @@ def worst_case(
 
     Parameters
     ----------
-    function : of a list of rows; returns a number or a sequence of numbers.
-    values : what a row may be; extremes are where to look.
-    rng : for the random search; a fixed one if left out, so that the search can be repeated.
+    function : callable
+        Of a list of rows; returns a number or a sequence of numbers.
+    values : sequence
+        What a row may be; extremes are where to look.
+    n : int
+        Rows of a table; under "add_remove" its neighbor has n - 1.
+    neighbors : str
+        "replace" or "add_remove".
+    norm : str
+        "l1" or "l2".
+    limit : int
+        The most pairs to compare.
+    rng : Generator, optional
+        For the random search; a fixed one if left out, so that the search can be repeated.
+
+    Returns
+    -------
+    WorstCase
+        The largest change, and the pair of tables.
 
     Examples
     --------
     >>> worst_case(lambda rows: Fraction(sum(rows), len(rows)), values=[0, 1], n=4, neighbors="replace")
-    <WorstCase: sensitivity at least 0.25 (l1, replace); a lower bound from all 32 pairs of small tables, not
-    a proof>
+    <WorstCase: sensitivity at least 0.25 (l1, replace); a lower bound from all 32 pairs ...>
     """
     relation, size = check_neighbors(neighbors), whole(n, "n")
     choice(norm, "norm", ("l1", "l2"))
@@ -160,8 +184,19 @@ Bounds = tuple[Number, Number]
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The largest move that one person can cause, in both norms; `l2_squared` is exact where `l2` is a root.
+    """The largest move that one person can cause, in both norms.
 
+    Parameters
+    ----------
+    l1 : Fraction
+        In the L1 norm, for Laplace noise.
+    l2_squared : Fraction
+        In the L2 norm, for Gaussian noise; squared it is exact where `l2` is a root.
+    neighbors : str
+        "replace" or "add_remove".
+
+    Examples
+    --------
     >>> histogram(neighbors="replace")
     Sensitivity(l1=2, l2=1.414, neighbors='replace')
     """
@@ -173,18 +208,36 @@ class Sensitivity:
     @property
     def l2(self) -> Fraction:
         """The length; an irrational root is rounded up at the sixtieth binary digit."""
-        root = Fraction(math.isqrt(self.l2_squared.numerator), math.isqrt(self.l2_squared.denominator))
-        if root**2 == self.l2_squared:
-            return root
-        return Fraction(math.isqrt(math.ceil(self.l2_squared * 4**60)) + 1, 2**60)
+        return root_up(self.l2_squared)
 
     def rows(self, k: int) -> "Sensitivity":
-        """Where a person may have up to k rows: k times as far in both norms."""
+        """Multiply by the number of rows that a person may have.
+
+        Parameters
+        ----------
+        k : int
+            At most this number of rows per person.
+
+        Returns
+        -------
+        Sensitivity
+            The move is k times as far in both norms.
+        """
         times = whole(k, "k")
         return Sensitivity(self.l1 * times, self.l2_squared * times**2, self.neighbors)
 
     def __repr__(self) -> str:
         return f"Sensitivity(l1={float(self.l1):.4g}, l2={float(self.l2):.4g}, neighbors={self.neighbors!r})"
+
+
+def root_up(square: int | Fraction) -> Fraction:
+    """The root of a rational number, rounded up to 2**-60 where it is irrational.
+
+    >>> root_up(4), float(root_up(2))
+    (Fraction(2, 1), 1.4142135623730951)
+    """
+    root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
+    return root if root**2 == square else Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60)
 
 
 def count(*, neighbors: Neighbors) -> Sensitivity:
@@ -193,8 +246,7 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
-    """Several counts together. Each group lists counts that exclude one another: a person is in at most one
-    of a group.
+    """Several counts together; each group lists counts that exclude one another.
 
     Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one
     to another.
@@ -215,15 +267,12 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
 
 
 def histogram(*, neighbors: Neighbors) -> Sensitivity:
-    """Counts of all options of one question: 1 if a person comes or goes, 2 (length sqrt 2) if an answer
-    changes.
-    """
+    """Counts of all options of one question: 1 if a person comes or goes, 2 (length sqrt 2) if an answer changes."""
     return counts(["one option", "another"], neighbors=neighbors)
 
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
-    """The sum of numbers from low to high: high - low under "replace", the larger of |low| and |high| under
-    "add_remove".
+    """The sum of numbers from low to high: high - low under "replace", else the larger of |low| and |high|.
 
     >>> total((-1, 3), neighbors="replace").l1, total((-1, 3), neighbors="add_remove").l1
     (Fraction(4, 1), Fraction(3, 1))
@@ -244,8 +293,7 @@ def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
 
 
 def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> Sensitivity:
-    """The variance of n numbers from low to high under "replace": (high - low)**2 / n, or (n-1)/n of that
-    with `ddof=0`.
+    """The variance of n numbers from low to high under "replace": (high - low)**2 / n, with ddof=0 (n-1)/n of that.
 
     n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1
     of them.
@@ -272,7 +320,7 @@ def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
 
 
 def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
-    """Several sums a cell of terms that are not negative and add up to 1 for each row.
+    """Several sums per cell of terms that are not negative and add up to 1 for each row.
 
     Two rows of one cell can differ in every term, so under "replace" one cell is no better than many.
     """
@@ -283,7 +331,7 @@ def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
 def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
     """Sums of numbers from low to high; a row that is in no cell adds nothing.
 
-    All is exact for one row a person, and for numbers of one sign. Of several rows of both signs under
+    All is exact for one row per person, and for numbers of one sign. Of several rows of both signs under
     "replace" it is safe, and may be more than what is possible: p rows at `high` against q at `low` in a cell
     move it by (p high - q low)**2, and the sum of all 2 p q is at most that of p**2 + q**2.
 
@@ -339,20 +387,14 @@ def _scalar(reach: Fraction, relation: str) -> Sensitivity:
 def _limits(bounds: Bounds) -> tuple[Fraction, Fraction]:
     low, high = (exact(limit, "bounds") for limit in bounds)
     if low >= high:
-        refuse(
-            "the lower of `bounds` must be below the upper",
-            f"{float(low):g} and {float(high):g}",
-            "values lie between them",
-        )
+        received = f"{float(low):g} and {float(high):g}"
+        refuse("the lower of `bounds` must be below the upper", received, "values lie between them")
     return low, high
 
 
 def _with_public_n(neighbors: Neighbors, statistic: str) -> str:
     relation = check_neighbors(neighbors)
     if relation == "add_remove":
-        refuse(
-            f"{statistic} must have a public n",
-            "neighbors='add_remove'",
-            "there n is private; release the sum and the count, and divide",
-        )
+        remedy = "there n is private; release the sum and the count, and divide"
+        refuse(f"{statistic} must have a public n", "neighbors='add_remove'", remedy)
     return relation

@@ -5,7 +5,7 @@ import threading
 from fractions import Fraction
 from typing import NoReturn
 
-from toolkit.central.noise.grid import NO_END, NO_NOISE, charged, grid_exponent, read, sensible, steps_of
+from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, rounded_sensitivity, sensible, steps_of
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -13,8 +13,7 @@ from toolkit.core.sampling.noise import discrete_laplace
 
 
 class AboveThreshold:
-    """Says for one number after the other whether it is above the threshold, give or take noise; stops after
-    `count` yeses.
+    """Whether one number after the other is above a threshold, give or take noise; stops after `count` yeses.
 
     Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a
     threshold with fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4
@@ -26,20 +25,26 @@ class AboveThreshold:
 
     Parameters
     ----------
-    threshold : a public number.
-    epsilon : the cost of all answers together.
-    sensitivity : how far one person can move each number.
-    count : how many yeses there may be.
+    threshold : Number
+        Public.
+    epsilon : Number
+        The cost of all answers together.
+    sensitivity : Number
+        How far one person can move each number.
+    count : int
+        How many yeses there may be.
+    rng : Generator, optional
+        For simulation.
+
+    References
+    ----------
+    Dwork and Roth (2014), algorithms 1 and 2; Lyu, Su and Li (2017) on the variants that are not private.
 
     Examples
     --------
     >>> alarm = AboveThreshold(1000, epsilon=2, sensitivity=1)
     >>> alarm.ask(0), alarm.ask(5000), alarm.open
     (False, True, False)
-
-    References
-    ----------
-    Dwork and Roth (2014), algorithms 1 and 2; Lyu, Su and Li (2017) on the variants that are not private.
     """
 
     def __init__(
@@ -54,7 +59,7 @@ class AboveThreshold:
             2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END
         )
         self._exponent = grid_exponent(self.sensitivity, scale)
-        reach = charged(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
+        reach = rounded_sensitivity(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
         self._scale = 2 * reach * self.count / Fraction(self.loss.amount)
         self._left = self.count
         self._lock, self._process = threading.Lock(), os.getpid()
@@ -71,22 +76,33 @@ class AboveThreshold:
         return self._rng is not None
 
     def ask(self, value: object) -> bool:
-        """Whether the number, with fresh noise, is at least the noisy threshold."""
+        """Tell whether the number, with fresh noise, is at least the noisy threshold.
+
+        Parameters
+        ----------
+        value : int or float or Fraction
+            A number that one person moves by at most `sensitivity`.
+
+        Returns
+        -------
+        bool
+            The answer.
+
+        Raises
+        ------
+        RuntimeError
+            After the last yes.
+        """
         if os.getpid() != self._process:
-            refuse(
-                "`ask` must stay in the process that made the object", "another process", "both would spend one noise"
-            )
+            rule = "`ask` must stay in the process that made the object"
+            refuse(rule, "another process", "both would spend one noise")
         answer = read(value)
         if not answer.scalar:
             refuse("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
         with self._lock:
             if not self.open:
-                refuse(
-                    "`ask` must come before the last yes",
-                    "a question after it",
-                    "all of epsilon is spent",
-                    RuntimeError,
-                )
+                rule = "`ask` must come before the last yes"
+                refuse(rule, "a question after it", "all of epsilon is spent", RuntimeError)
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
             above = steps_of(Fraction(answer.entries), self._exponent) + noise >= self._bar
             if above:

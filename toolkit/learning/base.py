@@ -1,4 +1,4 @@
-"""What all private learners share: what a fit costs, who keeps account of it, and how it is said.
+"""What all private learners share: what a fit costs, which ledger pays for it, and how both are shown.
 
 A ledger is handed in by the user and is charged before any cell is read. Copies that scikit-learn makes of a
 learner, for a search or for cross-validation, share its ledger; a learner that is pickled leaves it behind.
@@ -10,7 +10,9 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 
 from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Mask
@@ -19,8 +21,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.scaling import Scale, scale
-from toolkit.learning.tables import Table, Target, one_column, table
+from toolkit.learning.tables import Scale, Table, Target, one_column, scale, table
 
 PROMISES = {
     "replace": "whatever one person's row is replaced by",
@@ -30,7 +31,7 @@ SIMULATED = "simulated, no privacy claim"
 FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bounds"}
 
 
-def allowed(ledger: Any, rng: Rng) -> Rng:
+def randomness_of(ledger: Any, rng: Rng) -> Rng:
     """The randomness that a ledger allows."""
     if not hasattr(ledger, "charge"):
         refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
@@ -42,6 +43,7 @@ class LeftBehind:
     """In place of a ledger that a pickle cannot carry: no further fit is paid for here."""
 
     def charge(self, *_: Any, **__: Any) -> None:
+        """Refuse."""
         refuse(
             "a fit must be charged to the ledger of its learner",
             "a learner that was pickled or sent to another process",
@@ -54,29 +56,25 @@ class LeftBehind:
 class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     """A learner whose fit costs privacy. Parameters are stored as they are given and checked by `fit`."""
 
-    epsilon: Any
-    rho: Any
-    delta: Any
+    epsilon: Number | None
+    rho: Number | None
+    delta: Number | None
     bounds: Any
-    row_norm: Any
+    row_norm: Number | None
     missing: Any
     neighbors: str
     ledger: Any
     rng: Rng
 
-    def _asked(self) -> Loss:
-        """The loss that the parameters ask for."""
+    def _claimed_loss(self) -> Loss:
         if (self.epsilon is None) == (self.rho is None):
-            refuse(
-                "exactly one of `epsilon` and `rho` must be given",
-                "neither" if self.epsilon is None else "both",
-                "a fit costs what they say",
-            )
+            received = "neither" if self.epsilon is None else "both"
+            refuse("exactly one of `epsilon` and `rho` must be given", received, "a fit costs what they say")
         if self.rho is not None:
             if self.delta is not None:
                 refuse("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
             return Zcdp(positive(self.rho, "rho"))
-        amount = positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")
+        amount = positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")  # type: ignore[arg-type]
         if self.delta is None:
             return Pure(amount)
         slack = exact(self.delta, "delta")
@@ -86,21 +84,21 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def _opened(self, x: Any) -> Table:
         """The table, known by types and shape alone; its columns are remembered, and are public."""
-        found, relation = table(x), check_neighbors(self.neighbors)
-        if found.shape[0] == 0 and relation == "replace":
+        rows, relation = table(x), check_neighbors(self.neighbors)
+        if rows.shape[0] == 0 and relation == "replace":
             refuse("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
-        self.n_features_in_ = found.shape[1]
-        if found.names is not None:
-            self.feature_names_in_ = _objects(found.names)
+        self.n_features_in_ = rows.shape[1]
+        if rows.names is not None:
+            self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return found
+        return rows
 
-    def _scale(self, found: Table, *, intercept: bool = True) -> Scale:
+    def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
         """The public scales of a table; refused if it can hold missing numbers and nothing was said."""
         if not (self.missing is None or isinstance(self.missing, Real | Fraction)):
             choice(self.missing, "missing", tuple(FILLS))
-        if found.gaps and self.missing is None:
+        if rows.gaps and self.missing is None:
             refuse(
                 "`missing` must say what a missing number counts as",
                 "nothing",
@@ -108,65 +106,70 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
                 "number to put there",
             )
         missing = "middle" if self.missing is None else self.missing
-        names, features = found.names, found.shape[1]
+        features, names = rows.shape[1], rows.names
         return scale(self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing)
 
     def _released(self, cost: Any, kind: str, compute: Callable[[Rng], Result]) -> Result:
-        """Charge the cost, or be refused; then compute, and nothing that happens comes out but that it
-        failed.
-        """
-        source = self._paid(cost, kind)
+        """Charge the cost, or be refused; then compute. Of a failure nothing comes out but that there was one."""
+        source = check_rng(self.rng)
+        if self.ledger is not None:
+            source = randomness_of(self.ledger, self.rng)
+            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row")
+        elif source is None:
+            warn_if_weak(self._claimed_loss())
         self.simulated_ = source is not None
         return untold(lambda: compute(source), consequence="the charge remains")
 
     def count_known(self, y: Any, *, epsilon: Number) -> Estimate:
-        """How many rows have a label or a target that a fit would learn from, for Pure(epsilon): whether
-        `classes` are spelled as y spells them, say. The ledger pays; the repr then tells it.
+        """Count the rows that a fit would learn from, for Pure(epsilon).
+
+        Such a row has one of the classes, or a target: it shows whether `classes` are spelled as y spells them.
+        The ledger pays; the repr then shows the count.
+
+        Parameters
+        ----------
+        y : array-like
+            Labels or targets, one per row.
+        epsilon : Number
+            The cost.
+
+        Returns
+        -------
+        Estimate
+            The count, with noise.
         """
         known, mechanism = self._known(one_column(y)), Laplace.for_epsilon(epsilon)
         check_neighbors(self.neighbors)
         simulated = getattr(self, "simulated_", None)
-        found = self._released(
+        self.known_rows_ = self._released(
             mechanism, "rows with a known label", lambda rng: mechanism.release(int(known().sum()), rng=rng)
         )
-        self.known_rows_, self.simulated_ = found, self.simulated_ if simulated is None else simulated
-        return found
+        self.simulated_ = self.simulated_ if simulated is None else simulated
+        return self.known_rows_
 
     def _known(self, y: Target) -> Callable[[], Mask]:
         """Which rows have a label or a target; read later."""
         raise NotImplementedError
 
-    def _paid(self, cost: Any, kind: str) -> Rng:
-        """Charge the cost, or be refused; the source of randomness that the ledger allows."""
-        source = check_rng(self.rng)
-        if self.ledger is not None:
-            source = allowed(self.ledger, self.rng)
-            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row")
-        elif source is None:
-            warn_if_weak(self._asked())
-        return source
-
-    def _seen(self, x: Any) -> Table:
-        """A table for a prediction: the same columns as those of the fit."""
+    def _rows_to_predict(self, x: Any) -> Table:
+        """A table with the same columns as those of the fit."""
+        name = type(self).__name__
         if not hasattr(self, "loss_"):
-            from sklearn.exceptions import NotFittedError
-
-            refuse(f"{type(self).__name__} must be fitted first", "no weights", "call `fit`", NotFittedError)
-        found, name = table(x), type(self).__name__
-        expected = getattr(self, "feature_names_in_", None)
-        if expected is not None and found.names is not None and list(expected) != list(found.names):
+            refuse(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
+        rows, expected = table(x), getattr(self, "feature_names_in_", None)
+        if expected is not None and rows.names is not None and list(expected) != list(rows.names):
             refuse(
                 "The feature names should match those that were passed during fit",
                 "others or another order",
                 "weights would meet the wrong columns",
             )
-        if found.shape[1] != self.n_features_in_:
+        if rows.shape[1] != self.n_features_in_:
             refuse(
-                f"X has {found.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input",
-                f"shape {found.shape}",
+                f"X has {rows.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input",
+                f"shape {rows.shape}",
                 "weights would meet the wrong columns",
             )
-        return found
+        return rows
 
     def __sklearn_clone__(self) -> Any:
         """A copy that is not fitted; its ledger is the same one, so that no copy has a budget of its own."""
@@ -184,32 +187,31 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = True
         return tags
 
-    def _said(self) -> list[tuple[str, str]]:
-        """What is said of a learner, after its cost."""
+    def _facts(self) -> list[tuple[str, str]]:
+        """What is shown of a learner, after its cost."""
         return []
 
-    def _said_of_missing(self) -> list[tuple[str, str]]:
-        """What missing numbers count as, and how many rows were known, if that was paid for."""
-        said = [("missing numbers", FILLS.get(str(self.missing), f"count as {self.missing}"))]
+    def _facts_about_missing(self) -> list[tuple[str, str]]:
+        words = FILLS.get(str(self.missing), f"count as {self.missing}")
         if self.missing is None:
-            fitted = hasattr(self, "loss_")
-            said = [("missing numbers", "none, by type" if fitted else "must be said where X can hold them")]
+            words = "none, by type" if hasattr(self, "loss_") else "must be said where X can hold them"
+        facts = [("missing numbers", words)]
         if hasattr(self, "known_rows_"):
             about = f"about {float(self.known_rows_):,.0f} (standard error {self.known_rows_.se:.2g}"
-            said += [("rows with a known label", f"{about}, {self.known_rows_.loss or SIMULATED})")]
-        return said
+            facts.append(("rows with a known label", f"{about}, {self.known_rows_.loss or SIMULATED})"))
+        return facts
 
     def _rows(self) -> list[tuple[str, str]]:
+        fitted = hasattr(self, "loss_")
         try:
-            cost: object = getattr(self, "loss_", None) or self._asked()
+            cost: object = getattr(self, "loss_", None) or self._claimed_loss()
         except (TypeError, ValueError):
             cost = "not said yet"
-        fitted, promise = hasattr(self, "loss_"), PROMISES.get(self.neighbors, "not said")
+        promise = f"{PROMISES.get(self.neighbors, 'not said')} ({self.neighbors})"
+        head = [("cost" if fitted else "each fit costs", str(cost)), ("promise", promise)]
         if fitted and self.simulated_:
-            return [("cost", SIMULATED), *self._said(), *self._said_of_missing()]
-        mark = "cost" if fitted else "each fit costs"
-        rows = [(mark, str(cost)), ("promise", f"{promise} ({self.neighbors})"), *self._said()]
-        return [*rows, *self._said_of_missing()]
+            head = [("cost", SIMULATED)]
+        return [*head, *self._facts(), *self._facts_about_missing()]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 — scikit-learn's own signature
         return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
@@ -222,9 +224,3 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
-
-
-def _objects(names: tuple[str, ...]) -> Any:
-    import numpy as np
-
-    return np.array(names, dtype=object)

@@ -13,7 +13,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.frames.cells import NOTHING, key
-from toolkit.learning.base import allowed
+from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")
@@ -30,32 +30,55 @@ def choose_classifier(
     ledger: Any = None,
     rng: Rng = None,
 ) -> Candidate:
-    """One of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
+    """Choose one of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
 
     One person moves each number of right answers by at most 1, under both relations, so that the exponential
-    mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. X and y must be
-    rows that no candidate was trained on; of rows that were, what the training cost is to be added. A row
-    that a candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
+    mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a
+    candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
     Answers and labels are compared one by one, texts with texts and numbers with numbers. How long it takes
     depends on the data, and is not to be published.
 
+    Parameters
+    ----------
+    candidates : sequence
+        Fitted classifiers, with `predict`.
+    X : array-like
+        Rows that no candidate was trained on; for rows that were, add what the training cost.
+    y : array-like
+        Their labels.
+    epsilon : Number
+        The cost is Pure(epsilon).
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation.
+
+    Returns
+    -------
+    Candidate
+        One of the candidates.
+
+    Examples
+    --------
     >>> from sklearn.dummy import DummyClassifier
     >>> ones, zeros = (DummyClassifier(strategy="constant", constant=c).fit([[0]] * 2, [0, 1]) for c in (1, 0))
     >>> choose_classifier([zeros, ones], [[0]] * 500, [1] * 500, epsilon=1) is ones
     True
     """
-    listed, relation = list(candidates), check_neighbors(neighbors)
-    if not listed or not all(callable(getattr(one, "predict", None)) for one in listed):
-        received = "none" if not listed else "one without `predict`"
+    classifiers, relation = list(candidates), check_neighbors(neighbors)
+    if not classifiers or not all(callable(getattr(one, "predict", None)) for one in classifiers):
+        received = "none" if not classifiers else "one without `predict`"
         refuse("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
     truth = one_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
-        source = allowed(ledger, rng)
+        source = randomness_of(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
-    scores = untold(lambda: right_answers(listed, X, truth.cells()), consequence="the charge remains")
-    place: int = mechanism.choose(range(len(listed)), scores, rng=source)
-    return listed[place]
+    scores = untold(lambda: right_answers(classifiers, X, truth.cells()), consequence="the charge remains")
+    place: int = mechanism.choose(range(len(classifiers)), scores, rng=source)
+    return classifiers[place]
 
 
 def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -> list[int]:
@@ -69,19 +92,18 @@ def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -
 
 
 def _right(candidate: Any, rows: Any, truth: Sequence[Hashable]) -> int:
-    found = _predicted(candidate, rows, len(truth))
-    if found is None:
+    answers = _predicted(candidate, rows, len(truth))
+    if answers is None:
         single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]
-        found = [None if one is None else one[0] for one in single]
-    pairs = zip(found, truth, strict=True)
+        answers = [None if one is None else one[0] for one in single]
+    pairs = zip(answers, truth, strict=True)
     return sum(answer is not None and answer is not NOTHING and answer == label for answer, label in pairs)
 
 
 def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
     """What each answer is compared by; None where there is not one for each row."""
     with suppress(Exception):
-        found = one_column(candidate.predict(rows), count)
-        return [key(answer) for answer in found.column.cells()]
+        return [key(answer) for answer in one_column(candidate.predict(rows), count).column.cells()]
     return None
 
 
@@ -100,33 +122,50 @@ def best_of(
     ledger: Any = None,
     rng: Rng = None,
 ) -> tuple[Any, Output]:
-    """The best of several runs, each Pure(epsilon): Pure(3 epsilon), however many there are.
+    """Take the best of several runs, each Pure(epsilon), for Pure(3 epsilon), however many there are.
 
     After each run it ends with probability `stop`, so that there are 1 / stop runs in the mean. Their number
-    is random and stays untold: of a number that is fixed, or that is told, each run would cost epsilon. Who
-    can see how long it takes sees something of it.
+    is random and must stay unknown: if it is fixed, or told, each run costs epsilon. An observer of how long
+    it takes learns something of it.
 
     Parameters
     ----------
-    run : draws anew: a score, higher is better, and an output. Both together must be Pure(epsilon); that is
-        the caller's word. It must not charge a ledger itself. A score that is NaN or no number is the worst,
-        wherever it comes.
-    epsilon : the cost of one run.
-    stop : the chance to end after each run, fixed before.
-    ledger : charged Pure(3 epsilon), before the first run.
+    run : callable
+        Draws independently each time: a score, higher is better, and an output. Both together must be
+        Pure(epsilon); that is the caller's word. It must not charge a ledger itself. A score that is NaN or
+        no number is the worst.
+    epsilon : Number
+        The cost of one run.
+    stop : Number
+        The probability to end after each run, fixed before.
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged Pure(3 epsilon), before the first run.
+    rng : Generator, optional
+        For simulation.
 
-    Returns the score and the output of the best run, the first of equals.
+    Returns
+    -------
+    tuple
+        The score and the output of the best run, the first of equals.
 
     References
     ----------
     Liu and Talwar (2019); Papernot and Steinke (2022): a geometric number of runs costs 3 epsilon.
+
+    Examples
+    --------
+    >>> score, output = best_of(lambda: (1.0, "only one"), epsilon="1/10", neighbors="replace")
+    >>> output
+    'only one'
     """
     each, chance = positive(epsilon, "epsilon"), probability(stop, "stop")
     if not 0 < chance < 1:
         refuse("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
-        source = allowed(ledger, rng)
+        source = randomness_of(ledger, rng)
         ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row")
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:
@@ -136,14 +175,12 @@ def best_of(
 
 
 def _height(score: Any) -> float:
-    """A score as a float that all others can be compared with: without an order of all of them the cost is
-    more than 3 epsilon.
-    """
-    found = number(score)
-    if math.isnan(found) and not isinstance(score, str):
+    """A score as a float: without an order of all of them the cost is more than 3 epsilon."""
+    height = number(score)
+    if math.isnan(height) and not isinstance(score, str):
         with suppress(Exception):  # an Estimate, say
-            found = float(score)
-    return -math.inf if math.isnan(found) else found
+            height = float(score)
+    return -math.inf if math.isnan(height) else height
 
 
 def law_of_best(probabilities: Sequence[Number], stop: Number) -> list[Fraction]:

@@ -2,23 +2,29 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
-from toolkit.core.inference.special import expit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.descent import NoisyDescent
-from toolkit.learning.fitting.margins import HuberHinge, Logistic, MarginLoss
-from toolkit.learning.fitting.minimum import MOST_ROWS
-from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation, concentrated
-from toolkit.learning.scaling import Scale
-from toolkit.learning.tables import Target, one_column, places
+from toolkit.learning.fitting.perturbation import (
+    MOST_ROWS,
+    HuberHinge,
+    Logistic,
+    MarginLoss,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    zcdp_within,
+)
+from toolkit.learning.tables import Scale, Target, one_column, places
 
 METHODS = ("objective", "output", "descent")
 WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
@@ -31,21 +37,33 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def _margins(self) -> MarginLoss:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803 — scikit-learn's own names
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
         What is refused is refused for types, shapes, parameters or the budget; then nothing comes out of any
         cell. Labels are compared exactly: a row whose label is not one of the classes, in another case say,
-        pulls at nothing. How long it takes depends on the data, and is not to be published.
+        adds nothing. How long it takes depends on the data, and is not to be published.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+        y : array-like
+            A label per row.
+
+        Returns
+        -------
+        Self
+            The learner, with `coef_`, `intercept_`, `classes_` and `loss_`.
         """
-        found, classes = self._opened(X), _two(self.classes)
-        rows = found.shape[0]
-        scaling = self._scale(found, intercept=bool(self.fit_intercept))
-        noise, labels = self._noise(rows, scaling), places(one_column(y, rows), classes)
+        rows, classes = self._opened(X), _two(self.classes)
+        count = rows.shape[0]
+        scaling = self._scale(rows, intercept=bool(self.fit_intercept))
+        noise, labels = self._noise(count, scaling), places(one_column(y, count), classes)
 
         def learn(source: Rng) -> Array:
-            table = scaling.rows(found.read())
-            table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
+            table = scaling.rows(rows.read())
+            table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class adds nothing
             return noise.weights(table, source)
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
@@ -54,7 +72,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
         self.coef_, self.intercept_, self._scaling = slopes[None, :], np.array([constant]), scaling
         self.C_, self.loss_ = 1 / noise.ridge, None if self.simulated_ else noise.loss
-        self.n_rows_ = rows if self.neighbors == "replace" else None
+        self.n_rows_ = count if self.neighbors == "replace" else None
         return self
 
     def _known(self, y: Target) -> Callable[[], Mask]:
@@ -62,7 +80,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         return lambda: labels() >= 0
 
     def _noise(self, rows: int, scaling: Scale) -> Noise:
-        loss, margins, size = self._asked(), self._margins(), scaling.size
+        loss, margins, size = self._claimed_loss(), self._margins(), scaling.size
         choice(self.method, "method", METHODS)
         if rows > MOST_ROWS:
             refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
@@ -105,16 +123,38 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         )
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
-        """The score of each row: above 0 for the second class. Predictions cost nothing more."""
-        values = self._seen(X).read()
-        return np.asarray(self._scaling.filled(values) @ self.coef_[0] + self.intercept_[0])
+        """Compute the score of each row, above 0 for the second class; predictions cost nothing more.
 
-    def predict(self, X: Any) -> Any:  # noqa: N803
-        """The class of each row."""
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array
+            A number per row.
+        """
+        cells = self._rows_to_predict(X).read()
+        return np.asarray(self._scaling.filled(cells) @ self.coef_[0] + self.intercept_[0])
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        NDArray
+            One of the two classes per row.
+        """
         second = self.decision_function(X) > 0
-        return self.classes_[second.astype(int)]
+        return np.asarray(self.classes_[second.astype(int)])
 
-    def _said(self) -> list[tuple[str, str]]:
+    def _facts(self) -> list[tuple[str, str]]:
         where = WHERE.get(self.method, "not said")
         listed = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
         classes = " and ".join(str(label) for label in listed) or "not said"
@@ -143,27 +183,51 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon : the cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
-    rho : in place of epsilon, for "output" and "descent": Zcdp(rho).
-    method : "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each
-        step.
-    C : how little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
-        the number of columns alone, for "objective" epsilon / 2 (of `PrivateSVC` epsilon width / 4).
-        "objective" lowers a C for which epsilon is too small; `C_` is what was used.
-    classes : the two labels; they are given, as seeing which there are would be a release. A column whose
-        type can never hold them is refused; `count_known` says, for a price, how many rows have one of them.
-    bounds : (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
+    epsilon : Number, optional
+        The cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
+    rho : Number, optional
+        In place of epsilon, for "output" and "descent": Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    method : str
+        "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each step.
+    C : Number, optional
+        How little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
+        the number of columns alone, for "objective" epsilon / 2. "objective" lowers a C for which epsilon is
+        too small; `C_` is what was used.
+    classes : sequence
+        The two labels; they are given, as seeing which there are would be a release. A column whose type can
+        never hold them is refused; `count_known` releases, for a price, how many rows have one of them.
+    bounds : tuple or list or dict, optional
+        (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
         objective is less: without, one person may have all of a row in one column.
-    row_norm : rows are shortened to this length, in units of half the bounds; without bounds in those of X.
-    missing : what a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
+    row_norm : Number, optional
+        Rows are shortened to this length, in units of half the bounds; without bounds in those of X.
+    missing : str or Number, optional
+        What a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
         (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
         as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
-    fit_intercept : whether there is a constant column, penalized as the others.
-    steps, rate, people : for "descent": how many steps, the chance of each person to take part in one, and a
-        guess of how many there are, where that is private. A rate below 1 needs "add_remove" and delta.
-    neighbors : "replace", or but for "objective" also "add_remove".
-    ledger : is charged before a row is read.
-    rng : a Generator is for simulation; the learner then claims no privacy.
+    fit_intercept : bool
+        Whether there is a constant column, penalized as the others.
+    steps : int
+        For "descent": how many steps.
+    rate : Number
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
+        and delta.
+    people : int, optional
+        For "descent": a guess of how many people there are, where that is private.
+    neighbors : str
+        "replace", or but for "objective" also "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni and Sarwate (2011), Differentially private empirical risk minimization; Awan and
+    Slavković (2021), Structure and sensitivity in differential privacy; Redberg, Koskela and Wang (2023),
+    Improving the privacy and practicality of objective perturbation.
 
     Examples
     --------
@@ -173,12 +237,6 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     [0, 1]
     >>> model
     <PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); ...>
-
-    References
-    ----------
-    Chaudhuri, Monteleoni and Sarwate (2011), Differentially private empirical risk minimization; Awan and
-    Slavković (2021), Structure and sensitivity in differential privacy; Redberg, Koskela and Wang (2023),
-    Improving the privacy and practicality of objective perturbation.
     """
 
     def __init__(
@@ -210,22 +268,89 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         return Logistic()
 
     def predict_proba(self, X: Any) -> Array:  # noqa: N803
-        """The probabilities of both classes, row by row."""
+        """Compute the probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array
+            Two columns, a row per row of X.
+        """
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
     def predict_log_proba(self, X: Any) -> Array:  # noqa: N803
-        """Their logarithms."""
+        """Compute the logarithms of the probabilities of both classes.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Array
+            Two columns, a row per row of X.
+        """
         score = self.decision_function(X)
         return -np.column_stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)])
 
 
 class PrivateSVC(PrivateLinearClassifier):
-    """A linear support vector machine that promises differential privacy, with a Huberised hinge.
+    """A linear support vector machine that promises differential privacy, with a Huberized hinge.
 
     As `PrivateLogisticRegression`, with the loss max(0, 1 - y w . x), whose corner is a parabola from 1 -
     width to 1 + width: noise in the objective needs a bounded curvature, which is 1 / (2 width).
 
+    Parameters
+    ----------
+    epsilon : Number, optional
+        The cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
+    rho : Number, optional
+        In place of epsilon, for "output" and "descent": Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    method : str
+        "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each step.
+    C : Number, optional
+        How little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
+        the number of columns alone, for "objective" epsilon width / 4; `C_` is what was used.
+    width : Number
+        Half the width of the parabola, from 0.001 to 1.
+    classes : sequence
+        The two labels; they are given, as seeing which there are would be a release. A column whose type can
+        never hold them is refused; `count_known` releases, for a price, how many rows have one of them.
+    bounds : tuple or list or dict, optional
+        (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
+        objective is less: without, one person may have all of a row in one column.
+    row_norm : Number, optional
+        Rows are shortened to this length, in units of half the bounds; without bounds in those of X.
+    missing : str or Number, optional
+        What a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
+        (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
+        as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
+    fit_intercept : bool
+        Whether there is a constant column, penalized as the others.
+    steps : int
+        For "descent": how many steps.
+    rate : Number
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
+        and delta.
+    people : int, optional
+        For "descent": a guess of how many people there are, where that is private.
+    neighbors : str
+        "replace", or but for "objective" also "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    Examples
+    --------
     >>> X, y = np.repeat([[20.0], [60.0]], 500, axis=0), np.repeat(["no", "yes"], 500)
     >>> model = PrivateSVC(1, classes=("no", "yes"), bounds=(0, 80), missing="drop").fit(X, y)
     >>> model.predict([[10], [70]]).tolist()
@@ -279,22 +404,18 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     elif isinstance(loss, Pure):
         strength = float(loss.amount) / size * (0.2 if method == "output" else 2)
     else:
-        rho = float(concentrated(loss).amount)
+        rho = float(zcdp_within(loss).amount)
         strength = math.sqrt(2 * rho / size) * (0.2 if method == "output" else 2)
     return min(max(strength, 1e-9), 1e6)
 
 
 def _two(classes: Any) -> tuple[Any, Any]:
     """The two classes, as Python's own values."""
-    listed = [label.item() if isinstance(label, np.generic) else label for label in _listed(classes)]
-    if not all(isinstance(label, str | int | float) for label in listed):
-        refuse("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
-    if len(listed) != 2 or listed[0] == listed[1]:
-        refuse("`classes` must be two labels", f"{len(listed)}", "a linear score tells two classes apart")
-    return listed[0], listed[1]
-
-
-def _listed(classes: Any) -> list[Any]:
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         refuse("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
-    return list(classes)
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if not all(isinstance(label, str | int | float) for label in labels):
+        refuse("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
+    if len(labels) != 2 or labels[0] == labels[1]:
+        refuse("`classes` must be two labels", f"{len(labels)}", "a linear score tells two classes apart")
+    return labels[0], labels[1]

@@ -1,7 +1,7 @@
 """`PrivatePCA`: principal components from second moments with noise."""
 
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -24,11 +24,30 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
     Parameters
     ----------
-    n_components : how many; None for all.
-    epsilon, delta : the cost, Approx(epsilon, delta).
-    rho : in their place: Zcdp(rho).
-    bounds, row_norm, missing, ledger, rng : as of `PrivateLogisticRegression`.
-    neighbors : "replace" or "add_remove".
+    n_components : int, optional
+        How many; None for all.
+    epsilon : Number, optional
+        The cost is Approx(epsilon, delta).
+    rho : Number, optional
+        In their place: Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    bounds : tuple or list or dict, optional
+        As for `PrivateLogisticRegression`.
+    row_norm : Number, optional
+        As for `PrivateLogisticRegression`.
+    missing : str or Number, optional
+        As for `PrivateLogisticRegression`.
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    References
+    ----------
+    Dwork, Talwar, Thakurta and Zhang (2014), Analyze Gauss.
 
     Examples
     --------
@@ -36,10 +55,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     >>> pca = PrivatePCA(1, rho=0.5, bounds=(0, 1), missing="drop").fit(x)
     >>> abs(pca.components_[0]).round(1).tolist()
     [0.7, 0.7]
-
-    References
-    ----------
-    Dwork, Talwar, Thakurta and Zhang (2014), Analyze Gauss.
     """
 
     def __init__(
@@ -60,31 +75,44 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         self.bounds, self.row_norm, self.missing = bounds, row_norm, missing
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
-    def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002, N803 — scikit-learn's own names
-        """Charge the ledger, then read the rows and release moments."""
-        found = self._opened(X)
-        features = found.shape[1]
-        kept = features if self.n_components is None else whole(self.n_components, "n_components")
-        if kept > features:
-            refuse("`n_components` must be at most the number of columns", kept, f"X has {features}")
-        scaling = self._scale(found)
-        moments = Moments(self._asked(), features + 1, self.neighbors)
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release moments.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            The learner, with `components_`, `mean_`, `explained_variance_` and `loss_`.
+        """
+        rows = self._opened(X)
+        features = rows.shape[1]
+        count = features if self.n_components is None else whole(self.n_components, "n_components")
+        if count > features:
+            refuse("`n_components` must be at most the number of columns", count, f"X has {features}")
+        scaling = self._scale(rows)
+        moments = Moments(self._claimed_loss(), features + 1, self.neighbors)
         matrix, _ = self._released(
             moments.mechanism,
             f"moments of {features} columns",
-            lambda source: moments.release(scaling.rows(found.read()), None, source),
+            lambda source: moments.release(scaling.rows(rows.read()), None, source),
         )
-        people = self._people(matrix, found.shape[0])
+        people = self._people(matrix, rows.shape[0])
         unit = scaling.row_norm / math.sqrt(features / (features + 1))
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
         covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
         values, vectors = np.linalg.eigh(covariance)
-        best = np.argsort(-values, kind="stable")[:kept]
+        best = np.argsort(-values, kind="stable")[:count]
         spread = np.maximum(values, 0.0)
         self.components_, self.explained_variance_ = _signed(vectors[:, best].T), spread[best]
         self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
         self.mean_ = scaling.middle + scaling.half * mean
-        self._half, self._n_features_out = scaling.half, kept
+        self._half, self._n_features_out = scaling.half, count
         self.loss_ = None if self.simulated_ else moments.loss
         return self
 
@@ -95,20 +123,42 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
 
     def transform(self, X: Any) -> Array:  # noqa: N803
-        """Scores of each row on the components; a missing number counts as the mean."""
-        values = self._seen(X).read()
-        filled = np.clip(np.where(np.isnan(values), self.mean_, values), -1e100, 1e100)
+        """Compute the scores of each row on the components.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit; a missing number counts as the mean.
+
+        Returns
+        -------
+        Array
+            A column per component.
+        """
+        cells = self._rows_to_predict(X).read()
+        filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
         return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
 
     def inverse_transform(self, X: Any) -> Array:  # noqa: N803
-        """Rows in the units of the data with these scores."""
+        """Compute the rows, in the units of the data, that have these scores.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, a column per component.
+
+        Returns
+        -------
+        Array
+            A column per column of the data.
+        """
         return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
 
-    def _said(self) -> list[tuple[str, str]]:
-        if not hasattr(self, "components_"):
-            return [("noise", "on the sums of squares and products")]
-        size = f"{len(self.components_)} of {self.n_features_in_}"
-        return [("noise", "on the sums of squares and products"), ("components", size)]
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("noise", "on the sums of squares and products")]
+        if hasattr(self, "components_"):
+            facts.append(("components", f"{len(self.components_)} of {self.n_features_in_}"))
+        return facts
 
 
 def _signed(components: Array) -> Array:

@@ -1,6 +1,4 @@
-"""`Thresholdout`: a holdout that can be asked many times, because it answers with noise, and only where the
-training set misleads.
-"""
+"""`Thresholdout`: a holdout for many questions, which answers with noise, and only where the training set misleads."""
 
 import os
 import threading
@@ -16,7 +14,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.base import allowed
+from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import Target, one_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
@@ -24,7 +22,15 @@ _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
 @dataclass(frozen=True)
 class Answered:
-    """What was told: a mean, and whether it came, with noise, from the holdout, not from the training set."""
+    """A mean, and whether it came, with noise, from the holdout or else from the training set.
+
+    Parameters
+    ----------
+    value : float
+        The mean.
+    from_holdout : bool
+        Whether the holdout answered.
+    """
 
     value: float
     from_holdout: bool
@@ -34,9 +40,9 @@ class Answered:
 
 
 class Thresholdout:
-    """Means of scores between 0 and 1, told from the training set where the holdout agrees with it.
+    """Means of scores between 0 and 1, from the training set where the holdout agrees with it.
 
-    Where both differ by more than a threshold with noise, the holdout's mean is told with noise, and one of
+    Where both differ by more than a threshold with noise, the holdout's mean is released with noise, and one of
     `answers` is used up. Laplace noise of scale 2 sigma is on the threshold, 4 sigma on each difference,
     sigma on each answer. All of it costs Pure(2 answers / (sigma n)) to each person of a holdout of n rows:
     that is the formal loss. In experiments it works where the formal loss promises nothing, so the repr has
@@ -44,21 +50,28 @@ class Thresholdout:
 
     Parameters
     ----------
-    n : rows of the holdout, which are public.
-    threshold, sigma : how far both may differ, and the size of the noise.
-    answers : how often the holdout may answer; then every question is refused.
-    ledger : charged for all answers, now.
-    rng : a Generator is for simulation: nothing is promised then.
+    n : int
+        Rows of the holdout, which are public.
+    threshold : Number
+        How far both may differ.
+    sigma : Number
+        The size of the noise.
+    answers : int
+        How often the holdout may answer; then every question is refused.
+    ledger : Ledger, optional
+        Is charged for all answers, now.
+    rng : Generator, optional
+        For simulation: nothing is promised then.
+
+    References
+    ----------
+    Dwork, Feldman, Hardt, Pitassi, Reingold and Roth (2015), The reusable holdout.
 
     Examples
     --------
     >>> reuse = Thresholdout(1000, threshold=0.04, sigma=0.01, answers=5)
     >>> reuse
     <Thresholdout: formal loss ε = 1 for 5 answers of 1,000 rows; 0 asked, 0 of them answered by the holdout>
-
-    References
-    ----------
-    Dwork, Feldman, Hardt, Pitassi, Reingold and Roth (2015), The reusable holdout.
     """
 
     def __init__(
@@ -78,7 +91,7 @@ class Thresholdout:
         self.loss = Pure(2 * self.answers * each)
         source = check_rng(rng)
         if ledger is not None:
-            source = allowed(ledger, rng)
+            source = randomness_of(ledger, rng)
             ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace", unit="row")
         self._bar = AboveThreshold(
             self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
@@ -89,15 +102,32 @@ class Thresholdout:
 
     @property
     def used_loss(self) -> Pure:
-        """What the answers so far cost, with the round that is open: the formal loss of stopping now."""
+        """The formal loss of stopping now: of the answers so far, and of the round that is open."""
         each = 1 / (self.sigma * self.n)
         return Pure(2 * self.used * each + (each if self._bar.open else 0))
 
     def ask(self, training: Any, holdout: Any) -> Answered:
-        """The mean of a score that is given for each row of the training set, and of the holdout.
+        """Compute the mean of a score, from the training set or from the holdout.
 
         Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0, without a word. The
         function that gives them must know of the holdout what this object told, and no more.
+
+        Parameters
+        ----------
+        training : array-like
+            A score per row of the training set.
+        holdout : array-like
+            A score per row of the holdout.
+
+        Returns
+        -------
+        Answered
+            The mean, and where it came from.
+
+        Raises
+        ------
+        RuntimeError
+            After the last answer.
         """
         if os.getpid() != self._process:
             refuse("`ask` must stay in its process", "another process", "both would spend one noise")
@@ -112,12 +142,12 @@ class Thresholdout:
                     "the formal loss was fixed for so many",
                     RuntimeError,
                 )
-            mean, held = _mean(here), _mean(there)
+            mean, other = _mean(here), _mean(there)
             self.asked += 1
-            if not self._bar.ask(abs(held - mean)):
+            if not self._bar.ask(abs(other - mean)):
                 return Answered(float(mean), False)
             self.used += 1
-            return Answered(float(self._noise.release(held, rng=self._rng)), True)
+            return Answered(float(self._noise.release(other, rng=self._rng)), True)
 
     def __reduce__(self) -> NoReturn:
         refuse("a Thresholdout must not be copied or pickled", "a copy", "both would answer", TypeError)
@@ -132,11 +162,11 @@ class Thresholdout:
 
 def _scores(scores: Any, name: str) -> Target:
     """A column of numbers or truth values, known by its type."""
-    found = one_column(scores)
-    found.column.adds_up(f"`{name}`, a column of scores,")
-    if found.rows == 0:
+    target = one_column(scores)
+    target.column.adds_up(f"`{name}`, a column of scores,")
+    if target.rows == 0:
         refuse(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
-    return found
+    return target
 
 
 def _mean(scores: Target) -> Fraction:

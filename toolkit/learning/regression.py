@@ -1,18 +1,17 @@
 """`PrivateLinearRegression`: least squares from second moments with noise."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from toolkit.core.arrays import Array, Mask
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, refuse
 from toolkit.core.randomness import Rng
-from toolkit.frames.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.moments import Moments
-from toolkit.learning.tables import Target, one_column
+from toolkit.learning.tables import Target, ends, one_column
 
 
 class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[misc]
@@ -26,11 +25,32 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
 
     Parameters
     ----------
-    epsilon, delta : the cost, Approx(epsilon, delta).
-    rho : in their place: Zcdp(rho).
-    target_bounds : (low, high) that y is cut to.
-    bounds, row_norm, missing, fit_intercept, ledger, rng : as of `PrivateLogisticRegression`.
-    neighbors : "replace" or "add_remove".
+    epsilon : Number, optional
+        The cost is Approx(epsilon, delta).
+    rho : Number, optional
+        In their place: Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    target_bounds : tuple
+        (low, high) that y is cut to.
+    bounds : tuple or list or dict, optional
+        As for `PrivateLogisticRegression`.
+    row_norm : Number, optional
+        As for `PrivateLogisticRegression`.
+    missing : str or Number, optional
+        As for `PrivateLogisticRegression`.
+    fit_intercept : bool
+        Whether there is a constant column.
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    References
+    ----------
+    Wang (2018), Revisiting differentially private linear regression; Bun and Steinke (2016) for the cost.
 
     Examples
     --------
@@ -39,10 +59,6 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
     >>> model = model.fit(x, 2 + 3 * x[:, 0])
     >>> bool(abs(model.coef_[0] - 3) < 0.5), bool(abs(model.intercept_ - 2) < 0.5)
     (True, True)
-
-    References
-    ----------
-    Wang (2018), Revisiting differentially private linear regression; Bun and Steinke (2016) for the cost.
     """
 
     def __init__(
@@ -65,20 +81,31 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         self.missing = missing
         self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
 
-    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803 — scikit-learn's own names
-        """Charge the ledger, then read the rows and release coefficients; a row without a target counts as
-        none.
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release coefficients.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+        y : array-like
+            A number per row; a row without one adds nothing.
+
+        Returns
+        -------
+        Self
+            The learner, with `coef_`, `intercept_` and `loss_`.
         """
-        found, (low, high) = self._opened(X), _ends(self.target_bounds)
-        scaling = self._scale(found, intercept=bool(self.fit_intercept))
-        column, half = _numbers(one_column(y, found.shape[0])), (high - low) / 2
-        moments = Moments(self._asked(), scaling.size, self.neighbors, target=True)
+        rows, (low, high) = self._opened(X), _ends(self.target_bounds)
+        scaling = self._scale(rows, intercept=bool(self.fit_intercept))
+        column, half = one_column(y, rows.shape[0]).column.adds_up("y"), (high - low) / 2
+        moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
 
         def learn(source: Rng) -> tuple[Array, Array]:
             goal = column.floats()
             known = ~np.isnan(goal)
             signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
-            return moments.release(scaling.rows(found.read()) * known, signed, source)
+            return moments.release(scaling.rows(rows.read()) * known, signed, source)
 
         words = f"moments of {scaling.size} weights and a target"
         matrix, products = self._released(moments.mechanism, words, learn)
@@ -88,17 +115,27 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         return self
 
     def _known(self, y: Target) -> Callable[[], Mask]:
-        column = _numbers(y)
+        column = y.column.adds_up("y")
         return lambda: ~np.isnan(column.floats())
 
     def predict(self, X: Any) -> Array:  # noqa: N803
-        """The mean of y for each row, linear in its numbers; a missing one counts as `missing` says, dropped
-        as the middle of its bounds.
-        """
-        values = self._seen(X).read()
-        return np.asarray(self._scaling.filled(values) @ self.coef_ + self.intercept_)
+        """Predict the mean of y for each row, linear in its numbers.
 
-    def _said(self) -> list[tuple[str, str]]:
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit; a missing number counts as `missing` says, "drop" as the middle
+            of its bounds.
+
+        Returns
+        -------
+        Array
+            A number per row.
+        """
+        cells = self._rows_to_predict(X).read()
+        return np.asarray(self._scaling.filled(cells) @ self.coef_ + self.intercept_)
+
+    def _facts(self) -> list[tuple[str, str]]:
         fitted = [("fitted to", f"{self.n_features_in_} columns")] if hasattr(self, "coef_") else []
         return [("noise", "on the sums of squares and products"), *fitted]
 
@@ -109,8 +146,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
 
 
 def _solved(matrix: Array, products: Array, sigma: float) -> Array:
-    """Ridge regression from noisy moments. Symmetric noise with sigma / sqrt(2) off the diagonal has
-    eigenvalues of up to about sigma sqrt(2 k): no eigenvalue is left below that.
+    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the largest of the
+    noise, which is symmetric with sigma / sqrt(2) off the diagonal.
     """
     values, vectors = np.linalg.eigh(matrix)
     noise = sigma * np.sqrt(2 * len(matrix))
@@ -118,14 +155,7 @@ def _solved(matrix: Array, products: Array, sigma: float) -> Array:
     return np.asarray(vectors @ ((vectors.T @ products) / lifted))
 
 
-def _numbers(y: Target) -> Column:
-    return y.column.adds_up("y")
-
-
 def _ends(bounds: Any) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         refuse("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
-    low, high = (float(exact(end, "target_bounds")) for end in bounds)
-    if not -1e100 <= low < high <= 1e100:
-        refuse("`target_bounds` must be (low, high) with low < high", (low, high), "y is cut to them")
-    return low, high
+    return ends(bounds, "target_bounds", "y is cut to them")

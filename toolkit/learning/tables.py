@@ -1,11 +1,13 @@
-"""Tables of any kind as numbers: what they are is known from types and shapes, and cells are read later, once
-they are paid for.
+"""Tables of any kind as numbers, and their rows brought to a length of at most 1 by public scales.
 
-A cell never decides an error: what is no number is missing.
+What a table is follows from types and shapes; cells are read later, once they are paid for. A cell never decides
+an error: what is no number is missing. Scales are bounds of the columns, the length of a row, and a constant
+column for the intercept. None is read from the data: a mean or a spread of them would be a release of its own.
 """
 
+import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,13 +15,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
+from sklearn.exceptions import DataConversionWarning
 
 from toolkit.core.arrays import Array, Codes, number, objects
-from toolkit.core.checks import refuse, untold
-from toolkit.frames import values as wanted
+from toolkit.core.checks import exact, positive, refuse, untold
+from toolkit.frames import values
 from toolkit.frames.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, engine_of
 from toolkit.frames.streams import SOURCES
+
+_FAR = 1e100  # where no bounds are said, numbers are cut here: their squares are still floats
+_INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1
 
 
 @dataclass(frozen=True)
@@ -53,23 +59,20 @@ def table(x: Any) -> Table:
     """
     if issparse(x):
         refuse("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
-    if engine_of(x) is not None:
-        return _frame(x)
-    array = _array(x)
-    if array.dtype.kind == "c":
+    if not isinstance(x, np.ndarray):
+        if engine_of(x) is not None:
+            return _frame(x)
+        x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_listed(x))
+    kind, shape = x.dtype.kind, x.shape
+    if kind == "c":
         refuse("X must hold real numbers", "complex ones", "Complex data not supported")
-    if array.dtype.kind not in "biufO":
-        refuse("X must be a table of numbers", f"dtype {array.dtype}", "text and dates have no size")
-    if array.ndim != 2 or array.shape[1] == 0:
-        refuse(
-            "X must have rows and columns",
-            f"{array.shape[1]} feature(s) (shape={array.shape}) while a minimum of 1 is required"
-            if array.ndim == 2
-            else f"shape {array.shape}",
-            "Reshape your data",
-        )
-    whole = array.dtype.kind in "biu" and not isinstance(array, np.ma.MaskedArray)
-    return Table(array.shape, None, lambda: numbers(array), gaps=not whole)
+    if kind not in "biufO":
+        refuse("X must be a table of numbers", f"dtype {x.dtype}", "text and dates have no size")
+    if x.ndim != 2 or shape[1] == 0:
+        few = f"{shape[1]} feature(s) (shape={shape}) while a minimum of 1 is required" if x.ndim == 2 else ""
+        refuse("X must have rows and columns", few or f"shape {shape}", "Reshape your data")
+    whole = kind in "biu" and not isinstance(x, np.ma.MaskedArray)
+    return Table(shape, None, lambda: numbers(x), gaps=not whole)
 
 
 def numbers(cells: npt.NDArray[Any]) -> Array:
@@ -84,13 +87,19 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
 
 
 def places(target: Target, classes: tuple[Any, ...]) -> Callable[[], Codes]:
-    """How the place of each label among the classes is found, -1 for a label that is none of them; refused if
-    the column's type can never hold one of them.
+    """A function that finds the place of each label among the classes, -1 for a label that is none of them.
+
+    Refused if the column's type can never hold one of them.
     """
-    values, column = [wanted.value_of(label, "a class") for label in classes], target.column
-    wanted.check_kinds(values, column.kind, "y")
-    held = [wanted.fitted(value, column.kind, "y") for value in values]
-    return lambda: wanted.codes(column, held, days=False)
+    column = target.column
+    plain = values.plain(classes, column.kind)
+    if plain is not None:
+        targets: Sequence[Any] = plain[1]
+    else:
+        listed = [values.value_of(label, "a class") for label in classes]
+        values.check_kinds(listed, column.kind, "y")
+        targets = [values.fitted(value, column.kind, "y") for value in listed]
+    return lambda: values.codes(column, targets, days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> Target:
@@ -99,41 +108,40 @@ def one_column(y: Any, rows: int | None = None) -> Target:
         refuse("a learner requires y to be passed, but the target y is None", "None", "nothing is learnt")
     if issparse(y):
         refuse("y must be a column", "a sparse matrix", "write y.toarray()", TypeError)
-    if engine_of(y) is not None or (hasattr(y, "__array__") and getattr(y, "ndim", 1) != 1):
-        y = _only_column(y)
-    found = column_of(y)
-    if found is None:
-        y = np.asarray(y) if hasattr(y, "__array__") else objects(_listed(y))
-        found = numpy_column(y)
-    if getattr(y, "ndim", 1) != 1 or (rows is not None and len(y) != rows):
-        shape = getattr(y, "shape", (len(y),))
-        refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
+    if isinstance(y, np.ndarray) and y.ndim == 1:
+        target = Target(numpy_column(y), len(y))
+    elif engine_of(y) is not None or (hasattr(y, "__array__") and getattr(y, "ndim", 1) != 1):
+        target = _only_column(y)
+    else:
+        column = column_of(y)
+        if column is None:
+            y = np.asarray(y) if hasattr(y, "__array__") else objects(_listed(y))
+            column = numpy_column(y)
+        target = Target(column, len(y))
+    if rows is not None and target.rows != rows:
+        _refuse_shape(getattr(y, "shape", (target.rows,)))
     if isinstance(y, np.ndarray) and y.dtype.kind == "c":
         refuse("y must hold labels or real numbers", "complex ones", "Complex data not supported")
-    return Target(found, len(y))
+    return target
 
 
-def _only_column(y: Any) -> Any:
+def _only_column(y: Any) -> Target:
     """The column of a frame or a matrix that has one."""
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
     shape: tuple[int, ...] = () if engine in SOURCES else y.shape
     if len(shape) != 2 or shape[1] != 1:
-        refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
-    from sklearn.exceptions import DataConversionWarning
-
+        _refuse_shape(shape)
     warnings.warn(
         "A column-vector y was passed when a 1d array was expected: it is read as one.",
         DataConversionWarning,
         stacklevel=5,
     )
-    if engine == "polars":
-        return y.to_series(0)
-    return y.column(0) if engine == "pyarrow" else y.iloc[:, 0] if engine == "pandas" else y[:, 0]
+    return Target(numpy_column(y[:, 0]) if engine is None else Frame(y).all()[0], shape[0])
 
 
-def _array(x: Any) -> npt.NDArray[Any]:
-    return x if isinstance(x, np.ndarray) else np.asarray(x) if hasattr(x, "__array__") else _rows(_listed(x))
+def _refuse_shape(shape: tuple[int, ...]) -> None:
+    refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
 
 
 def _listed(x: Any) -> list[Any]:
@@ -142,7 +150,7 @@ def _listed(x: Any) -> list[Any]:
     refuse("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
 
 
-def _rows(rows: list[Any]) -> npt.NDArray[Any]:
+def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
     """An array of objects, so that no cell decides what the others are read as."""
     lengths = {len(row) if issubclass(type(row), list | tuple | np.ndarray) else -1 for row in rows}
     if len(lengths) > 1:
@@ -159,12 +167,136 @@ def _frame(x: Any) -> Table:
     columns = [one.adds_up(f"{name} of X") for one, name in zip(frame.all(), frame.names, strict=True)]
     if not columns:
         refuse("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
-    labels = tuple(frame.labels)
-    texts = tuple(one for one in labels if isinstance(one, str))
+    texts = tuple(label for label in frame.labels if isinstance(label, str))
     whole = hasattr(x, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in x.dtypes)
     return Table(
         (len(frame), len(columns)),
-        texts if len(texts) == len(labels) else None,
+        texts if len(texts) == len(columns) else None,
         lambda: np.column_stack([column.floats() for column in columns]),
         gaps=not whole,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """From a person's numbers to a row of length at most 1, and from weights of such rows back.
+
+    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than
+    `row_norm` is shortened to it. The constant is as large as one of d equal columns, and is part of the row:
+    (sqrt(d) x, 1) / sqrt(d + 1) for a row x of length at most 1. With `drop` a row with a missing number is
+    all zero.
+    """
+
+    low: Array
+    high: Array
+    middle: Array
+    half: Array
+    row_norm: float
+    intercept: bool
+    fill: Array
+    drop: bool = False
+
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return len(self.low) + self.intercept
+
+    @property
+    def widest(self) -> float:
+        """No entry of a row is larger. Both ends of each column are brought to its scale as its cells are, as
+        floats may find no middle; `_INSIDE` leaves more room than the rest of the rounding needs.
+        """
+        ends = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
+        entry = min(1.0, float(ends.max()) / self.row_norm)
+        return max(self._unit * entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
+
+    def rows(self, cells: Array) -> Array:
+        """One column per person, one row per weight; every column has a length of at most 1."""
+        rows = np.empty((self.size, len(cells)))
+        cut = rows[: len(self.low)]
+        missing = np.isnan(cells)
+        cut[:] = np.where(missing, self.fill, cells).T
+        np.clip(cut, self.low[:, None], self.high[:, None], out=cut)
+        cut -= self.middle[:, None]
+        cut /= self.half[:, None]
+        lengths = np.sqrt(np.einsum("ij,ij->j", cut, cut))
+        cut *= self._unit * _INSIDE / np.maximum(lengths, self.row_norm)
+        if self.intercept:
+            rows[-1] = _INSIDE / math.sqrt(self.size)
+        if self.drop:
+            rows *= ~missing.any(axis=1)
+        return rows
+
+    def filled(self, cells: Array) -> Array:
+        """Numbers that a score can be computed from: none is missing, none too large."""
+        return np.clip(np.where(np.isnan(cells), self.fill, cells), -_FAR, _FAR)
+
+    def linear(self, weights: Array) -> tuple[Array, float]:
+        """Coefficients and intercept in the units of the data, for rows that were not cut."""
+        slopes = weights[: len(self.low)] * (self._unit * _INSIDE / self.row_norm) / self.half
+        constant = weights[-1] * _INSIDE / math.sqrt(self.size) if self.intercept else 0.0
+        return slopes, float(constant - slopes @ self.middle)
+
+    @property
+    def _unit(self) -> float:
+        return math.sqrt(len(self.low) / self.size) if self.intercept else 1.0
+
+
+def scale(
+    bounds: Any,
+    row_norm: Any,
+    *,
+    features: int,
+    names: Sequence[str] | None = None,
+    intercept: bool = True,
+    missing: Any = "middle",
+) -> Scale:
+    """The scale from one pair of bounds for all columns, one for each, or a mapping by name.
+
+    >>> scale({"age": (18, 98)}, None, features=1, names=["age"]).rows(np.array([[98.0]])).round(3).tolist()
+    [[0.707], [0.707]]
+    """
+    if bounds is None and row_norm is None:
+        refuse(
+            "`bounds` or `row_norm` must be said",
+            "neither",
+            "how far one person can move the weights depends on them, and they must not be read from data",
+        )
+    low, high = np.array(_pairs(bounds, features, names), dtype=float).T
+    if bounds is None:
+        middle, half = np.zeros(features), np.ones(features)
+    elif intercept:
+        middle, half = (low + high) / 2, (high - low) / 2
+    else:  # a score without intercept is 0 at 0
+        middle, half = np.zeros(features), np.maximum(np.abs(low), np.abs(high))
+    longest = math.sqrt(features) if row_norm is None else float(positive(row_norm, "row_norm"))
+    if not 1e-100 <= longest <= _FAR:
+        refuse("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
+    fill = (low + high) / 2 if isinstance(missing, str) else np.full(features, float(exact(missing, "missing")))
+    if not np.all((low <= fill) & (fill <= high)):
+        refuse("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
+    return Scale(low, high, middle, half, longest, intercept, fill, drop=missing == "drop")
+
+
+def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tuple[float, float]]:
+    if bounds is None:
+        return [(-_FAR, _FAR)] * features
+    if isinstance(bounds, Mapping):
+        if names is None or set(bounds) != set(names):
+            received = f"{len(bounds)} names for {features} columns"
+            refuse("`bounds` by name must name each column of X", received, "a column without bounds has no scale")
+        bounds = [bounds[name] for name in names]
+    pairs = list(bounds)
+    if len(pairs) == 2 and not any(hasattr(one, "__len__") and not isinstance(one, str) for one in pairs):
+        pairs = [tuple(pairs)] * features
+    if len(pairs) != features:
+        refuse("`bounds` must be a pair, or a pair for each column", f"{len(pairs)}", f"X has {features}")
+    return [ends(pair, "bounds", "numbers are cut to them") for pair in pairs]
+
+
+def ends(pair: Any, name: str, consequence: str) -> tuple[float, float]:
+    """Two public numbers, the lower first, within ±1e100."""
+    low, high = (float(exact(end, name)) for end in pair)
+    if not -_FAR <= low < high <= _FAR:
+        refuse(f"`{name}` must be (low, high) with low < high", (low, high), consequence)
+    return low, high

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
-from toolkit.attacks.audit.bounds import advantage, claimed
+from toolkit.attacks.audit.bounds import advantage, epsilon_and_delta
 from toolkit.attacks.audit.verdict import Verdict
 from toolkit.attacks.averaging import Belief
 from toolkit.attacks.linkage import Profile
@@ -161,7 +161,7 @@ def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> 
     ax = axes(ax, height=1.3 + 0.36 * len(verdicts))
     words = []
     for row, (name, verdict) in enumerate(verdicts.items()):
-        claim = claimed(verdict.claim, 1e-3)
+        claim = epsilon_and_delta(verdict.claim, 1e-3)
         colour, mark = (VERMILLION, "D") if verdict.violated else (BLUE, "o")
         ax.plot([0, verdict.epsilon], [row, row], color=colour, linewidth=2, zorder=1)
         ax.plot([verdict.epsilon], [row], mark, color=colour, markersize=7)

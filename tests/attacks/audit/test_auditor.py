@@ -17,7 +17,8 @@ from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.gallery import EXHIBITS, float_laplace
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.selection import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip
+from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
+from toolkit.central.sparse import AboveThreshold
 from toolkit.core.loss import Pure
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import Questionnaire
@@ -27,10 +28,9 @@ BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["float noise", "five retries"])
-def test_the_default_audit_catches_the_fault_on_its_first_run(name):
+def test_the_default_audit_catches_the_fault_on_its_first_run():
     """With fewer runs all faults, and their repairs, are audited in test_gallery.py."""
-    verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
+    verdict = EXHIBITS["float noise"].audit(rng=np.random.default_rng(1))
     assert verdict.violated, verdict
     assert verdict.epsilon > 1
     assert verdict.delta > 0
@@ -167,7 +167,7 @@ OURS = {
 def test_every_mechanism_and_design_of_ours_is_cleared(name):
     """A true claim is refuted with probability at most 1e-4; fewer than forty audits: 4e-3."""
     mechanism, neighbors, epsilon = OURS[name]
-    verdict = audit(mechanism, neighbors, epsilon=epsilon, runs=10_000, seconds=1, rng=np.random.default_rng(3))
+    verdict = audit(mechanism, neighbors, epsilon=epsilon, runs=5_000, seconds=1, rng=np.random.default_rng(3))
     assert verdict, verdict
 
 
@@ -178,7 +178,7 @@ def test_every_mechanism_and_design_of_ours_is_cleared(name):
 def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
     """Else clearing would mean nothing: most of epsilon must be found, and no more than all of it."""
     mechanism, neighbors, _ = OURS[name]
-    verdict = audit(mechanism, neighbors, runs=30_000, seconds=3, rng=np.random.default_rng(4))
+    verdict = audit(mechanism, neighbors, runs=20_000, seconds=math.inf, rng=np.random.default_rng(4))
     assert 0.75 * mechanism.epsilon < verdict.epsilon <= mechanism.epsilon
 
 
@@ -186,20 +186,17 @@ def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
 def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
     """Twelve bits that tell nothing, and one that is tight, so that there is much to be misled by.
 
-    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: on these seeds one does. If the
-    runs of the search were used again to confirm, 40 would, and if the error were not shared among the
-    events, 14. The threshold was set after these counts were seen; a rate of 5 % exceeds it with probability
-    3e-5.
+    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: of sixty audits one did. If the runs of
+    the search were used again to confirm, two of three would. A rate of 5 % exceeds the threshold with
+    probability 2e-4; that the error is shared among the events is tested below.
     """
 
     def tight(bit, rng):
         return np.append(rng.random(12) < 0.5, bit ^ (rng.random() < 1 / 3))
 
-    seeds = (np.random.default_rng(seed) for seed in range(60))
-    refuted = sum(
-        audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated for rng in seeds
-    )
-    assert refuted <= 11
+    options = {"epsilon": "0.6931471805599454", "runs": 1600, "level": 0.8, "seconds": math.inf}
+    refuted = sum(audit(tight, (0, 1), **options, rng=np.random.default_rng(seed)).violated for seed in range(12))
+    assert refuted <= 4
 
 
 @pytest.mark.slow
@@ -220,9 +217,7 @@ def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
 
 
 def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
-    """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level
-    0.95.
-    """
+    """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level 0.95."""
     trials = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1 / 20)] * 20
     assert _judged(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]

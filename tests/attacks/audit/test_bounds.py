@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from toolkit import Approx, Pure, Zcdp
-from toolkit.attacks.audit.bounds import advantage, claimed, clopper_pearson, delta_bound, epsilon_bound, p_value
+from toolkit.attacks.audit.bounds import (
+    advantage,
+    clopper_pearson,
+    delta_bound,
+    epsilon_and_delta,
+    epsilon_bound,
+    p_value,
+)
 
 
 @pytest.mark.parametrize(("count", "n"), [(0, 10), (3, 10), (10, 10), (250, 1000)])
@@ -82,19 +89,17 @@ def test_an_infinite_claim_cannot_be_contradicted():
 
 
 def test_claims_are_read_in_every_currency():
-    assert claimed(None, 1e-3) is None
-    assert claimed(Pure(0.5), 1e-3) == (0.5, 0.0)
-    assert claimed(Approx(1, 1e-6), 1e-3) == (1.0, 1e-6)
-    epsilon, delta = claimed(Zcdp(0.5), 1e-3)
+    assert epsilon_and_delta(None, 1e-3) is None
+    assert epsilon_and_delta(Pure(0.5), 1e-3) == (0.5, 0.0)
+    assert epsilon_and_delta(Approx(1, 1e-6), 1e-3) == (1.0, 1e-6)
+    epsilon, delta = epsilon_and_delta(Zcdp(0.5), 1e-3)
     assert delta == pytest.approx(1e-3)
     assert 2 < epsilon <= 0.5 + 2 * math.sqrt(0.5 * math.log(1000))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_advantage_is_that_of_the_best_test_of_a_warner_report(epsilon):
-    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 -
-    p.
-    """
+    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 - p."""
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert advantage(epsilon) == pytest.approx(2 * p - 1)
     assert advantage(epsilon, 0.1) == pytest.approx((math.exp(epsilon) - 1 + 0.2) / (math.exp(epsilon) + 1))

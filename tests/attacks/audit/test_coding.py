@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolkit.attacks.audit.coding import NAN, WIDEST, Coding, label, number, opened
+from toolkit.attacks.audit.coding import NAN, WIDEST, Coding, label, leaves_of, number
 
 
 @dataclass
@@ -43,9 +43,7 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_row_of_an_output_depends_on_no_other_output_of_its_batch(kind):
-    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never
-    seen.
-    """
+    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never seen."""
     outputs = KINDS[kind]
     coding = Coding.of(outputs * 2)
     rows = coding.table(outputs)
@@ -120,7 +118,7 @@ def test_missing_values_of_pandas_are_labels():
 
 
 def test_leaves_are_found_by_their_paths():
-    leaves, _ = opened({"a": [1, (None,)], "b": np.array([[1.5]])})
+    leaves, _ = leaves_of({"a": [1, (None,)], "b": np.array([[1.5]])})
     assert leaves == {("a", 0): 1, ("a", 1, 0): None, ("b", 0, 0): 1.5}
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from toolkit import k_ary, mangat, warner
-from toolkit.attacks.audit.auditor import enumerated, exact_delta, exact_epsilon, law_misfit
+from toolkit.attacks.audit.auditor import enumerate_laws, exact_delta, exact_epsilon, law_misfit
 from toolkit.attacks.audit.neighbors import pairs_for
 from toolkit.attacks.audit.running import law_of
 
@@ -14,13 +14,13 @@ DESIGN = warner(p="2/3")
 
 def test_the_enumerated_epsilon_is_the_designs_own():
     for design in (DESIGN, k_ary(["a", "b", "c"], epsilon=1), mangat("2/3")):
-        assert enumerated(design, pairs_for(design), None).epsilon == design.epsilon
+        assert enumerate_laws(design, pairs_for(design), None).epsilon == design.epsilon
 
 
 def test_a_claim_is_refuted_when_it_is_less_than_the_law_by_the_last_digit():
     pairs = pairs_for(DESIGN)
-    assert not enumerated(DESIGN, pairs, (DESIGN.epsilon, 0.0)).violated
-    assert enumerated(DESIGN, pairs, (math.nextafter(math.log(2), 0), 0.0)).violated
+    assert not enumerate_laws(DESIGN, pairs, (DESIGN.epsilon, 0.0)).violated
+    assert enumerate_laws(DESIGN, pairs, (math.nextafter(math.log(2), 0), 0.0)).violated
 
 
 def test_delta_is_what_exceeds_the_claim():
@@ -28,8 +28,8 @@ def test_delta_is_what_exceeds_the_claim():
     assert exact_delta(yes, no, 0.0) == Fraction(1, 3)
     assert exact_delta(yes, no, math.inf) == 0
     assert float(exact_delta(yes, no, 0.5)) == pytest.approx(2 / 3 - math.exp(0.5) / 3)
-    assert not enumerated(DESIGN, pairs_for(DESIGN), (0.5, 0.2)).violated
-    assert enumerated(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
+    assert not enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.2)).violated
+    assert enumerate_laws(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
 
 
 def test_delta_takes_an_epsilon_that_numpy_computed():
@@ -42,7 +42,7 @@ def test_an_output_that_only_one_input_can_give_makes_epsilon_infinite():
 
 
 def test_what_tells_no_law_is_not_enumerated():
-    assert enumerated(print, {"pair": (0, 1)}, (1.0, 0.0)) is None
+    assert enumerate_laws(print, {"pair": (0, 1)}, (1.0, 0.0)) is None
 
 
 def test_draws_that_follow_the_law_pass_and_others_do_not():

@@ -44,9 +44,7 @@ def test_many_weak_entries_are_added_up():
 
 
 def test_the_last_bits_give_away_which_float_was_added():
-    """Haney et al. (2022): a sum of 1 and noise that falls near 0 is a multiple of 2**-53; noise itself is
-    finer.
-    """
+    """Haney et al. (2022): a sum of 1 and noise that falls near 0 is a multiple of 2**-53; noise itself is finer."""
     rng = np.random.default_rng(1)
     near = rng.random((5000, 1)) / 8
     event = found(near, (1 + near) - 1)

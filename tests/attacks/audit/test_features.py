@@ -41,9 +41,7 @@ def test_the_fingerprint_is_the_same_for_the_same_row_and_no_other():
 
 
 def test_the_likelihood_allows_for_entries_that_say_the_same():
-    """Three copies of a weak entry count once: the event of an independent, stronger fourth is not
-    drowned.
-    """
+    """Three copies of a weak entry count once: the event of an independent, stronger fourth is not drowned."""
     rng = np.random.default_rng(1)
 
     def drawn(shift):

@@ -41,9 +41,9 @@ def test_our_statistics_stay_within_their_sensitivity(name):
 
     def release(column, rng):
         value = statistic.of(bounds.sums(np.asarray(column), squares=True))
-        return Laplace.for_epsilon(1, sensitivity=statistic.sensitivity).release(value, rng)
+        return Laplace.for_epsilon(1, sensitivity=statistic.sensitivity.l1).release(value, rng)
 
-    found = replay(release, replacements(SALARIES, (0, 100)), sensitivity=statistic.sensitivity)
+    found = replay(release, replacements(SALARIES, (0, 100)), sensitivity=statistic.sensitivity.l1)
     assert all(r.same_flow and not r.exceeds for r in found)
 
 

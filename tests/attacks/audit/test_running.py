@@ -62,9 +62,7 @@ def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_mach
 
 
 def test_a_function_that_cannot_do_without_a_generator_gets_one_and_it_is_always_the_same():
-    """A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every
-    audit.
-    """
+    """A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every audit."""
     given = [rng for _, rng in Runner(lambda value, rng: (value, rng), None)(0, 3)]
     assert isinstance(given[0], np.random.Generator)
     assert given[0] is given[1] is given[2]

@@ -28,7 +28,7 @@ def test_inputs_are_the_same_when_they_are_written_the_same():
 
 def test_an_input_of_several_pairs_is_run_once_for_them_all():
     runner = Runner(lambda value: value, None)
-    outputs = Search(runner, {}, (1.0, 0.0)).drawn([(0, 1), (0, 2), (1, 2)], 3000)
+    outputs = Search(runner, {}, (1.0, 0.0)).outputs([(0, 1), (0, 2), (1, 2)], 3000)
     assert [len(drawn) for drawn in outputs.values()] == [1000] * 3
     assert runner.runs == 3000
 

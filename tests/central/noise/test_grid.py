@@ -12,10 +12,10 @@ from toolkit.central.noise import grid
 from toolkit.central.noise.grid import (
     add_on_grid,
     add_whole,
-    charged,
     gaps_in_steps,
     grid_exponent,
     read,
+    rounded_sensitivity,
     sensible,
     steps_of,
 )
@@ -27,9 +27,7 @@ MAX = sys.float_info.max
 @pytest.mark.slow
 @given(x=FLOATS, exponent=st.integers(-60, 60))
 def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
-    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest
-    included.
-    """
+    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest included."""
     rounded = grid._rounded(np.array([x]), exponent)[0]
     assert Fraction(float(rounded)) == steps_of(Fraction(x), exponent) * Fraction(2) ** exponent
 
@@ -60,7 +58,7 @@ def test_rounding_never_moves_two_numbers_further_apart_than_charged(
 ) -> None:
     unit = Fraction(2) ** exponent
     apart = steps_of(Fraction(x) + sign * distance, exponent) - steps_of(Fraction(x), exponent)
-    assert abs(apart) <= charged(distance / unit, 1, "l1") == math.ceil(distance / unit)
+    assert abs(apart) <= rounded_sensitivity(distance / unit, 1, "l1") == math.ceil(distance / unit)
 
 
 @pytest.mark.slow
@@ -74,9 +72,9 @@ def test_rounding_never_moves_two_vectors_further_apart_than_charged(
     unit = Fraction(2) ** exponent
     moves = [abs(steps_of(x + move, exponent) - steps_of(x, exponent)) for x, move in pairs]
     size, l1, l2 = len(pairs), sum(abs(move) for _, move in pairs), sum(move**2 for _, move in pairs)
-    assert sum(moves) <= max(charged(l1 / unit, size, "l1"), 0)
+    assert sum(moves) <= max(rounded_sensitivity(l1 / unit, size, "l1"), 0)
     upper = Fraction(math.isqrt(math.ceil(l2 * 4**40)) + 1, 2**40)
-    assert sum(move**2 for move in moves) <= charged(upper / unit, size, "l2") ** 2
+    assert sum(move**2 for move in moves) <= rounded_sensitivity(upper / unit, size, "l2") ** 2
 
 
 @pytest.mark.slow
@@ -211,7 +209,7 @@ def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None
 def test_the_root_that_rounding_adds_to_a_length_is_never_rounded_down(size: int) -> None:
     """Exactly: what is added is at least the root of a number that is no square, and hardly more."""
     for sensitivity in (Fraction(0), Fraction(1, 3), Fraction(10**9)):
-        added = charged(sensitivity, size, "l2") - sensitivity
+        added = rounded_sensitivity(sensitivity, size, "l2") - sensitivity
         assert size <= added**2 < size + Fraction(1, 10**5)
 
 

@@ -10,9 +10,7 @@ from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NormalLaw, Radi
 @pytest.mark.parametrize("scale", [1e-3, 0.2, 1, 2, 7.5, 1000])
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.9, 0.95, 0.999999])
 def test_the_reach_on_integers_is_the_least_that_holds(scale: float, level: float) -> None:
-    """By summation of the probabilities: within the reach at least the level, one less would be too
-    little.
-    """
+    """By summation of the probabilities: within the reach at least the level, one less would be too little."""
     law = GeometricLaw(scale)
     reach = int(law.reach(level))
     k = np.arange(-reach, reach + 1)

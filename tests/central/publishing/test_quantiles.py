@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from toolkit.central.publishing import quantiles
-from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, rank_scores
 from toolkit.central.selection import root_below
 from toolkit.core.loss import Pure, Zcdp
 
@@ -30,12 +30,11 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
         for cuts, mass in state.items():
             low, high = dict(cuts)[part.start - 1], dict(cuts)[part.stop]
             inside = ordered[(ordered >= low) & (ordered < high)]
-            scores, widths = ranked(inside, part.share, low, high)
-            chances = mechanism.choice(part).probabilities(scores, widths)
-            for place, width in enumerate(widths.tolist()):
-                start = low if place == 0 else int(inside[place - 1]) + 1
-                for cut in range(start, start + width):
-                    following[(*cuts, (part.place, cut))] += mass * float(chances[place]) / width
+            first, scores = rank_scores(inside, part.share, low, high)
+            chances = mechanism.choice(part).probabilities(scores, np.diff(first)).tolist()
+            for chance, (start, stop) in zip(chances, itertools.pairwise(first.tolist()), strict=True):
+                for cut in range(start, stop):
+                    following[(*cuts, (part.place, cut))] += mass * chance / (stop - start)
         state = following
     found: dict[tuple[int, ...], float] = defaultdict(float)
     for cuts, mass in state.items():
@@ -202,7 +201,7 @@ def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: 
     found = []
     for _ in range(40):
         places = np.sort((steps << digits) | rng.integers(0, 2**digits, len(steps)))
-        scores, _ = ranked(places, share, 0, all_steps << digits)
+        _, scores = rank_scores(places, share, 0, all_steps << digits)
         edges = np.unique(np.concatenate([places + 1, np.arange(all_steps + 1) << digits]))
         cuts = np.concatenate([[0], edges])  # a new rank, or a new step, begins at each
         odds = np.exp(rate * scores[np.searchsorted(places, cuts)] / share.denominator)
@@ -251,7 +250,7 @@ def test_values_lie_as_close_as_is_said_no_more_often_than_is_said(
 ) -> None:
     """All digits of so many values of one step with 16 places."""
     monkeypatch.setattr(quantiles, "_LEFT", 0.2)
-    width = quantiles.crowded(16, rows, run)
+    width = quantiles.least_distance(16, rows, run)
     assert width >= 1
     every = np.sort(np.array(list(itertools.product(range(16), repeat=rows))), axis=1)
     closest = np.min(every[:, run - 1 :] - every[:, : rows - run + 1], axis=1)

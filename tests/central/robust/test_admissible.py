@@ -12,9 +12,7 @@ from toolkit.core.loss import Pure
 
 
 def worst_log_ratio(t: float, a: float, c: float) -> float:
-    """Of f + c S Z on a fine grid of outputs, for shifts up to the smaller S and scales e**-t to e**t
-    apart.
-    """
+    """Of f + c S Z on a fine grid of outputs, for shifts up to the smaller S and scales e**-t to e**t apart."""
     z = np.concatenate([np.linspace(-60, 60, 12_001), np.geomspace(60, 1e9, 200)])
     worst = 0.0
     for r, share in product(np.exp(np.linspace(-t, t, 21)), (-1, -0.5, 0, 0.5, 1)):

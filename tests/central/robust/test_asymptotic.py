@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from toolkit.budget.charges import BudgetError
 from toolkit.budget.ledger import Ledger
-from toolkit.central.noise.calibration import gaussian_delta
+from toolkit.central.noise.gaussian_delta import gaussian_delta
 from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu, normal_delta, radius
 from toolkit.central.robust.estimators import Huber, Mean
 from toolkit.central.robust.influence import influence

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit.central.robust.estimators import Huber, Logistic, Mean
-from toolkit.central.robust.regression import regression
+from toolkit.central.robust.influence import regression
 
 
 def data(n: int = 400) -> tuple[np.ndarray, np.ndarray]:

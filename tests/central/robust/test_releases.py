@@ -7,8 +7,6 @@ import pytest
 from scipy.stats import chisquare, kstest, norm
 
 from tests.recorder import recorded
-from toolkit.attacks.audit import audit
-from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
@@ -46,9 +44,7 @@ def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_table_is_told_from_its_neighbors_beyond_epsilon(kind: str, epsilon: Any) -> None:
-    """The law on the grid itself, on all tables of 7 values and all neighbors; and the half of it is too
-    little.
-    """
+    """The law on the grid itself, on all tables of 7 values and all neighbors; and the half of it is too little."""
     release = mechanism(kind, epsilon)
     laws = {table: law(release, table) for table in tables(range(SPAN + 1), release.statistic.n)}
     worst = max(
@@ -147,7 +143,7 @@ def test_errors_say_nothing_of_the_data() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "law_of", "draws"), [("laplace", SmoothLaplace, 500), ("gaussian", SmoothGaussian, 120)]
+    ("noise", "law_of", "draws"), [("laplace", SmoothLaplace, 200), ("gaussian", SmoothGaussian, 30)]
 )
 @pytest.mark.slow
 def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(noise: str, law_of: type, draws: int) -> None:
@@ -168,18 +164,6 @@ def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_law(noise: str, 
     mean, kurtosis = (2, 6) if noise == "laplace" else (1, 3)
     error = mean * math.sqrt((kurtosis - 1) / draws)
     assert abs(squares.mean() - mean) < 4.5 * error
-
-
-@pytest.mark.slow
-def test_an_audit_does_not_refute_the_releases_on_the_tables_that_break_local_noise() -> None:
-    """400 runs each; a true claim is refuted with probability 1e-4."""
-    pair = (np.array([0.0, 0, 0, 0, 100]), np.array([0.0, 0, 0, 100, 100]))
-    for release in (
-        SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)),
-        InverseSensitivity.for_epsilon(1, Huber(10), bounds=(0, 100), step=1),
-    ):
-        verdict = audit(release, pair, runs=400, seconds=math.inf, rng=np.random.default_rng(1))
-        assert not verdict.violated
 
 
 @pytest.mark.slow

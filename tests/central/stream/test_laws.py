@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit.central.noise.laws import GeometricLaw
-from toolkit.central.stream.calibration import GeometricSumLaw
+from toolkit.central.stream.ways import GeometricSumLaw
 
 
 @pytest.mark.parametrize(("scale", "count"), [(0.3, 2), (1.0, 1), (2.0, 3), (3.0, 8)])

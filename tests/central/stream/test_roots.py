@@ -92,9 +92,7 @@ def test_every_period_is_protected_alike() -> None:
 
 
 def test_several_periods_of_one_person_are_bounded_more_closely_than_by_their_number() -> None:
-    """Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the
-    number.
-    """
+    """Four of 52 weeks: 3.51 where four times one would be 4; all 52: 29.1. Beyond 1,024 periods the number."""
     assert float(SquareRoot(52).squared(4)) ** 0.5 == pytest.approx(3.51, abs=5e-3)
     assert float(SquareRoot(52).squared(52)) ** 0.5 == pytest.approx(29.07, abs=5e-3)
     assert SquareRoot(52).squared(99) == SquareRoot(52).squared(52)

@@ -6,8 +6,8 @@ import pytest
 
 from tests.central.stream.noises import published
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
-from toolkit.central.stream.calibration import best
 from toolkit.central.stream.trees import binary, candidates, from_below
+from toolkit.central.stream.ways import best
 from toolkit.core.loss import Pure, Zcdp
 
 
@@ -31,9 +31,7 @@ def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
 
 @pytest.mark.parametrize("tree", [Tree(9, 2, 4), Tree(9, 3, 2), Tree(9, 3, 3, 4), Tree(9, 2, 3, 5), Tree(9)])
 def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
-    """Each noisy number alone moves the totals by -1, 0 or 1; at each period so many of them as `nodes`
-    says.
-    """
+    """Each noisy number alone moves the totals by -1, 0 or 1; at each period so many of them as `nodes` says."""
 
     def make() -> RunningTotal:
         return RunningTotal(Pure(1), 9, window=tree.window, way=tree)

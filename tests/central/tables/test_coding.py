@@ -11,9 +11,7 @@ from toolkit.frames.persons import Caps
 
 
 def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> tuple[int, int]:
-    """The largest L1 and squared L2 distance between the tables of one person who has one of the rows, or
-    none.
-    """
+    """The largest L1 and squared L2 distance between the tables of one person who has one of the rows, or none."""
     nothing = [0] * len(rows[0])
     tables = [coding.entries([nothing] * cells)]
     tables += [

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables.table_estimators import accepted, reach_of, tail_of_two
+from toolkit.central.tables.table_estimators import confidence_limits, reach_of, tail_of_two
 
 SCALE = 1e9  # so large that steps do not show
 
@@ -59,6 +59,6 @@ def test_values_that_are_not_rejected_form_the_interval() -> None:
     def p_value(m: np.ndarray) -> np.ndarray:
         return np.where([True, True, False], np.maximum(1 - 4 * np.abs(m - best), 0), 0.0)
 
-    low, high = accepted(p_value, best, 0.95)
+    low, high = confidence_limits(p_value, best, 0.95)
     assert low.tolist() == pytest.approx([0.2 - 0.2375, 1 - 0.2375, -1], abs=1e-9)
     assert high.tolist() == pytest.approx([0.2 + 0.2375, 1, 1], abs=1e-9)

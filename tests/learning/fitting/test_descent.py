@@ -7,8 +7,7 @@ from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
 from toolkit.learning.fitting.descent import NoisyDescent, sampled_epsilon, sampled_sigma
-from toolkit.learning.fitting.margins import Logistic
-from toolkit.learning.fitting.minimum import minimum
+from toolkit.learning.fitting.perturbation import Logistic, minimum
 
 LOGISTIC = Logistic()
 
@@ -45,7 +44,7 @@ def test_the_noise_for_random_parts_is_within_the_cost_and_hardly_more() -> None
 
 def test_the_share_of_people_in_a_step_is_the_rate() -> None:
     noisy = descent(Approx(1, 1e-6), neighbors="add_remove", rate=Fraction(1, 10))
-    drawn = noisy._drawn(40_000, np.random.default_rng(3))
+    drawn = noisy._taking_part(40_000, np.random.default_rng(3))
     assert abs(drawn.mean() - 0.1) < 5 * np.sqrt(0.09 / 40_000)
 
 

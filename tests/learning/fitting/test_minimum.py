@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from toolkit.learning.fitting.margins import HuberHinge, Logistic
-from toolkit.learning.fitting.minimum import minimum, tolerance
+from toolkit.learning.fitting.perturbation import HuberHinge, Logistic, minimum, tolerance
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:

@@ -2,10 +2,16 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.fitting.margins import HuberHinge, Logistic
-from toolkit.learning.fitting.minimum import minimum, tolerance
-from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation
-from toolkit.learning.fitting.perturbation_noise import Cube, Normal
+from toolkit.learning.fitting.perturbation import (
+    Cube,
+    HuberHinge,
+    Logistic,
+    Normal,
+    ObjectivePerturbation,
+    OutputPerturbation,
+    minimum,
+    tolerance,
+)
 
 LOGISTIC = Logistic()
 

@@ -1,6 +1,4 @@
-"""Is it as private as it says? An audit for anything that can be run, and exact answers where there are few
-outputs.
-"""
+"""Is it as private as it says? An audit for anything that can be run, and exact answers where there are few outputs."""
 
 from toolkit.attacks.audit.auditor import audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import clopper_pearson, delta_bound, epsilon_bound

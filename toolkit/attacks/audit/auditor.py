@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.attacks.audit.bounds import claimed, delta_bound, epsilon_bound, p_value
+from toolkit.attacks.audit.bounds import delta_bound, epsilon_and_delta, epsilon_bound, p_value
 from toolkit.attacks.audit.coding import Coding
 from toolkit.attacks.audit.events import Event, search
 from toolkit.attacks.audit.neighbors import Pair, named_pairs, pairs_for
@@ -49,9 +49,22 @@ class Exact:
 
 
 def exact_epsilon(first: Law, second: Law) -> float:
-    """The largest |ln(p / q)| over all outputs, from exact fractions, rounded up; infinite where only one is
-    zero.
+    """Compute the largest |ln(p / q)| over all outputs, from exact fractions, rounded up.
 
+    Parameters
+    ----------
+    first : dict
+        From outputs to exact probabilities, on one input.
+    second : dict
+        The same on its neighbor.
+
+    Returns
+    -------
+    float
+        Epsilon; infinite where only one probability is zero.
+
+    Examples
+    --------
     >>> exact_epsilon({"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)})
     0.6931471805599454
     """
@@ -66,8 +79,24 @@ def exact_epsilon(first: Law, second: Law) -> float:
 
 
 def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
-    """The sum over outputs of what p exceeds e**epsilon q by; e**epsilon to 60 digits.
+    """Compute the sum over outputs of what p exceeds e**epsilon q by.
 
+    Parameters
+    ----------
+    first : dict
+        From outputs to exact probabilities, on one input.
+    second : dict
+        The same on its neighbor.
+    epsilon : float
+        The claimed epsilon; e**epsilon is taken to 60 digits.
+
+    Returns
+    -------
+    Fraction
+        Delta.
+
+    Examples
+    --------
     >>> float(exact_delta({0: Fraction(1, 2), 1: Fraction(1, 2)}, {0: Fraction(1)}, 1.0))
     0.5
     """
@@ -79,7 +108,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     )
 
 
-def enumerated(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
+def enumerate_laws(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
     """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     known = [(a, b) for a, b in laws if a is not None and b is not None]
@@ -108,9 +137,7 @@ def law_misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None
 
 
 def _pearson(law: Law, drawn: list[Any]) -> float:
-    """Pearson's chi-squared; outputs that are expected fewer than ten times count as one, with the rarest of
-    the others.
-    """
+    """Pearson's chi-squared; outputs expected fewer than ten times are pooled."""
     counts = Counter(drawn)
     if any(law.get(output, 0) == 0 for output in counts):
         return 0.0
@@ -124,7 +151,7 @@ def _pearson(law: Law, drawn: list[Any]) -> float:
     return float(gammaincc((len(pooled) - 1) / 2, statistic / 2)) if len(pooled) > 1 else 1.0
 
 
-_FINALISTS = 3  # of more pairs, half of the runs choose so many, and the other half look at them
+_FINALISTS = 3  # pairs that half of the runs choose and the other half look at
 _CONFIRMED = 2
 
 Outputs = dict[object, list[Any]]
@@ -132,9 +159,7 @@ Outputs = dict[object, list[Any]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two neighbors, and the events to confirm: those likelier on the first, and those likelier on the
-    second.
-    """
+    """Two neighbors, and the events to confirm: those likelier on the first, and those likelier on the second."""
 
     name: str
     pair: Pair
@@ -148,9 +173,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for events: on which neighbors, against which claimed epsilon and delta, and with which
-    features.
-    """
+    """How to look for events: on which neighbors, against which claim, and with which features."""
 
     run: Runner
     pairs: dict[str, Pair]
@@ -159,42 +182,35 @@ class Search:
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
-        """The coding of outputs, and the best one or two pairs, the one with the largest excess over the
-        claim first.
-        """
+        """The coding of outputs, and the best one or two pairs, the largest excess over the claim first."""
         if len(self.pairs) <= _FINALISTS:
-            coding, found = self._looked(self.pairs, self.drawn(self.pairs.values(), runs))
-            return coding, found[:_CONFIRMED]
-        outputs = self.drawn(self.pairs.values(), runs // 2)
-        finalists = {one.name: one.pair for one in self._looked(self.pairs, outputs)[1][:_FINALISTS]}
-        more = self.drawn(finalists.values(), runs - runs // 2)
-        coding, found = self._looked(finalists, {key: outputs[key] + drawn for key, drawn in more.items()})
-        return coding, found[:_CONFIRMED]
+            coding, candidates = self._search(self.pairs, self.outputs(self.pairs.values(), runs))
+            return coding, candidates[:_CONFIRMED]
+        outputs = self.outputs(self.pairs.values(), runs // 2)
+        finalists = {one.name: one.pair for one in self._search(self.pairs, outputs)[1][:_FINALISTS]}
+        more = self.outputs(finalists.values(), runs - runs // 2)
+        coding, candidates = self._search(finalists, {key: outputs[key] + further for key, further in more.items()})
+        return coding, candidates[:_CONFIRMED]
 
-    def drawn(self, pairs: Iterable[Pair], runs: int) -> Outputs:
-        """Outputs of so many runs in all, for each input; an input of several pairs is run once for them
-        all.
-        """
+    def outputs(self, pairs: Iterable[Pair], runs: int) -> Outputs:
+        """Outputs of `runs` runs in all, for each input; an input of several pairs is run once for them all."""
         inputs = distinct(pairs)
         return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
 
-    def _looked(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
+    def _search(self, pairs: dict[str, Pair], outputs: Outputs) -> tuple[Coding, list[Candidate]]:
         coding = Coding.of(list(chain.from_iterable(outputs.values())), self.looks)
         tables = {key: coding.table(drawn) for key, drawn in outputs.items()}
-        found = []
+        candidates = []
         for name, (a, b) in pairs.items():
             first, second = tables[identity(a)], tables[identity(b)]
-            found.append(
-                Candidate(
-                    name, (a, b), *search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
-                )
-            )
-        return coding, _ordered(found)
+            events = search(first, second, coding.names, target=self.target, last_bits=self.last_bits)
+            candidates.append(Candidate(name, (a, b), *events))
+        return coding, _ordered(candidates)
 
 
-def _ordered(found: Sequence[Candidate]) -> list[Candidate]:
+def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
     """By excess and by promise in turn: where nothing exceeds the claim, what comes nearest to it."""
-    orders = [sorted(found, key=lambda one: -one.best(measure)) for measure in ("excess", "promise")]
+    orders = [sorted(candidates, key=lambda one: -one.best(measure)) for measure in ("excess", "promise")]
     return list({one.name: one for both in zip(*orders, strict=True) for one in both}.values())
 
 
@@ -204,17 +220,14 @@ def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
 
 
 def identity(value: Any) -> object:
-    """What two inputs share if they are the same: how a number or text is written, the bytes of an array,
-    else the object.
-    """
+    """What equal inputs share: how a number or text is written, the bytes of an array, else the object."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
-    return (
-        (type(value), repr(value)) if value is None or isinstance(value, str | int | float | np.generic) else id(value)
-    )
+    written = value is None or isinstance(value, str | int | float | np.generic)
+    return (type(value), repr(value)) if written else id(value)
 
 
-_PACED = 4  # on so many inputs it is seen how long a run takes
+_PACED = 4  # inputs on which a run is timed
 _FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbors, if there is one
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
@@ -239,20 +252,40 @@ def audit(
 
     Parameters
     ----------
-    mechanism : something with `randomize` or `release`, or a function of the input (and of `rng`, if it has
-    one). neighbors : a tuple of two inputs, a list of such, or a mapping with names; see
-    `toolkit.attacks.audit.neighbors`. None: from
-        the options, bounds or sensitivity that the mechanism declares.
-    epsilon, delta : the claim; the mechanism's own `loss` if left out.
-    runs : how often to run it in all: half of the runs to search, half to confirm.
-    seconds : at most how long, at the pace of a few runs at the beginning; fewer runs are made where all
-    would take longer, and
-        a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
-    level : of the bounds and of the verdict; a mechanism whose claim is true is refuted with probability at
-    most 1 - level. features : further ways to look at one output, each a function from an output to a number.
-    last_bits : whether to look at the last bits of floats, which betray almost all noise that was made of
-    floats. rng : None audits the path of real releases; a Generator repeats the same audit.
+    mechanism : object
+        Something with `randomize` or `release`, or a function of the input (and of `rng`, if it has one).
+    neighbors : tuple or list or dict, optional
+        A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.attacks.audit.neighbors`.
+        None: from the options, bounds or sensitivity that the mechanism declares.
+    epsilon : Number, optional
+        The claim; the mechanism's own `loss` if left out.
+    delta : Number
+        Goes with `epsilon`.
+    runs : int
+        How often to run it in all: half of the runs to search, half to confirm.
+    seconds : float
+        At most how long, at the pace of a few runs at the beginning; fewer runs are made where all would take
+        longer, and a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
+    level : Number
+        Of the bounds and of the verdict; a true claim is refuted with probability at most 1 - level.
+    features : dict, optional
+        Further ways to look at one output, each a function from an output to a number.
+    last_bits : bool
+        Whether to look at the last bits of floats, which betray almost all noise that was made of floats.
+    rng : Generator, optional
+        None audits the path of real releases; a Generator repeats the same audit.
 
+    Returns
+    -------
+    Verdict
+        Whether the claim is refuted, and lower bounds of epsilon and delta.
+
+    References
+    ----------
+    Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al., DP-Sniper (2021).
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from toolkit import warner
     >>> audit(warner(p="2/3"), rng=np.random.default_rng(1)).violated
@@ -261,20 +294,17 @@ def audit(
     ...     return value + np.random.default_rng(0).laplace()  # the seed is used again
     >>> audit(count, (0, 1), epsilon=1, runs=4000).violated
     True
-
-    References: Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al.,
-    DP-Sniper (2021).
     """
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     claim = _claim(mechanism, epsilon, delta)
-    target = claimed(claim, _ZCDP_DELTA)
+    target = epsilon_and_delta(claim, _ZCDP_DELTA)
     share = check_level(level)
     run = Runner(mechanism, check_rng(rng))
     affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
-    held = target or (math.inf, 0.0)
-    coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
-    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
-    exact = enumerated(mechanism, pairs, target)
+    limits = target or (math.inf, 0.0)
+    coding, candidates = Search(run, pairs, limits, features, last_bits)(affordable // 2)
+    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), limits)
+    exact = enumerate_laws(mechanism, pairs, target)
     misfit = law_misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
     return Verdict(
@@ -301,21 +331,17 @@ def _claim(mechanism: Any, epsilon: Number | None, delta: Number) -> Loss | None
 
 
 def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
-    """How many runs there is time for at the pace of a few; settled before the others, so that none is left
-    out for its time.
-    """
+    """How many runs there is time for at the pace of a few; fixed before the others, so that none is left out."""
     if seconds == math.inf:
         return runs, ()
     pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
     if pace * runs <= seconds:
         return runs, ()
     fewer = max(int(seconds / pace), 4 * FEWEST)
-    return fewer, (
-        (
-            f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than "
-            f"{seconds:g} s"
-        ),
+    note = (
+        f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than {seconds:g} s"
     )
+    return fewer, (note,)
 
 
 def _confirmed(
@@ -337,9 +363,7 @@ def _confirmed(
 
 
 def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """All events with their parts of the error: the one that exceeds the claim most has half, the others
-    share the rest evenly.
-    """
+    """All events with their parts of the error: half for the one that exceeds the claim most, the rest evenly."""
     events = [(one.name, event, one.pair) for one in candidates for event in one.there]
     events += [(f"{one.name}, reversed", event, one.pair[::-1]) for one in candidates for event in one.back]
     first = max(range(len(events)), key=lambda i: events[i][1].excess)
@@ -364,9 +388,7 @@ def _trial(
 def _judged(
     tried: list[Trial], exact: Exact | None, misfit: float | None, error: float, *, has_claim: bool
 ) -> tuple[bool, str]:
-    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the
-    draws.
-    """
+    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the draws."""
     if exact is not None and exact.violated:
         return True, "a proof: the law it tells breaks the claim, by exact enumeration"
     if misfit is not None and misfit <= _FOR_DRAWS * error:

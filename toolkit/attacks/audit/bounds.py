@@ -1,8 +1,7 @@
-"""What counts prove: confidence bounds on a probability, and on epsilon and delta from one event seen on two
-neighbors.
+"""What counts prove: confidence bounds on a probability, and on epsilon and delta from one event on two neighbors.
 
-Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact p-value: of
-seeing so many if p were so small, and of seeing so few if q were so large. The two are independent, so
+Let p and q be the probabilities of an event on two neighbors. Each count alone has an exact p-value: that of a
+count as high if p is small, and that of one as low if q is large. The two are independent, so
 Fisher's product holds for both together, and the pairs (p, q) that it does not reject are a confidence
 region: all bounds here are read off that one region.
 """
@@ -23,14 +22,31 @@ _POINTS, _ROUNDS = 33, 7  # the place of the peak, to 16**-7 of the range
 
 
 def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
-    """A lower and an upper bound of a probability, each wrong with probability at most `tail`, whatever the
-    truth.
+    """Compute a lower and an upper bound of a probability.
 
+    Parameters
+    ----------
+    count : array-like
+        How often it was seen.
+    n : int
+        In how many runs.
+    tail : float
+        Each bound is wrong with probability at most this, whatever the truth.
+
+    Returns
+    -------
+    tuple
+        The two bounds.
+
+    References
+    ----------
+    C. J. Clopper and E. S. Pearson, Biometrika 26 (1934).
+
+    Examples
+    --------
     >>> low, high = clopper_pearson(0, 100, 0.05)
     >>> float(low), round(float(high), 4)
     (0.0, 0.0295)
-
-    References: C. J. Clopper and E. S. Pearson, Biometrika 26 (1934).
     """
     seen = np.asarray(count, dtype=float)
     low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, tail), 0.0)
@@ -41,18 +57,40 @@ def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
 
 
 def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
-    """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times
-    in m on the neighbor.
+    """Compute how surprising the counts of an event are, if (epsilon, delta) holds.
 
     For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value.
-    Numbers below 1e-100 are given as 1e-100. Whoever only asks whether it is `above` a number gets, if it is,
-    some number between the two.
 
+    Parameters
+    ----------
+    seen : int
+        How often the event was seen on an input.
+    n : int
+        In how many runs.
+    other : int
+        How often it was seen on the neighbor.
+    m : int
+        In how many runs.
+    epsilon : float
+        Of the claim.
+    delta : float
+        Of the claim.
+    above : float
+        To ask only whether the p-value is above this: if it is, some number between the two comes back.
+
+    Returns
+    -------
+    float
+        The p-value; below 1e-100 it is 1e-100.
+
+    References
+    ----------
+    R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
+
+    Examples
+    --------
     >>> p_value(500, 1000, 480, 1000, epsilon=0.5)
     1.0
-
-    References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of
-    p-values.
     """
     power = math.exp(min(epsilon, 700.0))
     if epsilon == math.inf or seen / n - delta <= power * other / m:
@@ -69,26 +107,68 @@ def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: flo
 
 
 def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
-    """A lower bound of epsilon, wrong with probability at most `error`: the least whose p-value is above it;
-    never below 0.
+    """Compute a lower bound of epsilon: the least whose p-value is above `error`.
 
+    Parameters
+    ----------
+    seen : int
+        How often the event was seen on an input.
+    n : int
+        In how many runs.
+    other : int
+        How often it was seen on the neighbor.
+    m : int
+        In how many runs.
+    delta : float
+        Of the claim.
+    error : float
+        The bound is wrong with at most this probability.
+
+    Returns
+    -------
+    float
+        Never below 0.
+
+    Examples
+    --------
     >>> round(epsilon_bound(500, 1000, 0, 1000, error=0.01), 2)
     4.38
     """
     if seen / n <= delta:
         return 0.0
-    most = math.log(
-        (seen / n - delta) * m / max(other, 0.5)
-    )  # above it the counts are no surprise; if none, one half is
-    return _last(
-        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, max(most, 0.0)
-    )
+    most = math.log((seen / n - delta) * m / max(other, 0.5))  # above it the counts are no surprise
+
+    def rejected(epsilon: float) -> bool:
+        return p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error
+
+    return _last(rejected, max(most, 0.0))
 
 
 def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
-    """A lower bound of delta at this epsilon, from the same region: the least whose p-value is above `error`;
-    never below 0.
+    """Compute a lower bound of delta, from the same region: the least whose p-value is above `error`.
 
+    Parameters
+    ----------
+    seen : int
+        How often the event was seen on an input.
+    n : int
+        In how many runs.
+    other : int
+        How often it was seen on the neighbor.
+    m : int
+        In how many runs.
+    epsilon : float
+        Of the claim.
+    error : float
+        The bound is wrong with at most this probability.
+
+    Returns
+    -------
+    float
+        Never below 0.
+
+    Examples
+    --------
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
     """
@@ -115,9 +195,7 @@ def _divergence(share: float, p: Array) -> Array:
 
 
 def _largest(function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]) -> float:
-    """The maximum of a function with one peak, or a value that is enough. The factors are distribution
-    functions of beta laws: log-concave.
-    """
+    """The maximum of a log-concave function, as products of beta distribution functions are, or what is enough."""
     best = -math.inf
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _POINTS)
@@ -130,9 +208,7 @@ def _largest(function: Callable[[Array], Array], low: float, high: float, enough
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """The largest number up to `high` at which it holds, to five digits and from below; 0 if it holds
-    nowhere.
-    """
+    """The largest number up to `high` at which it holds, to five digits and from below; 0 if nowhere."""
     low = 0.0
     if not holds(low):
         return low
@@ -142,23 +218,51 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
     return low
 
 
-def claimed(loss: Loss | None, delta: float) -> tuple[float, float] | None:
-    """Epsilon and delta of a claim; of concentrated privacy those that follow from it at `delta`."""
+def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
+    """Compute epsilon and delta of a claim.
+
+    Parameters
+    ----------
+    loss : Loss or None
+        What is claimed.
+    delta : float
+        At which a claim of concentrated privacy is converted.
+
+    Returns
+    -------
+    tuple or None
+        None if nothing is claimed.
+    """
     if loss is None:
         return None
     if isinstance(loss, Pure):
         return loss.epsilon, 0.0
-    found = loss if isinstance(loss, Approx) else loss.to_approx(delta)
-    return found.epsilon, found.delta
+    claim = loss if isinstance(loss, Approx) else loss.to_approx(delta)
+    return claim.epsilon, claim.delta
 
 
 def advantage(epsilon: float, delta: float = 0.0) -> float:
-    """The most that any attacker can do better than a coin, true less false alarms: (e**epsilon - 1 + 2
-    delta) / (e**epsilon + 1).
+    """Compute the most that any attacker can do better than a coin: true less false alarms.
 
+    Parameters
+    ----------
+    epsilon : float
+        Of the privacy claim.
+    delta : float
+        Of the privacy claim.
+
+    Returns
+    -------
+    float
+        (e**epsilon - 1 + 2 delta) / (e**epsilon + 1).
+
+    References
+    ----------
+    P. Kairouz, S. Oh and P. Viswanath, The composition theorem for differential privacy (2015).
+
+    Examples
+    --------
     >>> round(advantage(1.0), 4)
     0.4621
-
-    References: P. Kairouz, S. Oh and P. Viswanath, The composition theorem for differential privacy (2015).
     """
     return math.tanh(epsilon / 2) + delta * (1 - math.tanh(epsilon / 2))

@@ -3,7 +3,7 @@ every run.
 
 An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by
 their paths. Each path has a column for its numbers, and one for its kind or label where these vary; the shape
-of the output has one where it varies. A coding is a function of one output. Were it settled anew for each
+of the output has one where it varies. A coding is a function of one output. Were it chosen again for each
 batch, batches would be told apart instead of inputs.
 """
 
@@ -65,7 +65,7 @@ class Coding:
             return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, further)
         numbers, seen = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
         for output, times in _tally(outputs):
-            leaves, form = opened(output)
+            leaves, form = leaves_of(output)
             seen[None][form] += times
             for path, leaf in leaves.items():
                 if path in seen or len(seen) <= WIDEST:
@@ -84,7 +84,7 @@ class Coding:
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
-        """One row an output."""
+        """One row per output."""
         body = self._at_once(outputs)
         if body is None:
             keys = [_key(output) for output in outputs]
@@ -107,7 +107,7 @@ class Coding:
         return np.asarray(np.where(np.isnan(table), NAN, finite))
 
     def _row(self, output: Any) -> list[float]:
-        leaves, form = opened(output)
+        leaves, form = leaves_of(output)
         values = (number(leaves[path]) if path in leaves else None for path in self.paths)
         row = [NAN if value is None else value for value in values]
         for path, codes in self.labels.items():
@@ -116,11 +116,11 @@ class Coding:
         return row
 
 
-def opened(output: Any) -> tuple[dict[Path, Any], Hashable]:
+def leaves_of(output: Any) -> tuple[dict[Path, Any], Hashable]:
     """The leaves of an output by their paths, and its shape: the containers, how long they are, in which
     order their keys come.
 
-    >>> opened({"a": [1, None], "b": "x"})[0]
+    >>> leaves_of({"a": [1, None], "b": "x"})[0]
     {('a', 0): 1, ('a', 1): None, ('b',): 'x'}
     """
     leaves, form = dict[Path, Any](), list[Hashable]()
@@ -159,8 +159,7 @@ def _inside(part: Any) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: Any) -> float | None:
-    """A leaf as a float that compares with all others; of a text the first number in it; None if there is
-    none.
+    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
 
     >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
     (12.5, True, None)
@@ -247,9 +246,7 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
 
 
 def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
-    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one
-    shape.
-    """
+    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one shape."""
     kinds = set(map(type, outputs))
     alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
     if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):

@@ -19,7 +19,7 @@ Counts = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 
 _CELLS = 64
 _ATOMS = 1024
-_RAREST = 4  # the outermost cell of a tail has about so many of the runs that cut it
+_RAREST = 4  # runs in the outermost cell of a tail, about
 _KEPT = 3
 _CAUTION = 4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
 # and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little
@@ -96,8 +96,7 @@ def _foremost(events: list[Event]) -> list[Event]:
 
 
 def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:
-    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the
-    tails.
+    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails.
 
     A value that is frequent has a cell of its own, and so has what lies beyond everything that the other
     input gave.

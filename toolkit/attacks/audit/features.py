@@ -39,11 +39,11 @@ def features(
         return
     for i, j in pairwise(varied):
         yield f"{names[i]} less {names[j]}", _difference(i, j)
-    yield "the sum of the entries", _total
-    yield "the largest entry", _largest
-    yield "the smallest entry", _smallest
-    yield "the place of the largest entry", _place_of_largest
-    yield "the place of the smallest entry", _place_of_smallest
+    yield "the sum of the entries", lambda table: np.asarray(np.where(np.abs(table) < 1e300, table, 0).sum(axis=1))
+    yield "the largest entry", lambda table: np.asarray(table.max(axis=1))
+    yield "the smallest entry", lambda table: np.asarray(table.min(axis=1))
+    yield "the place of the largest entry", lambda table: np.asarray(table.argmax(axis=1), dtype=float)
+    yield "the place of the smallest entry", lambda table: np.asarray(table.argmin(axis=1), dtype=float)
     yield "all entries together", fingerprint
     for i, j in combinations(varied, 2) if len(varied) <= _MOST_TOGETHER else pairwise(varied):
         yield f"{names[i]} and {names[j]} together", _together(pooled, i, j)
@@ -56,13 +56,11 @@ def cells(column: Array, edges: Array) -> npt.NDArray[np.intp]:
 
 
 def shares(column: Array, most: int) -> Array:
-    """Edges of cells: each value its own where they are at most so many; else about equal shares."""
+    """Edges of cells: each value its own where they are at most `most`; else about equal shares."""
     values = np.unique(column)
-    return (
-        values
-        if len(values) <= most
-        else np.unique(np.quantile(column, np.linspace(0, 1, most + 1)[1:-1], method="lower"))
-    )
+    if len(values) <= most:
+        return values
+    return np.unique(np.quantile(column, np.linspace(0, 1, most + 1)[1:-1], method="lower"))
 
 
 def _entry(i: int) -> Column:
@@ -88,26 +86,6 @@ def _difference(i: int, j: int) -> Column:
     return lambda table: table[:, i] - table[:, j]
 
 
-def _total(table: Array) -> Array:
-    return np.asarray(np.where(np.abs(table) < 1e300, table, 0).sum(axis=1))
-
-
-def _largest(table: Array) -> Array:
-    return np.asarray(table.max(axis=1))
-
-
-def _smallest(table: Array) -> Array:
-    return np.asarray(table.min(axis=1))
-
-
-def _place_of_largest(table: Array) -> Array:
-    return np.asarray(table.argmax(axis=1), dtype=float)
-
-
-def _place_of_smallest(table: Array) -> Array:
-    return np.asarray(table.argmin(axis=1), dtype=float)
-
-
 def fingerprint(table: Array) -> Array:
     """One number for each distinct row: a sum over entries of their bits, each stirred with a key of its own.
 
@@ -130,8 +108,7 @@ def _together(pooled: Array, i: int, j: int) -> Column:
 
 
 def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
-    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic
-    regression.
+    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic regression.
 
     With weights of one it is the best feature there is if entries are independent; the weights allow for
     those that are not.
@@ -140,13 +117,11 @@ def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
     """
     pooled = np.concatenate([first, second])
     edges = [shares(column, _COARSE) for column in pooled.T]
-    logs = [
-        np.log(
-            (np.bincount(cells(a, e), minlength=len(e) + 1) + 1.0)
-            / (np.bincount(cells(b, e), minlength=len(e) + 1) + 1.0)
-        )
-        for a, b, e in zip(first.T, second.T, edges, strict=True)
-    ]
+
+    def counts(column: Array, e: Array) -> Array:
+        return np.asarray(np.bincount(cells(column, e), minlength=len(e) + 1) + 1.0, dtype=float)
+
+    logs = [np.log(counts(a, e) / counts(b, e)) for a, b, e in zip(first.T, second.T, edges, strict=True)]
 
     def ratios(table: Array) -> Array:
         return np.column_stack([log[cells(x, e)] for x, e, log in zip(table.T, edges, logs, strict=True)])

@@ -36,8 +36,7 @@ def named_pairs(neighbors: Any) -> dict[str, Pair]:
 
 
 def pairs_for(mechanism: Any) -> dict[str, Pair]:
-    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its
-    sensitivity.
+    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity.
 
     >>> from toolkit import warner
     >>> pairs_for(warner(p="2/3"))
@@ -84,8 +83,7 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
 
 
 def replacements(values: Any, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
-    """A column, and the same with its first record replaced: by either bound, by a value far outside, and by
-    `options`.
+    """A column, and the same with its first record replaced: by either bound, by a value far outside, and by `options`.
 
     >>> {name: float(pair[1][0]) for name, pair in replacements([20.0, 30.0], (0, 100)).items()}
     {'lowest': 0.0, 'highest': 100.0, 'far above': 1000100.0, 'far below': -1000000.0}

@@ -25,9 +25,14 @@ class Replay:
 
     Parameters
     ----------
-    moved : how far the output moved, in the norm; infinite where the outputs do not even have one shape, or
-    one is no number. sensitivity : how far it may move. same_flow : whether both runs used up the same
-    randomness; if not, the noise was not the same and `moved` says little.
+    pair : str
+        Its name.
+    moved : float
+        How far the output moved, in the norm; infinite where the outputs have two shapes, or one is no number.
+    sensitivity : float
+        How far it may move.
+    same_flow : bool
+        Whether both runs used the same randomness; if not, the noise differed and `moved` says little.
     """
 
     pair: str
@@ -50,18 +55,32 @@ def replay(
 
     Parameters
     ----------
-    mechanism : as for `audit`; it must take `rng`.
-    neighbors : as for `audit`.
-    sensitivity : as declared; the mechanism's own if left out.
-    norm : "l1" or "l2".
-    seeds : how many noises are tried; the largest movement of each pair is told.
+    mechanism : object
+        As for `audit`; it must take `rng`.
+    neighbors : tuple or list or dict, optional
+        As for `audit`.
+    sensitivity : Number, optional
+        As declared; the mechanism's own if left out.
+    norm : str
+        "l1" or "l2".
+    seeds : int
+        How many noises are tried.
 
+    Returns
+    -------
+    list of Replay
+        The largest movement of each pair.
+
+    References
+    ----------
+    Re:cord-play, arXiv 2602.17454 (2026).
+
+    Examples
+    --------
     >>> def mean(salaries, rng):  # said to be of numbers from 0 to 100, and not clamped
     ...     return np.mean(salaries) + rng.laplace(scale=100 / len(salaries))
     >>> replay(mean, ([20, 30], [20, 9000]), sensitivity=50)[0].exceeds
     True
-
-    References: Re:cord-play, arXiv 2602.17454 (2026).
     """
     choice(norm, "norm", ("l1", "l2"))
     if not takes_rng(mechanism):
@@ -72,12 +91,12 @@ def replay(
     reach = float(exact(declared, "sensitivity"))
     pairs = named_pairs(neighbors) if neighbors is not None else pairs_for(mechanism)
     run, _ = protocol(mechanism)
-    found = []
+    replays = []
     for name, (a, b) in pairs.items():
         tries = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
         moved = [distance for distance, same in tries if same] or [distance for distance, _ in tries]
-        found.append(Replay(name, max(moved), reach, any(same for _, same in tries)))
-    return found
+        replays.append(Replay(name, max(moved), reach, any(same for _, same in tries)))
+    return replays
 
 
 def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:

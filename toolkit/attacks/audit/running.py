@@ -41,8 +41,7 @@ class Runner:
         return outputs
 
     def pace(self, values: Sequence[Any], most: int) -> float:
-        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries, as a
-        busy machine only adds.
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries.
 
         How often it is run here depends on no clock, so that a generator is in the same state afterwards on
         any machine.
@@ -69,28 +68,20 @@ class Runner:
 
 
 def _cut(output: Any) -> Any:
-    """Of an estimate its value, and of a long array the entries that will be looked at: many runs are kept at
-    once.
-    """
+    """Of an estimate its value, of a long array the entries that will be looked at: many runs are kept at once."""
     output = output.value if isinstance(output, Estimate) else output
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
 def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
-    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its
-    own.
-    """
+    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
     if hasattr(mechanism, "randomize"):
         return mechanism.randomize, mechanism.randomize
     if hasattr(mechanism, "release"):
         return mechanism.release, None
     if not callable(mechanism):
-        refuse(
-            "`mechanism` must have `randomize` or `release`, or be a function of the data",
-            type(mechanism).__name__,
-            "it cannot be run",
-            TypeError,
-        )
+        rule = "`mechanism` must have `randomize` or `release`, or be a function of the data"
+        refuse(rule, type(mechanism).__name__, "it cannot be run", TypeError)
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
@@ -114,8 +105,25 @@ def loss_of(mechanism: Any) -> Loss | None:
 
 
 def law_of(mechanism: Any, value: Any) -> Law | None:
-    """The exact law of the output on a value, where the mechanism tells it: integer weights of options by
-    reports, or `law`.
+    """Read the exact law of the output on a value, where the mechanism tells it.
+
+    Parameters
+    ----------
+    mechanism : object
+        With integer weights of options by reports, or with `law(value)`.
+    value : object
+        The input.
+
+    Returns
+    -------
+    dict or None
+        From outputs to exact probabilities; None if it tells no law.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> law_of(warner(p="2/3"), "yes")
+    {'no': Fraction(1, 3), 'yes': Fraction(2, 3)}
     """
     if hasattr(mechanism, "law"):
         return {output: Fraction(share) for output, share in mechanism.law(value).items()}
@@ -123,6 +131,5 @@ def law_of(mechanism: Any, value: Any) -> Law | None:
     if not isinstance(table, np.ndarray) or table.ndim != 2 or value not in options:
         return None
     row = table[list(options).index(value)]
-    return {
-        report: Fraction(int(w), mechanism.denominator) for report, w in zip(mechanism.report_options, row, strict=True)
-    }
+    weights = zip(mechanism.report_options, row, strict=True)
+    return {report: Fraction(int(weight), mechanism.denominator) for report, weight in weights}

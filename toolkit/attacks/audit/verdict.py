@@ -15,11 +15,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbors: how often it was seen on each, in fresh runs, and what that
-    proves.
+    """One event on one pair of neighbors, in fresh runs, and what that proves.
 
-    `share` is the part of the audit's error that was given to this event before the runs; the p-value is that
-    of the event alone.
+    Parameters
+    ----------
+    pair : str
+        The pair of neighbors.
+    event : str
+        The event, in words.
+    seen : int
+        How often it was seen on the first input.
+    n : int
+        In how many runs.
+    other : int
+        How often it was seen on the second input.
+    m : int
+        In how many runs.
+    epsilon : float
+        Lower bound of epsilon.
+    delta : float
+        Lower bound of delta.
+    p_value : float
+        Of the event alone.
+    share : float
+        The part of the audit's error that was given to this event before the runs.
     """
 
     pair: str
@@ -42,13 +61,28 @@ class Verdict:
 
     Parameters
     ----------
-    claim : the loss that was claimed; None if nothing was.
-    epsilon, delta : lower bounds: with confidence `level` the mechanism's are at least these (delta at the
-    claimed epsilon). violated : whether the claim is refuted. evidence : how strong the case against the
-    claim is, in words. tried : the events that were confirmed on fresh runs. pairs, events, runs : how many
-    pairs of neighbors were tried, how many events were confirmed, and how often it was run. exact : epsilon
-    by enumeration of the law, where the mechanism tells it; else None. notes : what else the reader should
-    know.
+    claim : Loss or None
+        The loss that was claimed.
+    epsilon : float
+        Lower bound of epsilon, with confidence `level`.
+    delta : float
+        Lower bound of delta at the claimed epsilon.
+    violated : bool
+        Whether the claim is refuted.
+    evidence : str
+        How strong the case against the claim is, in words.
+    level : float
+        Of the bounds and of the verdict.
+    tried : tuple of Trial
+        The events that were confirmed on fresh runs.
+    pairs : tuple of str
+        The pairs of neighbors that were tried.
+    runs : int
+        How often the mechanism was run.
+    exact : float or None
+        Epsilon by enumeration of the law, where the mechanism tells it.
+    notes : tuple of str
+        What else the reader should know.
     """
 
     claim: Loss | None
@@ -77,12 +111,18 @@ class Verdict:
         return f"{'REFUTED' if self.violated else 'not refuted'}: {claim}, {bound}{exact}"
 
     def to_frame(self) -> "pd.DataFrame":
-        """The trials, one row each, best first."""
-        pd = extra("pandas")
+        """Make a table of the trials.
 
+        Returns
+        -------
+        DataFrame
+            A row per trial, best first.
+        """
         names = ("pair", "event", "seen", "n", "other", "m", "epsilon", "delta", "p_value")
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))
-        return pd.DataFrame([[getattr(trial, name) for name in names] for trial in rows], columns=list(names))
+        return extra("pandas").DataFrame(
+            [[getattr(trial, name) for name in names] for trial in rows], columns=list(names)
+        )
 
     def _neighbors(self) -> str:
         return "1 pair of neighbors" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs of neighbors"

@@ -1,5 +1,4 @@
-"""Private numbers on a public grid: read, rounded, noise added, handed out; no step looks different for other
-data.
+"""Private numbers on a public grid: read, rounded, noise added; no operation depends on the data.
 
 Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism
 alone, so that all data share one set of outputs and the low bits of a release carry nothing. The exact sum of
@@ -10,6 +9,7 @@ What is refused is refused by type, shape, and being a finite number; no message
 """
 
 import math
+import operator
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,14 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.sampling.enclosure import floor_log2
 from toolkit.core.sampling.noise import Integers
 
 GRID_BITS = 30
-"""The grid is finer than sensitivity and scale by this many powers of two: rounding costs a billionth of the
-noise.
-"""
+"""Powers of two by which the grid is finer than sensitivity and scale: rounding costs a billionth of the noise."""
 
 Noisy: TypeAlias = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -36,9 +34,7 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A private number or vector, read: `entries` is an int, a Fraction, or an array of int64, of float64, or
-    of Python's integers.
-    """
+    """A private number or vector: an int, a Fraction, or an array of int64, of float64, or of Python's integers."""
 
     entries: Any
     whole: bool
@@ -59,12 +55,8 @@ def read(value: object, name: str = "value") -> Answer:
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
     if isinstance(value, np.ma.MaskedArray):
-        refuse(
-            f"`{name}` must not be masked",
-            "a masked array",
-            "decide what stands for the missing entries first",
-            TypeError,
-        )
+        remedy = "decide what stands for the missing entries first"
+        refuse(f"`{name}` must not be masked", "a masked array", remedy, TypeError)
     if isinstance(value, np.generic) or hasattr(value, "__array__"):
         value = np.asarray(value)
         if value.ndim == 0 and _numeric(value):
@@ -72,21 +64,15 @@ def read(value: object, name: str = "value") -> Answer:
     if isinstance(value, np.ndarray):
         return _from_array(value, name)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        refuse(
-            f"`{name}` must be a number or an array of numbers",
-            type(value).__name__,
-            "noise is added to numbers",
-            TypeError,
-        )
+        rule = f"`{name}` must be a number or an array of numbers"
+        refuse(rule, type(value).__name__, "noise is added to numbers", TypeError)
     if isinstance(value, float):
         _check_finite(math.isfinite(value), name)
     return Answer(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
 
 
 def _numeric(array: npt.NDArray[Any]) -> bool:
-    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the
-    grid.
-    """
+    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the grid."""
     return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
 
 
@@ -104,18 +90,11 @@ def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[An
 
 def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
     if not _numeric(array):
-        refuse(
-            f"`{name}` must be an array of integers or floats",
-            f"dtype {array.dtype}",
-            "noise is added to numbers",
-            TypeError,
-        )
+        rule = f"`{name}` must be an array of integers or floats"
+        refuse(rule, f"dtype {array.dtype}", "noise is added to numbers", TypeError)
     if array.ndim != 1 or array.size == 0:
-        refuse(
-            f"`{name}` must be one-dimensional and not empty",
-            f"shape {array.shape}",
-            "release each part, or flatten it first",
-        )
+        rule = f"`{name}` must be one-dimensional and not empty"
+        refuse(rule, f"shape {array.shape}", "release each part, or flatten it first")
     if array.dtype.kind == "f":
         _check_finite(bool(np.isfinite(array).all()), name)
         return Answer(array.astype(np.float64, copy=False), False, False)
@@ -130,15 +109,12 @@ def _check_finite(finite: bool, name: str) -> None:
 
 
 def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
-    """The exponent of the grid: the largest power of two not above the smallest of the sizes, divided by
-    2**bits.
-    """
+    """The exponent of the largest power of two not above the smallest of the sizes, divided by 2**bits."""
     return floor_log2(min(sizes)) - bits
 
 
-def charged(sensitivity: Fraction, size: int, norm: str) -> Fraction:
-    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself in
-    those units.
+def rounded_sensitivity(sensitivity: Fraction, size: int, norm: str) -> Fraction:
+    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself.
 
     Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most
     ceil(a) apart. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at
@@ -161,20 +137,23 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
     return number
 
 
+def proper(delta: Number, meaning: str = "the probability that the bound may fail") -> Fraction:
+    """A delta strictly between 0 and 1."""
+    number = exact(delta, "delta")
+    if not 0 < number < 1:
+        refuse("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
+    return number
+
+
 def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit integer,
-    unless it is one of Python's integers.
-    """
+    """Whole number plus whole noise; in an array, but for one of Python's integers, a sum is cut to 64 bits."""
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
     if answer.entries.dtype == object:
         return np.asarray(answer.entries + noise.astype(object))
     if noise.dtype == object:
-        sums = [
-            min(max(a + n, _INT64.min), _INT64.max)
-            for a, n in zip(answer.entries.tolist(), noise.tolist(), strict=True)
-        ]
-        return np.array(sums, dtype=np.int64)
+        sums = map(operator.add, answer.entries.tolist(), noise.tolist())
+        return np.array([min(max(total, _INT64.min), _INT64.max) for total in sums], dtype=np.int64)
     total = answer.entries + noise
     wrapped = ((answer.entries ^ total) & (noise ^ total)) < 0
     return np.where(wrapped, np.where(noise < 0, _INT64.min, _INT64.max), total)
@@ -207,9 +186,7 @@ def steps_of(number: Fraction, exponent: int) -> int:
 
 
 def gaps_in_steps(answer: Answer, exponent: int) -> npt.NDArray[np.float64]:
-    """How many steps of the grid each entry is below the largest: exact up to 2**53 steps, above rounded once
-    or twice.
-    """
+    """Steps of the grid that each entry is below the largest: exact up to 2**53, above rounded once or twice."""
     with np.errstate(over="ignore"):
         if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
@@ -231,8 +208,7 @@ def _cut_to_float(number: int) -> float:
 
 
 def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
-    """Each value at the nearest multiple of 2**exponent, halves up: floor(x / unit + 1/2) * unit without
-    error.
+    """Each value at the nearest multiple of 2**exponent, halves up, without error.
 
     The fraction beyond the floor is computed exactly wherever it could be one half, unlike x / unit + 1/2.
     Values beyond 2**53 units are multiples already.

@@ -1,5 +1,4 @@
-"""The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for
-teaching.
+"""The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for teaching.
 
 Nothing here takes part in a release; the noise itself is drawn in integers by `toolkit.core.sampling.noise`.
 """
@@ -111,9 +110,7 @@ class NormalLaw:
 
 @dataclass(frozen=True)
 class RoundedNormalLaw:
-    """Gaussian noise rounded to the nearest integer: Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) /
-    sigma).
-    """
+    """Gaussian noise rounded to the nearest integer: Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
 
     sigma: float
 
@@ -135,8 +132,7 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more
-    dimensions.
+    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions.
 
     The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1)
     scale**2.
@@ -155,9 +151,7 @@ class RadialLaw:
         return self.scale * float(gammaincinv(self.dimension, level))
 
     def reach(self, level: float) -> float:
-        """By bisection on the tail of one coordinate, an average over lengths of the share of directions
-        beyond.
-        """
+        """By bisection on the tail of one coordinate, an average over lengths of the share of directions beyond."""
         low, high = 0.0, self.length(level)
         while high - low > 1e-9 * high:
             middle = (low + high) / 2

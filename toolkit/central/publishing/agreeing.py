@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.publishing.keys import root_up
+from toolkit.central.sensitivity import root_up
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import NOISE
@@ -62,23 +62,19 @@ class Margins:
         if not self.tables or not known or len(set(self.tables)) < len(self.tables):
             refuse("`tables` must be distinct sets of axes", self.tables, "each is one table")
         if len(self.variances) != len(self.tables) or not all(variance > 0 for variance in self.variances):
-            refuse("`variances` must be one number above 0 a table", self.variances, "they weigh the tables")
+            refuse("`variances` must be one number above 0 per table", self.variances, "they weigh the tables")
 
     @cached_property
     def effects(self) -> dict[tuple[int, ...], Any]:
-        """For every set of axes that some table has, the variance of its effect: information adds up over
-        tables.
-        """
-        found: dict[tuple[int, ...], Any] = {}
+        """The variance of the effect of every set of axes in some table: information adds up over tables."""
+        information: dict[tuple[int, ...], Any] = {}
         for axes, variance in zip(self.tables, self.variances, strict=True):
             for part in _subsets(axes):
-                found[part] = found.get(part, 0) + 1 / (variance * self._cells(axes, part))
-        return {part: 1 / information for part, information in found.items()}
+                information[part] = information.get(part, 0) + 1 / (variance * self._cells(axes, part))
+        return {part: 1 / amount for part, amount in information.items()}
 
     def agreed(self, tables: Sequence[Any]) -> list[Any]:
-        """The tables that least squares makes of noisy ones: each is a margin of the same table of counts,
-        and unbiased.
-        """
+        """The tables that least squares makes of noisy ones: margins of one table of counts, and unbiased."""
         effects: dict[tuple[int, ...], Any] = {}
         for axes, variance, table in zip(self.tables, self.variances, tables, strict=True):
             for part in _subsets(axes):
@@ -102,9 +98,7 @@ class Margins:
         return np.block([[self._block(first, second) for second in self.tables] for first in self.tables])
 
     def _block(self, first: tuple[int, ...], second: tuple[int, ...]) -> Array:
-        """Of the cells of one table with those of another: a product over axes, for each effect that both
-        have.
-        """
+        """Of the cells of two tables: a product over axes, for each effect that both have."""
         shape = prod(self.sizes[axis] for axis in first), prod(self.sizes[axis] for axis in second)
         total = np.zeros(shape)
         for part in _subsets(tuple(axis for axis in first if axis in second)):
@@ -134,7 +128,7 @@ class Margins:
 
 
 def shares_of(cells: Sequence[int], power: float) -> list[int]:
-    """Whole weights in proportion to cells**power: by what a budget is split among tables.
+    """Whole weights in proportion to cells**power, by which a budget is split among tables.
 
     The least total variance has power 1/3 in epsilon, with variances in proportion to 1 / epsilon**2, and
     power 1/2 in rho, with variances in proportion to 1 / rho.
@@ -147,13 +141,10 @@ def shares_of(cells: Sequence[int], power: float) -> list[int]:
 
 def _effect(table: Any, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
     """Summed over the other axes, with the mean along every axis of the part taken out."""
-    found = np.asarray(table)
-    for place in reversed(range(len(axes))):
-        if axes[place] not in part:
-            found = np.asarray(found.sum(axis=place))
+    left = np.asarray(table).sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in part))
     for place in range(len(part)):
-        found = found - found.sum(axis=place, keepdims=True) / found.shape[place]
-    return found
+        left = left - left.sum(axis=place, keepdims=True) / left.shape[place]
+    return left
 
 
 def _subsets(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -221,15 +212,15 @@ class AgreeingTables:
 
     @cached_property
     def margins(self) -> Margins:
-        return Margins(self.sizes, self.tables, tuple(_variance(noise) for noise in self.noises))
+        return Margins(self.sizes, self.tables, tuple(noise.whole_law.sd**2 for noise in self.noises))
 
     @cached_property
     def covariance(self) -> Array | None:
-        """Of all cells, unless they are so many that it would fill the memory."""
+        """Of all cells; None where it would fill the memory."""
         return self.margins.covariance() if sum(self.cells) <= _MOST_COVARIANCES else None
 
     def release(self, tables: Sequence[Any], labels: Sequence[Any], rng: Rng = None) -> Estimate:
-        """One entry a cell, table after table."""
+        """One entry per cell, table after table."""
         source = check_rng(rng)
         noisy = [
             np.asarray(noise.release(np.ravel(table).astype(np.int64), rng=source).value)
@@ -270,8 +261,3 @@ class AgreeingTables:
             else "intervals are those of the normal law, exact but for the rounding of the noise"
         )
         return f"the tables agree and are unbiased; cells may be negative; {law}"
-
-
-def _variance(noise: Laplace | Gaussian) -> float:
-    """Of the whole noise in a cell."""
-    return noise.whole_law.sd**2

@@ -1,6 +1,5 @@
 """`KeyThreshold`: counts of keys that nobody has listed; those that enough people share are released."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,11 +10,12 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import NO_END
+from toolkit.central.noise.grid import NO_END, proper
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.publishing.tails import least_reach, tail_of, threshold_words
 from toolkit.central.release import equal_diagonal
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.central.sensitivity import root_up
+from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -24,12 +24,12 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling.enclosure import exp_enclosure
 
 _BITS = 256
+_SHOWS = "the chance that a rare key shows"
 
 
 @dataclass(frozen=True)
 class KeyThreshold:
-    """Whole noise on the count of every key that occurs; a key is released if count + noise reaches
-    `threshold`.
+    """Whole noise on the count of every key that occurs; a key is released if count + noise reaches a threshold.
 
     A person counts in at most `keys` keys, at most `rows` times in each. With L = keys * rows (twice that
     under "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k
@@ -76,7 +76,7 @@ class KeyThreshold:
         cls, epsilon: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1
     ) -> "KeyThreshold":
         """Laplace noise that costs Approx(epsilon, delta)."""
-        return cls(Approx(positive(epsilon, "epsilon", NO_END), _proper(delta)), neighbors, keys, rows)
+        return cls(Approx(positive(epsilon, "epsilon", NO_END), proper(delta, _SHOWS)), neighbors, keys, rows)
 
     @classmethod
     def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
@@ -84,14 +84,12 @@ class KeyThreshold:
 
         Where a person has many keys its thresholds are lower: at (1, 1e-6) from three keys on.
         """
-        amount, slack = positive(rho, "rho", NO_END), _proper(delta)
+        amount, slack = positive(rho, "rho", NO_END), proper(delta, _SHOWS)
         return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
 
     @property
     def people(self) -> int:
-        """How many people's worth of counts one neighbor differs by: one, or the one who goes and the one
-        who comes.
-        """
+        """How many people a neighbor differs by: one, or the one who goes and the one who comes."""
         return 2 if self.neighbors == "replace" else 1
 
     @cached_property
@@ -117,8 +115,8 @@ class KeyThreshold:
 
     def facts(self) -> dict[str, Any]:
         """What a document says of it."""
-        told = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return told | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
+        words = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
+        return words | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int], rng: Rng = None) -> Estimate:
         """The keys that reach the threshold with their noisy counts, the largest first.
@@ -129,13 +127,13 @@ class KeyThreshold:
         source, keys = check_rng(rng), list(counts)
         drawn = self.noise.release(np.array([*counts.values(), 0], dtype=np.int64), rng=source)  # never empty
         values, law = np.asarray(drawn.value)[:-1], cast("NoiseBasis", drawn.basis).law
-        kept = np.flatnonzero(values >= self.threshold)
-        kept = kept[np.argsort(-values[kept], kind="stable")]
-        shown = values[kept]
+        above = np.flatnonzero(values >= self.threshold)
+        order = above[np.argsort(-values[above], kind="stable")]
+        shown = values[order]
         return Estimate(
             value=shown,
             se=np.full(len(shown), law.sd),
-            labels=tuple(keys[place] for place in kept.tolist()),
+            labels=tuple(keys[place] for place in order.tolist()),
             cov=equal_diagonal(law.sd**2, len(shown)) if len(shown) else None,
             n=None,
             loss=self.loss if source is None else None,
@@ -151,20 +149,3 @@ class KeyThreshold:
             f"keys whose noisy count reached {self.threshold}; how many did not is not told. A count near "
             "the threshold is shown only where its noise was high, so such counts are too high on average"
         )
-
-
-def root_up(square: int) -> Fraction:
-    """The root of a whole number, rounded up to 2**-60 where it is irrational.
-
-    >>> root_up(4), float(root_up(2))
-    (Fraction(2, 1), 1.4142135623730951)
-    """
-    root = math.isqrt(square)
-    return Fraction(root) if root**2 == square else Fraction(math.isqrt(square << 120) + 1, 1 << 60)
-
-
-def _proper(delta: Number) -> Fraction:
-    number = exact(delta, "delta")
-    if not 0 < number < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, "it is the chance that a rare key shows")
-    return number

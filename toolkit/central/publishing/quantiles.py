@@ -22,10 +22,10 @@ from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp, shown
-from toolkit.core.randomness import Rng, big_below, check_rng
+from toolkit.core.randomness import Rng, check_rng
 
 MOST_ROWS = 2**30
-"""Of a table whose number of rows is private: what is said of ranks holds up to so many."""
+"""Of a table whose number of rows is private: what is said of ranks holds up to this number."""
 _MOST_EQUAL = 16  # values at one place
 _RUNS = (3, 4, 6, 8, 12, 16, 24, 32)
 _ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie closer than is assumed
@@ -157,10 +157,7 @@ class RecursiveQuantiles:
         for part in self.parts:
             low, high = cuts[part.start - 1], cuts[part.stop]
             inside = ordered[slice(*np.searchsorted(ordered, [low, high]))]
-            scores, widths = ranked(inside, part.share, low, high)
-            chosen = self.choice(part).choose(range(len(scores)), scores, base=widths, rng=source)
-            before = low if chosen == 0 else int(inside[chosen - 1]) + 1
-            cuts[part.place] = before + big_below(int(widths[chosen]), source)
+            cuts[part.place] = self.choice(part).choose_step(*rank_scores(inside, part.share, low, high), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
     def off_by(self, most: int, steps: int | None = None, rows: int = MOST_ROWS) -> int:
@@ -170,7 +167,7 @@ class RecursiveQuantiles:
         A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) /
         rate with probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no
         17 values have one place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run
-        and w = `crowded`: of 2 run values that follow each other, half have one step, or a step lies between.
+        and w = `least_distance`: of 2 run values that follow each other, half have one step, or a step lies between.
         A quantile that is sought between two others, which are off by e and f ranks, is off by another
         (1 - share) e + share f. It cannot be less without reading the data: how many values are equal, and
         where a gap lies, is what they say.
@@ -178,14 +175,14 @@ class RecursiveQuantiles:
         cuts = math.log((most + len(self.quantiles)) * self.levels * _ONE_IN)
         found = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
         if steps is not None:
-            widths = {run: crowded(most // steps, rows, run) for run in _RUNS}
+            widths = {run: least_distance(most // steps, rows, run) for run in _RUNS}
             found += [self._off_by_all(cuts - math.log(w), 2 * run) for run, w in widths.items() if w]
         if steps is not None and self.levels == 1:
             found.append(self._off_by_one(steps))
         return min(found)
 
     def _off_by_all(self, cuts: float, near: int) -> int:
-        """The same, if each choice has so many cuts, by their logarithm, for one that is off by `near`."""
+        """The same, if each choice has e**cuts cuts, for one that is off by `near`."""
         off = {-1: 0.0, len(self.quantiles): 0.0}
         for part in self.parts:
             share, own = float(part.share), cuts / self._rate(part) + near
@@ -232,21 +229,20 @@ class RecursiveQuantiles:
         yield from self._parts(middle + 1, stop, wanted, high, level + 1)
 
 
-def ranked(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
-    """Scores of the cuts from low to high that leave 0, 1, …, n of the sorted values on their left, and how
-    many such cuts there are.
+def rank_scores(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
+    """Where the cuts from low to high begin that leave 0, 1, …, n of the sorted values on their left, and the
+    one after the last; and their scores.
 
-    >>> scores, widths = ranked(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
-    >>> scores.tolist(), widths.tolist()
-    ([-3, -1, -1, -3], [4, 0, 4, 2])
+    >>> first, scores = rank_scores(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
+    >>> first.tolist(), scores.tolist()
+    ([0, 4, 4, 8, 10], [-3, -1, -1, -3])
     """
     number, unit = len(inside), share.denominator
     scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
-    widths = np.diff(inside, prepend=low - 1, append=high).astype(np.int64)
-    return scores, widths
+    return np.concatenate([[low], inside + 1, [high + 1]]).astype(np.int64), scores
 
 
-def crowded(places: int, rows: int, run: int) -> int:
+def least_distance(places: int, rows: int, run: int) -> int:
     """The least distance, in the places of a step, of the first and the last of any `run` values of one step
     that follow each other, with probability 1 - 2e-5: 0 if no such is known.
 
@@ -254,7 +250,7 @@ def crowded(places: int, rows: int, run: int) -> int:
     probability rows * C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others
     are within.
 
-    >>> crowded(2**31, 5000, 12), crowded(2**31, 2**30, 12)
+    >>> least_distance(2**31, 5000, 12), least_distance(2**31, 2**30, 12)
     (363953, 0)
     """
     others = run - 1

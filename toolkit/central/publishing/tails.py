@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.calibration import mills
+from toolkit.central.noise.gaussian_delta import mills
 from toolkit.central.noise.grid import GRID_BITS
 from toolkit.core.sampling.enclosure import exp_enclosure
 

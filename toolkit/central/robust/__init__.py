@@ -3,11 +3,16 @@
 from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu
 from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
-from toolkit.central.robust.influence import fixed_scale_influence, gross_error_sensitivity, influence, location
+from toolkit.central.robust.influence import (
+    fixed_scale_influence,
+    gross_error_sensitivity,
+    influence,
+    location,
+    regression,
+)
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.regression import regression
 from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
 from toolkit.core.loss import AsymptoticPromise

@@ -66,9 +66,7 @@ class PowerLaw:
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, t: Number | None = None) -> "PowerLaw":
-        """The law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t must be whole, 6 if not
-        given.
-        """
+        """The law that costs Pure(epsilon) on a t-smooth sensitivity; epsilon / t must be whole, 6 if not given."""
         amount = positive(epsilon, "epsilon", NO_END)
         ratio = Fraction(6)
         if t is not None:

@@ -1,14 +1,14 @@
 """M-estimators of location: the value t at which the scores psi(x - t) add up to zero.
 
-Each says its score psi, the slope of psi, the loss rho whose slope psi is, and the largest score, `bound`:
-how much one person can add to the sum. The mean and the median are here as the two ends between which the
-others lie.
+Each has its score psi, the slope of psi, the loss rho whose slope psi is, the largest score `bound` (how much one
+person can add to the sum), whether psi is `monotone`, and the `kinks` at which its slope jumps. The mean and the
+median are the two ends between which the others lie.
 """
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,31 +17,6 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive
 from toolkit.core.inference.special import expit
 from toolkit.frames.bounds import written
-
-
-class Estimator(Protocol):
-    """What is asked of a score."""
-
-    @property
-    def bound(self) -> float:
-        """Sup |psi|; infinite where one person can add anything."""
-        ...
-
-    @property
-    def monotone(self) -> bool:
-        """Whether psi never falls."""
-        ...
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        """Where the slope of psi jumps."""
-        ...
-
-    def psi(self, u: npt.ArrayLike) -> Array: ...
-
-    def slope(self, u: npt.ArrayLike) -> Array: ...
-
-    def rho(self, u: npt.ArrayLike) -> Array: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,20 +28,19 @@ class Huber:
     """
 
     k: Fraction
+    monotone: ClassVar[bool] = True
 
     def __init__(self, k: Number) -> None:
         object.__setattr__(self, "k", positive(k, "k", "beyond k a value counts by its side only"))
 
     @property
     def bound(self) -> float:
+        """K."""
         return float(self.k)
 
     @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
     def kinks(self) -> tuple[float, ...]:
+        """Where the slope of psi jumps."""
         return (-self.bound, self.bound)
 
     def psi(self, u: npt.ArrayLike) -> Array:
@@ -94,20 +68,19 @@ class Tukey:
     """
 
     c: Fraction
+    monotone: ClassVar[bool] = False
 
     def __init__(self, c: Number) -> None:
         object.__setattr__(self, "c", positive(c, "c", "beyond c a value does not count"))
 
     @property
     def bound(self) -> float:
+        """The largest score."""
         return 16 * float(self.c) / (25 * math.sqrt(5))
 
     @property
-    def monotone(self) -> bool:
-        return False
-
-    @property
     def kinks(self) -> tuple[float, ...]:
+        """Where the slope of psi jumps."""
         return (-float(self.c), float(self.c))
 
     def psi(self, u: npt.ArrayLike) -> Array:
@@ -133,17 +106,9 @@ class Tukey:
 class Logistic:
     """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law."""
 
-    @property
-    def bound(self) -> float:
-        return 1.0
-
-    @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return ()
+    bound: ClassVar[float] = 1.0
+    monotone: ClassVar[bool] = True
+    kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
         return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
@@ -161,17 +126,9 @@ class Logistic:
 class Mean:
     """psi(u) = u: one person can add anything to the sum."""
 
-    @property
-    def bound(self) -> float:
-        return math.inf
-
-    @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return ()
+    bound: ClassVar[float] = math.inf
+    monotone: ClassVar[bool] = True
+    kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
         return np.array(u, dtype=float)
@@ -185,21 +142,11 @@ class Mean:
 
 @dataclass(frozen=True)
 class Median:
-    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, which `influence` takes from the density
-    there.
-    """
+    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` takes the density."""
 
-    @property
-    def bound(self) -> float:
-        return 1.0
-
-    @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return (0.0,)
+    bound: ClassVar[float] = 1.0
+    monotone: ClassVar[bool] = True
+    kinks: ClassVar[tuple[float, ...]] = (0.0,)
 
     def psi(self, u: npt.ArrayLike) -> Array:
         return np.asarray(np.sign(np.asarray(u, dtype=float)))
@@ -209,3 +156,6 @@ class Median:
 
     def rho(self, u: npt.ArrayLike) -> Array:
         return np.asarray(np.abs(np.asarray(u, dtype=float)))
+
+
+Estimator = Huber | Tukey | Logistic | Mean | Median

@@ -24,6 +24,75 @@ from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
 
+# M-estimators of regression with rows of bounded length, and their influence.
+#
+# beta solves the sum of psi(y - x beta) w(x) x = 0, where w(x) = min(1, clip / |x|) cuts every row to length `clip`:
+# without that one row far out would move beta without limit, whatever psi.
+
+_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class RegressionInfluence:
+    """Coefficients, and how far one more row pulls them.
+
+    Parameters
+    ----------
+    coefficients : beta.
+    matrix : M, the mean of psi'(y - x beta) w(x) x x'.
+    gross_error_sensitivity : sup |IF| over all rows, bound * clip / (the least eigenvalue of M).
+    """
+
+    estimator: Estimator
+    clip: float
+    coefficients: Array
+    matrix: Array
+    gross_error_sensitivity: float
+
+    __repr__ = concise
+
+    def __call__(self, x: npt.ArrayLike, y: float) -> Array:
+        """M**-1 psi(y - x beta) w(x) x."""
+        row = np.asarray(x, dtype=float)
+        score = self.estimator.psi(y - row @ self.coefficients) * _weights(row[None, :], self.clip)[0]
+        return np.asarray(np.linalg.solve(self.matrix, score * row))
+
+
+def regression(estimator: Estimator, rows: Any, y: Any, *, clip: Number) -> RegressionInfluence:
+    """Fit by weighting each residual u with psi(u) / u, again and again; a column of ones is an intercept.
+
+    >>> from toolkit.central.robust.estimators import Huber
+    >>> x = np.column_stack([np.ones(50), np.linspace(-1, 1, 50)])
+    >>> y = x @ [1.0, 2.0] + np.where(np.arange(50) == 7, 1000, 0)
+    >>> fit = regression(Huber(0.1), x, y, clip=2)
+    >>> bool(np.abs(fit.coefficients - [1, 2]).max() < 0.02)
+    True
+    """
+    table, target = np.asarray(rows, dtype=float), np.asarray(y, dtype=float)
+    if table.ndim != 2 or target.shape != table.shape[:1] or not np.isfinite(table.sum() + target.sum()):
+        refuse("`rows` must be a table and `y` a number for each row, all finite", "others", "settle them first")
+    length = float(positive(clip, "clip", "rows are cut to it"))
+    cut = _weights(table, length)
+    beta = np.linalg.lstsq(table, target, rcond=None)[0]
+    for _ in range(_ROUNDS):
+        weighted = (table * (cut * _quotients(estimator, target - table @ beta))[:, None]).T
+        following = np.linalg.solve(weighted @ table, weighted @ target)
+        done = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
+        beta = following
+        if done:
+            break
+    slope = estimator.slope(target - table @ beta) * cut
+    matrix = (table * slope[:, None]).T @ table / len(table)
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    reach = estimator.bound * length / least if least > 0 else np.inf
+    return RegressionInfluence(estimator, length, beta, matrix, float(reach))
+
+
+def _weights(rows: Array, clip: float) -> Array:
+    lengths = np.linalg.norm(rows, axis=1)
+    return np.asarray(np.minimum(1.0, clip / np.where(lengths > 0, lengths, 1.0)))
+
+
 POPULATIONS = ("normal", "t3", "contaminated")
 _FAR = 60.0
 
@@ -62,8 +131,8 @@ def influence(estimator: Estimator, population: Any) -> Influence:
     """
     if isinstance(population, str):
         choice(population, "population", POPULATIONS)
-        slope, square = _moments(estimator, population)
-        return _found(estimator, 0.0, slope, square)
+        at, (slope, square) = 0.0, _moments(estimator, population)
+        return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
     values = sample(population)
     if isinstance(estimator, Median):
         refuse("the influence of a median needs a density", "a sample", "name a population")
@@ -72,7 +141,8 @@ def influence(estimator: Estimator, population: Any) -> Influence:
     slope = _slope(estimator, away, at)
     if slope <= 0:
         refuse("the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there")
-    return _found(estimator, at, slope, float((estimator.psi(away) ** 2).mean()))
+    square = float((estimator.psi(away) ** 2).mean())
+    return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
 
 def gross_error_sensitivity(estimator: Estimator, population: Any) -> float:
@@ -93,45 +163,34 @@ def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
     >>> round(location(Huber(1), [0.0, 1.0, 100.0]), 9), round(location(Huber(1), [0.0, 100.0]), 9)
     (1.0, 50.0)
     """
-    found = sample(values)
-    share = np.full(len(found), 1 / len(found)) if weights is None else np.asarray(weights, dtype=float)
+    numbers = sample(values)
+    share = np.full(len(numbers), 1 / len(numbers)) if weights is None else np.asarray(weights, dtype=float)
     if isinstance(estimator, Mean):
-        return float(share @ found)
+        return float(share @ numbers)
     if isinstance(estimator, Median):
-        return _weighted_median(found, share)
+        return _weighted_median(numbers, share)
     if not estimator.monotone:
-        return _from_the_median(estimator, found, share)
-    low, high = float(found.min()), float(found.max())
-    if low == high:
-        return low
-    return _middle_of_zeros(estimator, found, share / share.sum(), low, high)
+        return _from_the_median(estimator, numbers, share)
+    low, high = float(numbers.min()), float(numbers.max())
+    return low if low == high else _middle_of_zeros(estimator, numbers, share / share.sum(), low, high)
 
 
 def fixed_scale_influence(estimator: Estimator, values: Any, x: Number, rho: Number) -> float:
     """(T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small."""
-    found, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
+    numbers, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
         refuse("`rho` must be below 1", rho, "it is a share of the people")
-    point = float(exact(x, "x"))
-    mixed = np.append(np.full(len(found), (1 - share) / len(found)), share)
-    return (location(estimator, np.append(found, point), mixed) - location(estimator, found)) / share
-
-
-def fixed_scale_sensitivity(estimator: Estimator, values: Any, rho: Number, points: npt.ArrayLike) -> float:
-    """The largest |fixed_scale_influence| over these points: of a monotone psi those far out are enough."""
-    return max(abs(fixed_scale_influence(estimator, values, float(x), rho)) for x in np.ravel(points))
+    mixed = np.append(np.full(len(numbers), (1 - share) / len(numbers)), share)
+    moved = location(estimator, np.append(numbers, float(exact(x, "x"))), mixed)
+    return (moved - location(estimator, numbers)) / share
 
 
 def sample(values: Any) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
-    found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not len(found) or not np.all(np.isfinite(found)):
-        refuse("`values` must be finite numbers, at least one", f"shape {found.shape}", "settle missing ones first")
-    return found
-
-
-def _found(estimator: Estimator, at: float, slope: float, square: float) -> Influence:
-    return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):
+        refuse("`values` must be finite numbers, at least one", f"shape {numbers.shape}", "settle missing ones first")
+    return numbers
 
 
 def _density(population: str, x: float) -> float:
@@ -144,20 +203,17 @@ def _density(population: str, x: float) -> float:
 
 
 def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
-    """E psi' and E psi**2 under a symmetric law, by integration between the kinks; the median's slope is the
-    jump of 2 at 0.
-    """
+    """E psi' and E psi**2 under a symmetric law, between the kinks; the median's slope is the jump of 2 at 0."""
     if isinstance(estimator, Mean):
         return 1.0, {"normal": 1.0, "t3": 3.0, "contaminated": 1.8}[population]
     ends = sorted({0.0, *(kink for kink in estimator.kinks if kink > 0), _FAR})
 
     def mean(function: Any) -> float:
-        parts = [
-            quad(lambda x: float(function(x)) * _density(population, x), a, b, epsabs=1e-13, limit=200)[0]
-            for a, b in pairwise(ends)
-        ]
-        beyond = quad(lambda x: float(function(x)) * _density(population, x), _FAR, np.inf, epsabs=1e-13)[0]
-        return float(2 * (sum(parts) + beyond))
+        def weighted(x: float) -> float:
+            return float(function(x)) * _density(population, x)
+
+        parts = [quad(weighted, a, b, epsabs=1e-13, limit=200)[0] for a, b in pairwise(ends)]
+        return float(2 * (sum(parts) + quad(weighted, _FAR, np.inf, epsabs=1e-13)[0]))
 
     square = mean(lambda x: estimator.psi(x) ** 2)
     slope = 2 * _density(population, 0.0) if isinstance(estimator, Median) else mean(estimator.slope)
@@ -196,13 +252,18 @@ def _weighted_median(values: Array, share: Array) -> float:
     return float((values[order][low] + values[order][min(high, len(values) - 1)]) / 2)
 
 
+def _quotients(estimator: Estimator, away: Array) -> Array:
+    """psi(u) / u, near 0 the slope there."""
+    near = np.abs(away) < 1e-12
+    return np.where(near, estimator.slope(0.0), estimator.psi(away) / np.where(near, 1.0, away))
+
+
 def _from_the_median(estimator: Estimator, values: Array, share: Array) -> float:
     """Each value weighted by psi(u) / u, again and again, from the median on."""
     at = _weighted_median(values, share)
     for _ in range(500):
         away = values - at
-        near = np.abs(away) < 1e-12
-        weight = np.where(near, estimator.slope(0.0), estimator.psi(away) / np.where(near, 1.0, away)) * share
+        weight = _quotients(estimator, away) * share
         if weight.sum() <= 0:
             return at
         following = float(weight @ values / weight.sum())

@@ -74,7 +74,7 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
 
     In units, at 2 v + 1 half steps: of the scores, cut at `reach`, the first `full` are cut above, the last
     `none` cut below. The sums of the largest k come from sums of sorted values; the least k that is enough
-    is found for all v together by halving, in so many rounds.
+    is found for all v together by halving, in `rounds` rounds.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     ordered = np.repeat(np.arange(span, -1, -1, dtype=np.int64), counts[::-1])
@@ -136,8 +136,8 @@ def _finite(function: Callable[[Array], float], values: Array, low: float, high:
     return min(max(found, low), high) if math.isfinite(found) else low
 
 
-_UNIT = 2**10  # so many parts of half a step that Huber's k is rounded to
-_SURPLUS = 40  # beyond so many more e-folds all candidates together have a probability below e**-40
+_UNIT = 2**10  # parts of half a step that Huber's k is rounded to
+_SURPLUS = 40  # e-folds beyond which all candidates together have a probability below e**-40
 
 
 @dataclass(frozen=True, repr=False)
@@ -254,7 +254,7 @@ class InverseSensitivity:
     def lengths(self, values: Array, rows: int | None = None) -> Steps:
         """How many people must change, for each step of the grid; private. NaN is left out; of a function's
         values, whose number is public, it counts as the lower bound. Of a group `rows` is the number of all
-        rows: the work for a Huber location is then as much as for so many.
+        rows: the work for a Huber location does not depend on the size of the group.
         """
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if isinstance(self.statistic, Quantile):

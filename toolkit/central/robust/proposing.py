@@ -1,6 +1,4 @@
-"""Propose, test, release: a bound on the local sensitivity is proposed, and tested privately before it is
-used.
-"""
+"""Propose, test, release: a bound on the local sensitivity is proposed, and tested privately before it is used."""
 
 import math
 from dataclasses import dataclass

@@ -1,5 +1,4 @@
-"""Releases with noise that is scaled to the smooth sensitivity: of a median, a trimmed mean, a distance of
-quartiles.
+"""Releases with noise that is scaled to the smooth sensitivity: of a median, a trimmed mean, a distance of quartiles.
 
 The scale depends on the data and stays inside: no standard error, no interval, no message tells it. Values
 are clamped and rounded to a public grid first; statistic and sensitivity are then exact rationals, and the
@@ -75,9 +74,7 @@ class SmoothSensitivity:
     def for_epsilon(
         cls, epsilon: Number, statistic: str, *, n: int, bounds: Any, t: Number | None = None, **options: Any
     ) -> "SmoothSensitivity":
-        """Pure(epsilon), by the power law; `t` must be fixed before the data are seen. Options: `rank`,
-        `trim`.
-        """
+        """Pure(epsilon), by the power law; `t` must be fixed before the data are seen. Options: `rank`, `trim`."""
         law = PowerLaw.for_epsilon(epsilon, t)
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
 
@@ -93,9 +90,7 @@ class SmoothSensitivity:
         noise: str = "laplace",
         **options: Any,
     ) -> "SmoothSensitivity":
-        """Approx(epsilon, delta), by Laplace or Gaussian noise: for comparison, as the power law needs
-        less.
-        """
+        """Approx(epsilon, delta), by Laplace or Gaussian noise: for comparison, as the power law needs less."""
         kind = choice(noise, "noise", ("laplace", "gaussian"))
         law: Law = (
             SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
@@ -119,9 +114,7 @@ class SmoothSensitivity:
 
     @property
     def farthest(self) -> int:
-        """How many people away one must look: beyond, even the distance of the bounds counts less than the
-        floor.
-        """
+        """How many people away one must look: beyond, even the distance of the bounds counts less than the floor."""
         needed = math.log(self.bounds.span / self._floor) / -math.log(self.ratio)
         return min(self.statistic.n, math.ceil(needed) + 1)
 
@@ -130,9 +123,7 @@ class SmoothSensitivity:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
     def summary(self, values: Any) -> Summary:
-        """The statistic and its smooth sensitivity, in steps; private. The number of values must be the
-        public one.
-        """
+        """The statistic and its smooth sensitivity, in steps; private. The number of values must be the public one."""
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
@@ -171,9 +162,7 @@ class SmoothSensitivity:
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
-        """A mechanism of its own that releases an upper bound of the noise's scale, for a price of its
-        own.
-        """
+        """A mechanism of its own that releases an upper bound of the noise's scale, for a price of its own."""
         return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.noise.smoothness + _LOG_ERROR))
 
     def __repr__(self) -> str:

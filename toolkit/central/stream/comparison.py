@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.central.stream.calibration import Way, smallest
 from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
+from toolkit.central.stream.ways import Way, smallest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.inference.digits import concise

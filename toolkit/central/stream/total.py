@@ -9,9 +9,9 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.stream.calibration import Way, best, calibrated
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
+from toolkit.central.stream.ways import Way, best, noise_for
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -48,7 +48,7 @@ class RunningTotal:
     neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
     sensitivity : a whole number: how far one record, or person, can move the count of one period.
     per_person : None: the promise is about one record in one period (event level). A number: it is about a
-        whole person, who is counted in at most so many periods (user level); `Visits` sees to that.
+        whole person, who is counted in at most that number of periods (user level); `Visits` sees to that.
     way : a `Tree` or a `SquareRoot`; None chooses the best.
     rng : a Generator is for simulation; the estimates then claim no loss.
 
@@ -85,7 +85,7 @@ class RunningTotal:
         self.per_person = None if per_person is None else _times(per_person, self.periods)
         reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
         chosen = best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
-        self._noise, self._reader = calibrated(chosen, drawn, reach, times), chosen.reader()
+        self._noise, self._reader = noise_for(chosen, drawn, reach, times), chosen.reader()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
 
@@ -170,9 +170,7 @@ class RunningTotal:
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """What k records together lose, for instance those of one person who comes k times: k epsilon, or
-        k**2 rho.
-        """
+        """What k records together lose, for instance those of one person who comes k times: k epsilon, or k**2 rho."""
         return self.loss.group(k)
 
     def add(self, count: int) -> Estimate:
@@ -286,9 +284,7 @@ def _times(value: int, periods: int) -> int:
 
 
 def _count(value: object) -> int:
-    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never
-    told.
-    """
+    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never told."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
     if value < 0:

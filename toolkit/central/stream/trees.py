@@ -18,7 +18,7 @@ Node = tuple[int, int]
 
 @dataclass(frozen=True)
 class Tree:
-    """Noise on sums of 1, b, b**2, … periods: on `levels` levels, each period lies in at most so many sums.
+    """Noise on sums of 1, b, b**2, … periods: on `levels` levels, a period lies in at most one sum per level.
 
     A total is put together from the fewest sums that are complete: the digits of the period in base b, the
     first of them without a limit. A sum over a window is the difference of two totals, of which common sums

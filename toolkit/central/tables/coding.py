@@ -50,7 +50,7 @@ class Composed:
         return {"mechanism": type(self).__name__, "words": words, "parts": parts}
 
     def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
-        """One estimate a part."""
+        """One estimate per part."""
         return tuple(part.release(number, rng=rng) for part, number in zip(self.parts, value, strict=True))
 
 
@@ -87,7 +87,7 @@ class Coding:
         return found
 
     def moments(self, entries: Sequence[int]) -> Array:
-        """Sums of powers of t from entries, noisy ones: a row a cell."""
+        """Sums of powers of t from entries, noisy ones: a row per cell."""
         shares = np.array([entry / self.unit for entry in entries]).reshape(-1, self.size)
         return shares @ self.slopes.T
 

@@ -70,7 +70,7 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
         return float(high) + sum(sizes)
 
 
-def accepted(tail: Any, best: Array, level: float) -> tuple[Array, Array]:
+def confidence_limits(tail: Any, best: Array, level: float) -> tuple[Array, Array]:
     """The least and the largest value from -1 to 1 that is not rejected, where `tail` gives the p-value of
     one; `best` is where that is largest on either side. Where all are rejected, the whole range.
     """
@@ -92,7 +92,7 @@ def accepted(tail: Any, best: Array, level: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Noisy sums of powers of t, from -1 to 1, a row a cell, and the noise they have in common.
+    """Noisy sums of powers of t, from -1 to 1, a row per cell, and the noise they have in common.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Moments:
         return np.maximum(self.number, fewest)
 
     def error(self, gradient: Array) -> Array:
-        """The standard error of a function of the sums, by its slopes in each, a row a cell."""
+        """The standard error of a function of the sums, by its slopes in each, a row per cell."""
         along = gradient @ self.slopes
         return np.asarray(np.sqrt(np.add.reduce(along * along, axis=1)) * self.law.sd)
 
@@ -183,7 +183,7 @@ def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
         return tail_of_two(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.number)
 
     best = np.clip(moments.sums[:, 1] / np.where(moments.number == 0, 1.0, moments.number), -1, 1)
-    return accepted(tail, best, level)
+    return confidence_limits(tail, best, level)
 
 
 def variance(moments: Moments) -> CellEstimates:

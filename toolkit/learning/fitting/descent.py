@@ -1,5 +1,4 @@
-"""Noisy gradient descent: noise on every step's sum of gradients, over everybody or over a random part of
-them.
+"""Noisy gradient descent: noise on every step's sum of gradients, over everybody or over a random part.
 
 A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are
 exact, and discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is
@@ -25,11 +24,10 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.fitting.margins import MarginLoss
-from toolkit.learning.fitting.perturbation import concentrated
+from toolkit.learning.fitting.perturbation import MarginLoss, zcdp_within
 
 STEPS = 2**30
-_KEPT = Fraction(1, 1000)
+_FOR_GRID = Fraction(1, 1000)
 _ORDERS = [1.5, 2.5, 3.5, 4.5, 5.5, *range(2, 65), 80, 96, 128, 192, 256, 512]
 _LEAST = 0.25  # no less noise than that, in units of a gradient: else the grid would not be fine
 
@@ -52,15 +50,15 @@ class NoisyDescent:
 
     def __post_init__(self) -> None:
         if isinstance(self.loss, Pure) or (self.rate < 1 and isinstance(self.loss, Zcdp)):
-            wanted = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
-            refuse(f"method='descent' at this rate needs {wanted}", self.loss, "Gaussian noise costs that")
+            needed = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
+            refuse(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
         if self.rate < 1 and self.neighbors != "add_remove":
             refuse(
                 "a `rate` below 1 needs neighbors='add_remove'",
                 self.neighbors,
                 "what a random part of the people costs is known for those who come or go",
             )
-        if self.rate < 1 and self._error > _KEPT * self._slack:
+        if self.rate < 1 and self._error > _FOR_GRID * self._slack:
             refuse("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
 
     @property
@@ -82,9 +80,9 @@ class NoisyDescent:
         """Noise on each entry of a sum, in units of the longest gradient."""
         if self.rate == 1:
             assert not isinstance(self.loss, Pure)
-            rho, times = concentrated(self.loss), 2 if self.neighbors == "replace" else 1
+            rho, times = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
             return times * math.sqrt(self.steps / (2 * float(rho.amount))) * (1 + 1e-12)
-        delta = float(self._slack * (1 - _KEPT))
+        delta = float(self._slack * (1 - _FOR_GRID))
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
 
     def weights(self, rows: Array, rng: Rng) -> Array:
@@ -95,19 +93,19 @@ class NoisyDescent:
         shrink = self.ridge / self.people
         pace = 1 / (self.margins.curvature + shrink)
         for _ in range(self.steps):
-            drawn = rows if self.rate == 1 else rows[:, self._drawn(rows.shape[1], rng)]
-            gradients = np.rint(drawn * self.margins.slope(place @ drawn) * STEPS).astype(np.int64)
+            some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
+            gradients = np.rint(some * self.margins.slope(place @ some) * STEPS).astype(np.int64)
             noisy = (gradients.sum(axis=1) + noise.draw(self.size, rng)).astype(float) / STEPS
             place = place - pace * (noisy / part + shrink * place)
         return np.asarray(place)
 
-    def _drawn(self, people: int, rng: Rng) -> Array:
+    def _taking_part(self, people: int, rng: Rng) -> Array:
         """Who takes part in a step: each with exactly this rate."""
         return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:
-    """What so many steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above.
+    """What steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above.
 
     >>> round(sampled_epsilon(1.0, 1e-6, 0.025, 400), 2)
     4.1

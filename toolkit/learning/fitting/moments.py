@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -38,14 +39,12 @@ class Moments:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Approx | Zcdp):
-            refuse(
-                "moments need `rho`, or `epsilon` with `delta`",
-                self.loss,
-                "for so many numbers Gaussian noise is the least, and it is not purely private",
-            )
+            remedy = "for so many numbers Gaussian noise is the least, and it is not purely private"
+            refuse("moments need `rho`, or `epsilon` with `delta`", self.loss, remedy)
 
     @property
     def entries(self) -> int:
+        """How many numbers are released."""
         return self.size * (self.size + 1) // 2 + (self.size if self.target else 0)
 
     @cached_property
@@ -58,9 +57,7 @@ class Moments:
 
     @cached_property
     def mechanism(self) -> Gaussian:
-        found = additive(self.loss, self.sensitivity)
-        assert isinstance(found, Gaussian)  # the loss is no Pure
-        return found
+        return cast("Gaussian", additive(self.loss, self.sensitivity))  # the loss is no Pure
 
     @property
     def sigma(self) -> float:
@@ -68,8 +65,8 @@ class Moments:
         return self.mechanism.scale / STEPS
 
     def release(self, rows: Array, target: Array | None, rng: Rng) -> tuple[Array, Array]:
-        """The matrix of moments and the moments with the target, with noise; one column a person."""
-        noisy = np.asarray(self.mechanism.release(whole_moments(rows, target), rng).value) / STEPS
+        """The matrix of moments and the moments with the target, with noise; one column per person."""
+        noisy = np.asarray(self.mechanism.noisy(whole_moments(rows, target), rng)) / STEPS
         matrix = np.zeros((self.size, self.size))
         upper = np.triu_indices(self.size)
         count = len(upper[0])

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.central.stream import SquareRoot, Tree
-from toolkit.central.stream.calibration import best
 from toolkit.central.stream.trees import binary
+from toolkit.central.stream.ways import best
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Asked, Between, Explorer, Whole, browser_code, say

@@ -66,9 +66,7 @@ class GeometricSumLaw:
         return float(min(1.0, 2 * np.sum(np.exp(log_weight) * above)))
 
     def _smooth_tail(self, error: int) -> float:
-        """Of Laplace noise: its size is Gamma(count - j, scale) with probability (count-1+j over j)
-        2**(1-count-j).
-        """
+        """Of Laplace noise: its size is Gamma(count - j, scale) with probability (count-1+j over j) 2**(1-count-j)."""
         j = np.arange(self.count)
         log_weight = gammaln(self.count + j) - gammaln(j + 1) - gammaln(self.count) - (self.count - 1 + j) * math.log(2)
         return float(np.sum(np.exp(log_weight) * gammaincc(self.count - j, error / self.scale)))
@@ -130,14 +128,14 @@ class Calibrated:
 
 
 @lru_cache(maxsize=64)
-def calibrated(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated:
+def noise_for(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated:
     """The same object for the same arguments: its tables are made once."""
     return Calibrated(way, loss, reach, times)
 
 
 @lru_cache(maxsize=64)
 def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
-    """The way with the smallest error for a loss, a number of periods, and so many of them a person.
+    """The way with the smallest error for a loss, a number of periods, and `times` of them per person.
 
     Under Pure these are fresh noise and trees, under Zcdp the square root of the matrix of totals as well.
     """

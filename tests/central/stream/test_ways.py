@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.central.stream import SquareRoot, Tree
-from toolkit.central.stream.calibration import Calibrated, best, smallest
+from toolkit.central.stream.ways import Calibrated, best, smallest
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.sampling.noise import gaussian_sampler, laplace_sampler
 
@@ -32,9 +32,7 @@ def test_noise_is_what_one_person_moves_over_the_loss() -> None:
     ],
 )
 def test_the_best_way_has_the_known_error(loss: Pure | Zcdp, periods: int, largest: float) -> None:
-    """Of real noise: fresh noise up to 44 periods, trees of two levels, of three from thousands on; and
-    2.1.
-    """
+    """Of real noise: fresh noise up to 44 periods, trees of two levels, of three from thousands on; and 2.1."""
     way = best(loss, periods)
     unit = 2**0.5 * float(way.absolute()) if isinstance(loss, Pure) else float(way.squared()) ** 0.5
     assert unit * way.spread.max() == pytest.approx(largest, rel=3e-4)

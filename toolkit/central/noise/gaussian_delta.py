@@ -1,5 +1,4 @@
-"""How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its
-inverse.
+"""How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its inverse.
 
 With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the
 Gaussian mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) =
@@ -84,7 +83,7 @@ def mills(x: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _convergent(x: Decimal, terms: int) -> Decimal:
-    """1 / (x + 1 / (x + 2 / (x + …))), cut after so many terms: too large and too small in turn."""
+    """1 / (x + 1 / (x + 2 / (x + …))), cut after `terms` terms: too large and too small in turn."""
     value = x
     for term in range(terms, 0, -1):
         value = _DIGITS.add(x, _DIGITS.divide(Decimal(term), value))
@@ -108,9 +107,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
-    """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its
-    grid.
-    """
+    """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its grid."""
     less_epsilon, less_delta = GRID_SLACK
     _, high = gaussian_delta(epsilon * less_epsilon, ratio)
     return Fraction(high) <= delta * less_delta
@@ -145,9 +142,7 @@ def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
 
 
 def _crossing(epsilon: Fraction, delta: Fraction) -> float:
-    """The ratio at which the bound is delta: by floats, and then one step along the chord of two exact
-    bounds.
-    """
+    """The ratio at which the bound is delta: by floats, and then one step along the chord of two exact bounds."""
     less_epsilon, less_delta = epsilon * GRID_SLACK[0], delta * GRID_SLACK[1]
 
     def above(ratio: float) -> float:
@@ -173,17 +168,13 @@ def _log_delta(epsilon: float, ratio: float) -> float:
 
 
 def root_of_log_ratio(factor: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The root of 2 ln(factor / delta), over epsilon, rounded up to a float: the textbooks' sigma /
-    sensitivity.
-    """
+    """The root of 2 ln(factor / delta), over epsilon, rounded up to a float: the textbooks' sigma / sensitivity."""
     root = _DIGITS.sqrt(_DIGITS.multiply(Decimal(2), _DIGITS.ln(_decimal(factor / delta))))
     return Fraction(math.nextafter(float(_DIGITS.divide(root, _decimal(epsilon))), math.inf))
 
 
 def grid_bits(epsilon: Fraction, delta: Fraction, size: int) -> int:
-    """How many powers of two the grid must be finer than sigma so that the discrete law stays within the
-    slack.
-    """
+    """How many powers of two the grid must be finer than sigma so that the discrete law stays within the slack."""
     reach = 2 * (2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16)
     return (
         math.ceil((math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from toolkit.central.noise import calibration
-from toolkit.central.noise.calibration import (
+from toolkit.central.noise import gaussian_delta as calibration
+from toolkit.central.noise.gaussian_delta import (
     GRID_SLACK,
     gaussian_delta,
     grid_bits,
@@ -105,9 +105,7 @@ def hockey_stick(z: np.ndarray, s: float, shift: tuple[int, ...], epsilon: float
 def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argument(
     shift: tuple[int, ...], epsilon: float
 ) -> None:
-    """Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T =
-    9.
-    """
+    """Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T = 9."""
     s, reach, size = 15.0, 9.0, len(shift)
     z = np.arange(-200, 201)
     exact = hockey_stick(z, s, shift, epsilon)
@@ -135,9 +133,7 @@ def test_the_grid_is_fine_enough_for_the_slack(epsilon: float, delta: float, siz
 
 
 def test_where_delta_is_not_computed_nothing_below_1_is_proven() -> None:
-    """So little noise that delta is between 0.99 and 1: a claim of 0.995 rests on the upper bound, and is
-    refused.
-    """
+    """So little noise that delta is between 0.99 and 1: a claim of 0.995 rests on the upper bound, and is refused."""
     ratio = Fraction(1, 1000)
     assert gaussian_delta(Fraction(1), ratio) == (Decimal("0.99"), Decimal(1))
     for delta in ("0.995", "0.9999"):
