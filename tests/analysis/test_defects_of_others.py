@@ -12,7 +12,7 @@ from tests.analysis.reference_survey import BIRTHDAY, COINS, COVARIATES, DIE, ru
 from tests.work import calls
 from toolkit import crosswise, forced, forced_options, kuk, plan, unrelated, warner
 from toolkit.analysis import Sample, cheater_detection, logistic, predictor
-from toolkit.analysis.regression.likelihoods import BinaryModel
+from toolkit.analysis.regression.logistic import BinaryModel
 from toolkit.local.catalogue import CATALOGUE, example
 
 DATA = survey()

@@ -4,18 +4,18 @@ import pytest
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import forced, k_ary
 from toolkit.analysis import plain
-from toolkit.analysis.group_estimate import Found, nobody
+from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.local import numeric, oracles
 from toolkit.survey.rehearsal import report
 
 
 def test_where_there_is_no_report_there_is_no_number() -> None:
     for design, shape in ((forced("1/6", "1/6"), ()), (k_ary(3, epsilon=1.0), (3,)), (numeric.one_bit((0, 1), 1), ())):
-        empty = nobody(design)
+        empty = empty_estimate(design)
         assert np.shape(empty.value) == shape
         assert np.all(np.isnan(empty.value))
         assert empty.n == 0
-        one = Found("q", (), empty, 5, 5)
+        one = GroupEstimate("q", (), empty, 5, 5)
         assert one.used == 0
         assert len(one.entries()) == max(1, *shape, 1) if shape else 1
 
@@ -31,7 +31,7 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -
     }
     rng = np.random.default_rng(1)
     found = question.design.estimate_sent([report(question, truths[question.kind], rng) for _ in range(2)])
-    empty = nobody(question.design)
+    empty = empty_estimate(question.design)
     assert (empty.labels, empty.loss, empty.n) == (found.labels, found.loss, 0)
     assert np.shape(empty.value) == np.shape(found.value)
     assert np.shape(empty.cov) == np.shape(found.cov)
@@ -52,9 +52,9 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -
     ],
 )
 def test_plain_questions_too_and_they_promise_nothing(asked, answer) -> None:
-    found, empty = asked.estimate_sent([answer] * 2), nobody(asked)
+    found, empty = asked.estimate_sent([answer] * 2), empty_estimate(asked)
     assert (empty.labels, np.shape(empty.value), empty.loss) == (found.labels, np.shape(found.value), None)
 
 
 def test_of_very_many_options_there_is_no_table_of_covariances() -> None:
-    assert nobody(oracles.subset(100_000, 1.0)).cov is None
+    assert empty_estimate(oracles.subset(100_000, 1.0)).cov is None

@@ -2,8 +2,8 @@ import pandas as pd
 
 from tests.analysis.reference_survey import DIE, WARNER
 from toolkit.analysis import Sample
-from toolkit.analysis.from_counts import Counted
-from toolkit.analysis.from_sample import Sampled
+from toolkit.analysis.estimating import CountSource
+from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.reports import Reader
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})
@@ -11,8 +11,8 @@ READERS = {"a": Reader("a", DIE), "b": Reader("b", WARNER)}
 
 
 def test_counts_and_rows_tell_the_same() -> None:
-    counted = Counted(FRAME, ("g",), READERS)
-    drawn = Sampled(FRAME, ("g",), READERS, Sample())
+    counted = CountSource(FRAME, ("g",), READERS)
+    drawn = SampleSource(FRAME, ("g",), READERS, Sample())
     assert counted.groups() == drawn.groups() == {("x",): 2, ("y",): 2}
     assert counted.groupless() == drawn.groupless() == 0
     for name in READERS:
@@ -24,5 +24,5 @@ def test_counts_and_rows_tell_the_same() -> None:
 
 def test_pairs_need_both_reports() -> None:
     design = DIE.joint(WARNER)
-    pairs = Counted(FRAME, (), READERS).pairs("a", "b", design)
+    pairs = CountSource(FRAME, (), READERS).pairs("a", "b", design)
     assert pairs[()].n == 2

@@ -4,13 +4,13 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, survey
 from toolkit.analysis import Sample, estimates
-from toolkit.analysis.from_sample import Sampled
+from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.reports import Reader
 
 
 def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     frame = pd.DataFrame({"a": [1, 0, 1, 0, 1], "g": ["y", "x", None, "y", "x"]})
-    source = Sampled(frame, ("g",), {"a": Reader("a", DIE)}, Sample())
+    source = SampleSource(frame, ("g",), {"a": Reader("a", DIE)}, Sample())
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
     assert source.groupless() == 1

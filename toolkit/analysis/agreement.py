@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import Asked, with_matrix
+from toolkit.analysis.reports import QuestionModel, with_matrix
 from toolkit.core.arrays import Array, Codes, Counts
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student, share_error
@@ -25,14 +25,14 @@ class Reports:
     the `weights` and of their `squares` over the people who sent it.
     """
 
-    design: Asked
+    design: QuestionModel
     sent: Sequence[Any]
     scores: Array
     weights: Array
     squares: Array
 
     @classmethod
-    def of(cls, design: Asked, sent: Sequence[Any], scores: Array, places: Codes, weights: Array) -> "Reports":
+    def of(cls, design: QuestionModel, sent: Sequence[Any], scores: Array, places: Codes, weights: Array) -> "Reports":
         """`places` : for each person of the group the place of the report among those that were `sent`."""
         mass = weights / weights.max()
         sums = [np.bincount(places, part, len(sent)).astype(np.float64) for part in (mass, mass**2)]
@@ -91,7 +91,7 @@ def _plain_error(means: Array, people: Counts) -> Array:
     return np.array([share_error(np.rint(mean * n), int(n), 1.0, 0.0) for mean, n in pairs])
 
 
-def change_variance(designs: Sequence[Asked], pair: Array, weights: Array) -> Array:
+def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
     """Of one yes/no question less another: that of both designs together, at the nearest shares of pairs,
     where the difference is the same for everybody. `pair` : the scores of both, one row each.
     """

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.estimating import estimates
-from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.reports import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
@@ -188,7 +187,7 @@ def association(
         told = checked_counts(counts.ravel(), counts.size)
         return Association(names, joint, joint.estimate_counts(told), shape, told.reshape(kinds))
     found = estimates(data, made, sample=sample, missing=missing)
-    if not isinstance(found.source, Counted):
+    if not isinstance(found.source, CountSource):
         return Association(names, joint, found.joint(*names), shape, None)
     seen = found.source.pair_counts(*names)
     return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)

@@ -1,20 +1,18 @@
 """`Findings`: what was found of each question, in all or by group, and how groups differ."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from toolkit.analysis.from_counts import Counted
-from toolkit.analysis.from_sample import Sampled
-from toolkit.analysis.group_estimate import Found, entry
-from toolkit.analysis.homogeneity import TableTest, homogeneity, wald_homogeneity
-from toolkit.analysis.printing import latex, paper_rows
-from toolkit.analysis.reports import Asked, of_shares, with_matrix
+from toolkit.analysis.group_estimate import GroupEstimate, entry
+from toolkit.analysis.homogeneity import TableTest
+from toolkit.analysis.paper_table import latex, paper_rows
+from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.estimate import Estimate
@@ -23,15 +21,21 @@ from toolkit.core.inference.contrasts import loss_of_both
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group, in_order
+from toolkit.local.design import Design
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def groupless_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
-    """How many rows are in no estimate, as what groups are made by is missing."""
-    counted = f"{rows:,} row{' is' if rows == 1 else 's are'} in no group, and in no estimate"
-    return (f"{counted}: {' or '.join(by)} is missing",) if rows else ()
+class Source(Protocol):
+    """What findings are made from: counts, or the rows of a sample."""
+
+    def groups(self) -> dict[Group, int]: ...
+    def groupless(self) -> int: ...
+    def difference(self, name: str, group: Group, other: Group) -> Estimate: ...
+    def change(self, first: str, second: str) -> dict[Group, Estimate]: ...
+    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]: ...
+    def homogeneity(self, name: str) -> TableTest: ...
 
 
 @explains(reference="the group that the others are compared with", second="it takes two questions")
@@ -41,10 +45,10 @@ class Findings:
     `minimum` : of fewer people nothing is shown.
     """
 
-    designs: Mapping[str, Asked]
+    designs: Mapping[str, QuestionModel]
     by: tuple[str, ...]
-    found: tuple[Found, ...]
-    source: Counted | Sampled
+    found: tuple[GroupEstimate, ...]
+    source: Source
     notes: tuple[str, ...] = ()
     minimum: int = 0
 
@@ -170,14 +174,7 @@ class Findings:
         if sum(one.question == name for one in self.found) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
             refuse(rule, "fewer in one", "wait for more reports")
-        design = self.designs[name]
-        if isinstance(self.source, Sampled):
-            return wald_homogeneity(self.source, name)
-        if not with_matrix(design):
-            refuse(
-                "homogeneity is tested through a matrix", type(design).__name__, "compare .differences(…)", TypeError
-            )
-        return homogeneity(design, list(self.source.counts(name).values()))
+        return self.source.homogeneity(name)
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
@@ -223,7 +220,7 @@ class Findings:
         pd = extra("pandas")
         return pd.DataFrame([row for one in self.found for row in self._rows(one, checked_level(level))])
 
-    def _rows(self, one: Found, level: float) -> list[dict[str, Any]]:
+    def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
         design, deff = (
             self.designs[one.question],
             np.broadcast_to(np.nan if one.deff is None else one.deff, len(one.estimate.labels)),
@@ -287,7 +284,7 @@ class Findings:
             refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
         return lazy("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
 
-    def _words(self, one: Found, option: str | int) -> str:
+    def _words(self, one: GroupEstimate, option: str | int) -> str:
         groups = ", ".join(map(str, one.group))
         several = len(one.estimate.labels) > 1
         return f"{one.question}{f': {option}' if several else ''}{f' ({groups})' if groups else ''}"

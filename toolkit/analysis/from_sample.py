@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
-from toolkit.analysis.group_estimate import Found, nobody
-from toolkit.analysis.reports import Asked, Reader, estimated_labels, of_shares
-from toolkit.analysis.sampling.columns import check_index
+from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
+from toolkit.analysis.homogeneity import TableTest, wald_f
+from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
+from toolkit.analysis.sampling.inputs import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.extras import extra
 from toolkit.core.inference.fit import fit_notes
 from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, in_order
+from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampleSource:
     """The rows of a frame, in the order of the sample's."""
 
     frame: Any
@@ -34,24 +35,12 @@ class Sampled:
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
-        nw = extra("narwhals")
-
-        try:
-            table = nw.from_native(self.frame, eager_only=True)
-        except TypeError:
-            refuse(
-                "with a `sample` the frame must hold its rows in order",
-                type(self.frame).__name__,
-                "collect it first, as a frame of pandas, polars or pyarrow",
-                TypeError,
-            )
-        names = [*self.by, *self.readers]
-        lost = [name for name in names if name not in table.columns]
-        if lost:
+        table, names = rows_in_order(self.frame), [*self.by, *self.readers]
+        if lost := [name for name in names if name not in table.columns]:
             refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
         if self.sample.rows is not None and self.sample.rows != len(table):
             rule = f"the frame must have {self.sample.rows} rows, as the sample has"
-            refuse(rule, len(table), "rows go by place")
+            refuse(rule, len(table), "rows are matched by position")
         check_index(self.sample.index, self.frame, "the frame")
         return {name: numbered(table[name]) for name in names}
 
@@ -97,7 +86,7 @@ class Sampled:
         order, places = self._places
         return np.asarray(places == order[group])
 
-    def _estimated(self, design: Asked, estimate: Estimate) -> Estimate:
+    def _estimated(self, design: QuestionModel, estimate: Estimate) -> Estimate:
         notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
         if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
@@ -109,7 +98,7 @@ class Sampled:
             notes=(*estimate.notes, *notes),
         )
 
-    def _sample(self, design: Asked) -> tuple[Sample, dict[str, Any]]:
+    def _sample(self, design: QuestionModel) -> tuple[Sample, dict[str, Any]]:
         if self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
@@ -118,7 +107,7 @@ class Sampled:
             return replace(self.sample, population=None), {}
         return self.sample, {"noise": "shares"}
 
-    def found(self, name: str, method: str) -> list[Found]:
+    def found(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
             refuse("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
         design, (values, places) = self.readers[name].design, self._read(name)
@@ -130,15 +119,15 @@ class Sampled:
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
             if not used:
-                made.append(Found(name, group, nobody(design), rows, rows))
+                made.append(GroupEstimate(name, group, empty_estimate(design), rows, rows))
                 continue
             estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
             yes = int(np.count_nonzero(last & where)) / used if binary else None
             deff = _deff(estimate, scored[places][where])
-            made.append(Found(name, group, estimate, rows, rows - used, yes, deff))
+            made.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff))
         return made
 
-    def _reports(self, design: Asked, values: Sequence[Any], scored: Array, places: Codes, where: Mask) -> Reports:
+    def _reports(self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask) -> Reports:
         weights = self.sample.final_weights(self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 
@@ -166,7 +155,7 @@ class Sampled:
         first, second = self._where(group), self._where(other)
         known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
         if not (known & first).any() or not (known & second).any():
-            return nobody(design)
+            return empty_estimate(design)
         made = sample.difference(scores, first, second, labels=estimated_labels(design), **asked)
         made = with_variance(made, self._added(name, group) + self._added(name, other))
         return replace(self._estimated(design, made), notes=())
@@ -185,8 +174,8 @@ class Sampled:
             found[group] = with_variance(replace(made, covers=_covered(made.covers)), added)
         return found
 
-    def contrasts(self, name: str) -> tuple[Array, Array, int]:
-        """All groups less the first, all options but the last, side by side: values, covariance, df."""
+    def homogeneity(self, name: str) -> TableTest:
+        """Whether all groups have the same shares: all less the first, all options but the last, by Wald's F."""
         design = self.readers[name].design
         scores, (sample, asked) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
@@ -197,7 +186,7 @@ class Sampled:
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
         cov = np.asarray(found.cov) + side_by_side(added[0], added[1:])
-        return np.atleast_1d(found.value), cov, sample.units(len(scores)).df
+        return wald_f(np.atleast_1d(found.value), cov, sample.units(len(scores)).df)
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
@@ -229,7 +218,7 @@ def numbered(column: Any) -> tuple[list[Any], Codes]:
     return cells, places
 
 
-def _described(design: Asked) -> str:
+def _described(design: QuestionModel) -> str:
     return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
 
 
@@ -238,7 +227,7 @@ def _covered(covers: Covers, *, plain: bool = False) -> Covers:
     return covers.replaced(Source.SCORES, *() if plain else (Source.RANDOMIZATION,))
 
 
-def _scored(design: Asked, values: Sequence[Any]) -> Array:
+def _scored(design: QuestionModel, values: Sequence[Any]) -> Array:
     """A row of scores for each report; NaN where there is none."""
     there = np.array([value is not None for value in values])
     if not there.any():

@@ -79,8 +79,3 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
     wald = float(difference @ np.linalg.solve(cov, difference))
     statistic = rest / (df * q) * wald
     return TableTest(statistic, (q, rest), float(fdtrc(q, rest, statistic)), f"Wald's F, W = {wald:.6g}")
-
-
-def wald_homogeneity(source: Any, name: str) -> TableTest:
-    """Of a sample: all groups less the first, all options but the last, through the clusters."""
-    return wald_f(*source.contrasts(name))

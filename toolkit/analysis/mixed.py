@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.fitted import Comparison, Fitted, Footing
-from toolkit.analysis.regression.reading.columns import as_frame, column, floats
-from toolkit.analysis.regression.reading.covariates import Covariates, standardized
-from toolkit.analysis.regression.reading.rows import Rows, read_rows
+from toolkit.analysis.regression.covariates import Covariates, standardized
+from toolkit.analysis.regression.fitted import Comparison, FitProvenance, Fitted
+from toolkit.analysis.regression.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
@@ -19,6 +18,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal
 from toolkit.core.inference.special import chdtrc, expit
+from toolkit.frames.table import as_frame, column, floats
 
 _LEAST = 1e-150
 # Below it the curvature at a mode is replaced by an upper bound: the likelihood is not log-concave.
@@ -418,7 +418,7 @@ def _as_fit(
         plain.height if zero else point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
-        Footing((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
+        FitProvenance((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
         _edge_test(max(2 * (point.height - plain.height), 0.0)),

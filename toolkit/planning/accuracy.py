@@ -5,6 +5,7 @@ protocol.
 import inspect
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +16,8 @@ from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.conditions import Field
 from toolkit.planning.families import Family, is_randomizer, member, not_above
+from toolkit.planning.fieldwork import Field
 from toolkit.planning.power import MOST_COUNTED, ScoreTest, score_tests
 
 
@@ -135,21 +136,34 @@ class Case:
         return is_randomizer(self.source)
 
     def randomizer(self, epsilon: float | None) -> Randomizer:
-        """What hides each answer when a person may lose epsilon in all."""
+        """What hides each answer when a person may lose epsilon in all; each is made once."""
         if self.fixed:
             return self.source  # type: ignore[return-value]
-        return member(self.source, not_above(exact(epsilon or 0, "epsilon") / self.field.at_once))  # type: ignore[arg-type]
+        if epsilon not in self._randomizers:
+            share = not_above(exact(epsilon or 0, "epsilon") / self.field.at_once)
+            self._randomizers[epsilon] = member(self.source, share)  # type: ignore[arg-type]
+        return self._randomizers[epsilon]
+
+    @cached_property
+    def _randomizers(self) -> dict[float | None, Randomizer]:
+        return {}
+
+    @cached_property
+    def _accuracies(self) -> dict[float | None, Accuracy]:
+        return {}
 
     def accuracy(self, epsilon: float | None) -> Accuracy:
         """Margin and power at this epsilon, as functions of n."""
-        randomizer = self._behaved(self.randomizer(epsilon))
+        if epsilon not in self._accuracies:
+            self._accuracies[epsilon] = self._accuracy(self._behaved(self.randomizer(epsilon)))
+        return self._accuracies[epsilon]
+
+    def _accuracy(self, randomizer: Randomizer) -> Accuracy:
         here = spread_of(randomizer, self.prevalence, self.sd)
         if self.detect is None:
             return Accuracy(self.field, self.level, here)
-        gap = np.abs(
-            np.atleast_1d(np.asarray(self.detect, dtype=float))
-            - np.atleast_1d(np.asarray(self.prevalence, dtype=float))
-        )
+        truth, guess = (np.atleast_1d(np.asarray(share, dtype=float)) for share in (self.detect, self.prevalence))
+        gap = np.abs(truth - guess)
         counted, direct = self._counted(randomizer) or (None, None)
         other = spread_of(randomizer, self.detect, self.sd)
         return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
@@ -167,11 +181,8 @@ class Case:
         if self.field.compliance is None:
             return randomizer
         if not has_matrix(randomizer):
-            refuse(
-                "`compliance` needs a design with a matrix",
-                type(randomizer).__name__,
-                "leave it out, or ask a yes/no question",
-            )
+            remedy = "leave it out, or ask a yes/no question"
+            refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, remedy)
         return self.field.compliance.seen_through(randomizer)
 
 

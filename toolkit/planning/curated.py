@@ -10,7 +10,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.planning.accuracy import Accuracy
-from toolkit.planning.conditions import Field
+from toolkit.planning.fieldwork import Field
 
 _ROOT = 2**0.5
 _LEAST = 1e-12  # a standard deviation of so little of the noise is none

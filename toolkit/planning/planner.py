@@ -13,8 +13,8 @@ from toolkit.core.checks import level as check_level
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Accuracy, Case
-from toolkit.planning.conditions import Compliance, Field, checked_field
 from toolkit.planning.families import Family, check_family, is_randomizer, not_above
+from toolkit.planning.fieldwork import Compliance, Field, checked_field
 from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, margin_of, people_for, power_of
 from toolkit.planning.solution import Plan
 

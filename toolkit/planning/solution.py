@@ -13,7 +13,7 @@ from toolkit.planning.search import Target, in_words, people_for
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolkit.planning.comparison import Way
+    from toolkit.planning.four_ways import Way
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +63,7 @@ class Plan:
     def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
         """Direct, local, shuffled and central at this epsilon and n."""
         # only now: it brings shuffling, and `import toolkit` is light
-        from toolkit.planning.comparison import check_delta, four_ways
+        from toolkit.planning.four_ways import check_delta, four_ways
 
         return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
@@ -88,7 +88,7 @@ class Plan:
         """
         pd = extra("pandas")
 
-        from toolkit.planning.comparison import answers_at, other_guesses
+        from toolkit.planning.four_ways import answers_at, other_guesses
 
         guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
         answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)

@@ -11,7 +11,7 @@ from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.conditions import Field, checked_field
+from toolkit.planning.fieldwork import Field, checked_field
 from toolkit.planning.models import plan_difference, plan_slope
 from toolkit.planning.planner import plan
 

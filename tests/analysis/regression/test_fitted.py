@@ -9,7 +9,7 @@ import pytest
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic, mixed_logistic
 from toolkit.analysis.regression.fitted import covered, part_of
-from toolkit.analysis.regression.links import LINKS
+from toolkit.analysis.regression.logistic import LINKS
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)

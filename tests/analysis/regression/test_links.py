@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolkit.analysis.regression.links import LINKS, link_named
+from toolkit.analysis.regression.logistic import LINKS, link_named
 
 ETA = np.linspace(-4, 2, 61)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import DIE, survey
-from tests.analysis.sampling.test_calibration import CELLS, COLUMNS, MARGINS, TOTALS
+from tests.analysis.sampling.test_known_totals import CELLS, COLUMNS, MARGINS, TOTALS
 from toolkit.analysis import Replicates, Sample
 
 DATA = survey()

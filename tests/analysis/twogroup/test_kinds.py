@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.analysis import cheater_detection, lie_detector
-from toolkit.analysis.twogroup.groups import Groups, Kinds
+from toolkit.analysis.twogroup.group_counts import Groups, Kinds
 
 
 def test_shares_of_yes_that_the_kinds_would_make_give_the_kinds_back() -> None:

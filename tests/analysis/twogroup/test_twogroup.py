@@ -13,7 +13,7 @@ import pytest
 
 from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
-from toolkit.analysis.twogroup.groups import boundary_test, read_groups
+from toolkit.analysis.twogroup.group_counts import boundary_test, read_groups
 from toolkit.analysis.twogroup.models import ExtendedCrosswise, Lying, Unknown, _profile, imbens_manski
 
 DATA = survey()

@@ -25,8 +25,7 @@ from toolkit.analysis.latent.model import (
     trait_share,
     vanished,
 )
-from toolkit.analysis.regression.fitted import Comparison, Footing, covered
-from toolkit.analysis.regression.reading.columns import floats
+from toolkit.analysis.regression.fitted import Comparison, FitProvenance, covered
 from toolkit.analysis.regression.scoring import Point, climb
 from toolkit.analysis.twogroup.lists import mean_difference
 from toolkit.core.arrays import Array, Mask
@@ -35,6 +34,7 @@ from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 from toolkit.core.inference.special import ndtr
+from toolkit.frames.table import floats
 from toolkit.local.matrix.encoding import encode
 
 _NONE = "no epsilon: who tells the least or the most possible has told the truth"
@@ -251,13 +251,13 @@ def _as_list_fit(
     )
     law = ListLaw(most, treated, False, True, False, False, False)
     model = Model(law.probabilities, (covariates.matrix,) * 2, counts.astype(np.intp), people)
-    footing = Footing(("nls", counts, treated, people.mass), covariates.matrix, "robust", False, people.df)
+    provenance = FitProvenance(("nls", counts, treated, people.mass), covariates.matrix, "robust", False, people.df)
     return ListFit(
         estimate,
         float("nan"),
         {"used": people.n, **answers.dropped},
         "list experiment with covariates (nonlinear least squares)",
-        footing,
+        provenance,
         answers,
         predictors,
         trait_share,
@@ -403,7 +403,7 @@ def _likelihood(
         fit.log_likelihood,
         fit.rows,
         fit.title,
-        fit.footing,
+        fit.provenance,
         answers,
         fit.predictors,
         trait_share,

@@ -11,19 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.fitted import Fitted, Footing, covered
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
-from toolkit.analysis.regression.reading.columns import Column, as_frame, column, some_rows
-from toolkit.analysis.regression.reading.covariates import (
-    Covariates,
-    absent_in,
-    from_formula,
-    sides,
-    standardized,
-    variables,
-)
-from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
+from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardized, variables
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, covered
+from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.rows import People, complete, gaps_in, sampling_columns, who
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -38,6 +29,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
+from toolkit.frames.table import Values, as_frame, column, some_rows
 
 Law = Callable[[Array], tuple[Array, Array]]
 """Linear predictors (predictor, person) -> probabilities (person, answer) and their derivatives."""
@@ -122,7 +114,7 @@ class Answers:
     """What a model with latent classes is fitted to: columns of a frame, and who stands behind its rows."""
 
     covariates: Covariates
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Values]
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
@@ -307,10 +299,14 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
         basis=Student(value, se, people.df) if people.complex else Normal(value, se),
     )
     columns = np.column_stack([one.covariates.matrix for one in predictors])
-    footing = Footing((*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None)
+    provenance = FitProvenance(
+        (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
+    )
     used = {"used": people.n, **answers.dropped}
     original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
-    return LatentFit(estimate, point.height, used, how.title, footing, answers, tuple(predictors), how.share, original)
+    return LatentFit(
+        estimate, point.height, used, how.title, provenance, answers, tuple(predictors), how.share, original
+    )
 
 
 def _maximum(model: Model, start: Array) -> Point:
@@ -347,7 +343,7 @@ def _identified(information: Array) -> tuple[str, ...]:
     return (FORM_ONLY,) if least < _BY_FORM else ()
 
 
-def group_codes(groups: Column, chances: Mapping[Any, float]) -> Array:
+def group_codes(groups: Values, chances: Mapping[Any, float]) -> Array:
     """The probability of each person's group."""
     found = np.full(len(groups), np.nan)
     for name, chance in chances.items():

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.reading.rows import Rows
+from toolkit.analysis.regression.rows import People, Rows
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED, Covers
@@ -40,7 +39,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
+class FitProvenance:
     """What two fits must share to be compared: the rows, their reports, designs and weights, and how the
     errors were made.
     """
@@ -70,7 +69,7 @@ class Fitted:
     log_likelihood: float
     rows: Mapping[str, int]
     title: str
-    footing: Footing
+    provenance: FitProvenance
     ratios: ClassVar[str] = ""
     """What the exponential of a coefficient is called; nothing where it has no meaning."""
 
@@ -174,29 +173,29 @@ class Fitted:
         likelihood of the sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
         """
         added = self._added(smaller)
-        if self.footing.penalized or smaller.footing.penalized:
+        if self.provenance.penalized or smaller.provenance.penalized:
             refuse("models to compare must not be penalized", "penalty='jeffreys'", "their heights are no likelihoods")
-        if self.footing.df is None:
+        if self.provenance.df is None:
             statistic = max(2 * (self.log_likelihood - smaller.log_likelihood), 0.0)
             more = len(self.labels) - len(smaller.labels)
             return Comparison(statistic, more, float(chdtrc(more, statistic)), "likelihood ratio")
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
             refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
-        if self.footing.error != "robust" or self.footing.df < len(added):
+        if self.provenance.error != "robust" or self.provenance.df < len(added):
             refuse(
                 "there must be more sampling units than coefficients to test",
-                str(self.footing.df),
+                str(self.provenance.df),
                 "F has no degrees of freedom left",
             )
-        gone, count, df = self.value[added], len(added), self.footing.df
+        gone, count, df = self.value[added], len(added), self.provenance.df
         wald = float(gone @ np.linalg.solve(self.cov[np.ix_(added, added)], gone))
         scaled = (df - count + 1) / (df * count) * wald
         return Comparison(scaled, count, float(fdtrc(count, df - count + 1, scaled)), "Wald, F")
 
     def _added(self, smaller: "Fitted") -> list[int]:
         """Places of the coefficients that the smaller model lacks."""
-        mine, other = self.footing, smaller.footing
+        mine, other = self.provenance, smaller.provenance
         same = len(mine.reports) == len(other.reports) and all(
             np.array_equal(one, two) for one, two in zip(mine.reports, other.reports, strict=True)
         )
@@ -226,7 +225,7 @@ class Fitted:
             + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
             for row in rows
         ]
-        return "\n".join([self.title, *lines, self._footing(), *(f"note: {note}" for note in self.notes)])
+        return "\n".join([self.title, *lines, self._foot(), *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p"))
@@ -239,7 +238,7 @@ class Fitted:
             f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{cells}</tbody><tfoot><tr>"
             "<td colspan='5' "
-            f"style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+            f"style='text-align:left'>{html.escape(self._foot())}{notes}</td></tr></tfoot></table>"
         )
 
     def _text_rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -249,7 +248,7 @@ class Fitted:
             for (label, value, se, limits), p in zip(self.coefficients.text_rows(), chances, strict=True)
         ]
 
-    def _footing(self) -> str:
+    def _foot(self) -> str:
         made = self.coefficients
         size = f"n = {made.n:,}" + (
             "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.2f}"
@@ -303,8 +302,10 @@ def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, m
     )
 
 
-def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
+def provenance_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
     """What another fit must share with this one to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
     shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
-    return Footing(shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None)
+    return FitProvenance(
+        shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None
+    )

@@ -1,31 +1,163 @@
 """`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
-from toolkit.analysis.regression.likelihoods import BinaryModel
-from toolkit.analysis.regression.links import Link, link_named
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
-from toolkit.analysis.regression.reading.covariates import standardized
-from toolkit.analysis.regression.reading.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import climb, covariance, inner_maximum, kind_of_error, penalised_maximum
+from toolkit.analysis.regression.covariates import standardized
+from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
+from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
+from toolkit.analysis.regression.scoring import (
+    Point,
+    climb,
+    covariance,
+    inner_maximum,
+    kind_of_error,
+    penalized_maximum,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
+from toolkit.core.inference.special import expit, ndtr
 
 _MANY = 1000  # predictions whose covariance matrix is still kept
+_FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
-    "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design "
-    "moves "
-    "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing "
-    "protects."
+    "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design moves "
+    "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing protects."
 )
+
+
+@dataclass(frozen=True)
+class Link:
+    """The inverse of a link function, eta to probability.
+
+    `share` and `rest` are the probability and one minus it, each without cancellation; `slope` is the
+    derivative of the probability, `bend` the second derivative divided by the first.
+    """
+
+    name: str
+    share: Callable[[Array], Array]
+    rest: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    bend: Callable[[Array], Array]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name: functions without one cannot be pickled."""
+        return link_named, (self.name,)
+
+
+def _hazard(eta: Array) -> Array:
+    return np.asarray(np.exp(np.minimum(eta, _FARTHEST)))
+
+
+def _bell(eta: Array) -> Array:
+    return np.asarray(np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi))
+
+
+LINKS = {
+    "logit": Link(
+        "logit", expit, lambda eta: expit(-eta), lambda eta: expit(eta) * expit(-eta), lambda eta: -np.tanh(eta / 2)
+    ),
+    "probit": Link("probit", ndtr, lambda eta: ndtr(-eta), _bell, lambda eta: -eta),
+    "cloglog": Link(
+        "cloglog",
+        lambda eta: -np.expm1(-_hazard(eta)),
+        lambda eta: np.exp(-_hazard(eta)),
+        lambda eta: np.exp(np.minimum(eta, _FARTHEST) - _hazard(eta)),
+        lambda eta: 1 - _hazard(eta),
+    ),
+}
+
+
+def link_named(name: object) -> Link:
+    """One of the links by its name.
+
+    >>> float(link_named("logit").share(np.array(0.0)))
+    0.5
+    """
+    return LINKS[choice(name, "link", tuple(LINKS))]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryModel:
+    """Columns of covariates, the link, the designs and the people; `jeffreys` adds half the log
+    determinant of the information.
+    """
+
+    columns: Array
+    link: Link
+    channel: Channel
+    people: People
+    jeffreys: bool = False
+
+    @cached_property
+    def _difference(self) -> Array:
+        return np.asarray(self.channel.seen[1] - self.channel.seen[0])
+
+    def log_likelihood(self, at: Array) -> float:
+        eta = self.columns @ at
+        return float(self.people.mass @ np.log(self.channel.likelihood(self.link.share(eta), self.link.rest(eta))))
+
+    def point(self, at: Array) -> Point:
+        """Height, gradient and expected information at these coefficients."""
+        eta = self.columns @ at
+        share, rest, slope = self.link.share(eta), self.link.rest(eta), self.link.slope(eta)
+        probability = self.channel.likelihood(share, rest)
+        height = float(self.people.mass @ np.log(probability))
+        gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
+        kappa, change = self.channel.curvature(share, rest)
+        weight = self.people.mass * slope * slope * kappa
+        information = self.columns.T @ (self.columns * weight[:, None])
+        if self.jeffreys:
+            sign, log_determinant = np.linalg.slogdet(information)
+            if sign <= 0:
+                return Point(at, -np.inf, gradient, information)
+            height += log_determinant / 2
+            leverage = weight * np.einsum("ij,ij->i", self.columns @ np.linalg.inv(information), self.columns)
+            gradient += self.columns.T @ (leverage * (self.link.bend(eta) + slope * change / kappa / 2))
+        return Point(at, height, gradient, information)
+
+    def scores(self, at: Array) -> Array:
+        """The gradient of each person's log-likelihood, times the person's weight: one row a person."""
+        return np.asarray(self.columns * (self._weights * self._lean(at))[:, None])
+
+    def observed(self, at: Array) -> Array:
+        """Minus the Hessian of the log-likelihood."""
+        lean = self._lean(at)
+        curved = self.people.mass * lean * (lean - self.link.bend(self.columns @ at))
+        return np.asarray(self.columns.T @ (self.columns * curved[:, None]))
+
+    def randomization(self, at: Array, share: Array) -> Array:
+        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
+        person counted with a share.
+        """
+        eta = self.columns @ at
+        yes, no = self.link.share(eta), self.link.rest(eta)
+        spread = np.zeros_like(eta)
+        for rows, matrix in self.channel.parts():
+            chance = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
+            lean = (matrix[1] - matrix[0])[:, None] / np.maximum(chance, 1e-150)
+            for truth, given in ((no, matrix[0]), (yes, matrix[1])):
+                spread[rows] += truth[rows] * (given @ lean**2 - (given @ lean) ** 2)
+        weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
+        return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
+
+    @property
+    def _weights(self) -> Array:
+        return np.ones(1) if self.people.weights is None else self.people.weights
+
+    def _lean(self, at: Array) -> Array:
+        """The derivative of a person's log-likelihood by the linear predictor."""
+        eta = self.columns @ at
+        probability = self.channel.likelihood(self.link.share(eta), self.link.rest(eta))
+        return np.asarray(self.link.slope(eta) * self._difference / probability)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -108,7 +240,7 @@ class LogisticFit(Fitted):
 
     def _influence(self) -> Array:
         """What each person moves the coefficients by, to first order: one row a person."""
-        if self.footing.penalized:
+        if self.provenance.penalized:
             refuse("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
         model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
         return np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
@@ -180,7 +312,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
     at = (
-        penalised_maximum(model.point, found)
+        penalized_maximum(model.point, found)
         if jeffreys
         else inner_maximum(model.observed, found, "use penalty='jeffreys'")
     )
@@ -193,7 +325,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         model.log_likelihood(at),
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
-        footing_of(rows, link.name, kind, jeffreys),
+        provenance_of(rows, link.name, kind, jeffreys),
         rows,
         link,
     )

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.rows import People
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 
@@ -222,7 +222,7 @@ def _half_log(information: Array) -> float:
     return float(height) / 2 if sign > 0 else -np.inf
 
 
-def penalised_maximum(evaluate: Evaluate, found: Climb) -> Array:
+def penalized_maximum(evaluate: Evaluate, found: Climb) -> Array:
     """The maximum of a penalized likelihood: it falls to minus infinity in every direction."""
     point, arrived = found.point, found.arrived
     if not arrived:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.sampling import units as linear
-from toolkit.analysis.sampling.calibration import Calibration
-from toolkit.analysis.sampling.columns import domain, positive_weights, table
+from toolkit.analysis.sampling.inputs import domain, positive_weights, table
+from toolkit.analysis.sampling.known_totals import Calibration
 from toolkit.analysis.sampling.units import Units
 from toolkit.core.arrays import Array
 from toolkit.core.checks import exact, refuse, whole

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.sampling import units as linear
-from toolkit.analysis.sampling.calibration import Calibration, calibration
-from toolkit.analysis.sampling.columns import (
+from toolkit.analysis.sampling.inputs import (
     check_index,
     column,
     domain,
@@ -18,6 +17,7 @@ from toolkit.analysis.sampling.columns import (
     same_length,
     table,
 )
+from toolkit.analysis.sampling.known_totals import Calibration, calibration
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Linear, Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
@@ -27,6 +27,7 @@ from toolkit.core.estimate import Estimate
 
 Noise = Literal["shares"] | float | Any
 _COLUMNS = ("weights", "strata", "clusters")
+FINITE = "the finite population is not used here: the errors are rather too large"
 
 
 @explains('Sample(weights=frame["w"], clusters=frame["school"])')
@@ -199,3 +200,67 @@ class Sample:
         used = [name for name in (*_COLUMNS, "population") if getattr(self, name) is not None]
         size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
         return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """`kept` : which rows of the sample are in the model. The others add nothing to it, but their clusters
+    count: they could have had members.
+    """
+
+    sample: Sample
+    kept: Mask
+
+    @property
+    def units(self) -> Units:
+        return self.sample.units(len(self.kept))
+
+    @property
+    def weights(self) -> Array:
+        """Of the rows in the model, after the weights were made to add up to known totals."""
+        return self.sample.final_weights(len(self.kept))[self.kept]
+
+    @property
+    def fraction(self) -> Array | None:
+        """For each row in the model the share of its stratum's clusters that were drawn; None of a population
+        without end.
+        """
+        return None if self.sample.population is None else self.units.row_fraction()[self.kept]
+
+    @property
+    def described(self) -> list[str]:
+        """What the sample knows, in words."""
+        known = [name for name in ("weights", "strata", "clusters") if getattr(self.sample, name) is not None]
+        known += ["known totals"] if self.sample.calibration is not None else []
+        return known + (["finite population"] if self.sample.population is not None else [])
+
+    def scatter(self, parts: Array, *, finite: bool = False) -> Array:
+        """The variance of the sum of `parts`, one row a person of the model, weights in it already. If
+        `finite`, that of drawing people from the population alone, as if nothing else were random.
+        """
+        values = np.zeros((len(self.kept), parts.shape[1]))
+        values[self.kept] = parts
+        if self.sample.calibration is not None:
+            weights = self.sample.final_weights(len(self.kept))
+            values = self.sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
+        units = self.units if finite else replace(self.units, fraction=np.zeros(len(self.units.drawn)))
+        return units.covariance(values)
+
+
+def checked_sample(sample: Any, given: list[str], rows: int, data: Any) -> Sample | None:
+    """A sample that says how people were drawn; None where it says nothing."""
+    if not isinstance(sample, Sample):
+        refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
+    if given:
+        refuse("`sample` must be given alone", ", ".join(given), "it says how people were drawn")
+    if sample.rows is None and sample.population is None:
+        return None
+    if sample.rows is not None and sample.rows != rows:
+        refuse(f"the data must have {sample.rows} rows, as the sample has", rows, "rows go by place")
+    check_index(sample.index, data, "the data")
+    return sample
+
+
+def without_population(sample: Sample) -> Sample:
+    """The same of a population without end."""
+    return replace(sample, population=None)

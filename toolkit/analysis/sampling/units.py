@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.sampling.columns import codes
+from toolkit.analysis.sampling.inputs import codes
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.covers import Covers

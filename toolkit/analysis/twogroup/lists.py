@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.reading.columns import floats
-from toolkit.analysis.twogroup.groups import ModelTest
+from toolkit.analysis.twogroup.group_counts import ModelTest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
+from toolkit.frames.table import floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.twogroup.groups import (
+from toolkit.analysis.twogroup.group_counts import (
     Groups,
     Kinds,
     ModelTest,

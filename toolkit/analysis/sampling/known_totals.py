@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.sampling.columns import codes
+from toolkit.analysis.sampling.inputs import codes
 from toolkit.core.arrays import Array
 from toolkit.core.checks import exact, refuse
 

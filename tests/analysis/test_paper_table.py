@@ -1,6 +1,6 @@
 from tests.analysis.reference_survey import DIE
-from toolkit.analysis.group_estimate import Found
-from toolkit.analysis.printing import escaped, latex, paper_rows
+from toolkit.analysis.group_estimate import GroupEstimate
+from toolkit.analysis.paper_table import escaped, latex, paper_rows
 
 
 def test_latex_reads_nothing_but_text() -> None:
@@ -16,7 +16,7 @@ def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
 
 
 def test_a_line_has_the_digits_that_its_error_allows() -> None:
-    one = Found("q", (), DIE.estimate_counts([1538, 862]), 2400, 0)
+    one = GroupEstimate("q", (), DIE.estimate_counts([1538, 862]), 2400, 0)
     (row,) = paper_rows({"q": DIE}, (), [one], 0.95)
     assert (row["estimate"], row["SE"], row["95 % interval"]) == ("28.9 %", "1.5 points", "26.0 to 31.8 %")
     assert (row["n"], row["missing"], row["ε"]) == (2400, 0, "1.61")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.columns import Column
-from toolkit.analysis.regression.reading.covariates import Covariates
-from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.covariates import Covariates
+from toolkit.analysis.regression.rows import People
 from toolkit.core.arrays import Array
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
+from toolkit.frames.table import Values
 
 _STEP = 1e-4  # of a standard deviation, to both sides: the derivative of a formula's columns by a variable
 
@@ -51,7 +51,7 @@ def effects(covariates: Covariates, shares: Shares, variable: str | None, levels
     return found
 
 
-def _steps(values: Column, in_steps: bool) -> list[Any] | None:
+def _steps(values: Values, in_steps: bool) -> list[Any] | None:
     """The values of a variable that goes in steps: of two numbers, or of categories; None for a quantity."""
     if values.dtype.kind in "OUTb":
         return sorted(set(values.tolist()))
@@ -59,7 +59,7 @@ def _steps(values: Column, in_steps: bool) -> list[Any] | None:
     return found.tolist() if in_steps or len(found) == 2 else None
 
 
-def _everywhere(covariates: Covariates, level: Any) -> Column:
+def _everywhere(covariates: Covariates, level: Any) -> Values:
     found = np.empty(len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object)
     found[:] = level
     return found
@@ -71,7 +71,7 @@ def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> li
     return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in found]
 
 
-def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: Column) -> list[Effect]:
+def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: Values) -> list[Effect]:
     numbers = values.astype(np.float64)
     step = _STEP * float(numbers.std())
     above, below = (shares(covariates.where(variable, numbers + side * step)) for side in (1, -1))

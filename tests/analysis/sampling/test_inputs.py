@@ -5,7 +5,7 @@ import pytest
 
 from toolkit import forced
 from toolkit.analysis import Sample, association, estimates, logistic, predictor
-from toolkit.analysis.sampling.columns import codes, mask, positive_weights, table
+from toolkit.analysis.sampling.inputs import codes, mask, positive_weights, table
 
 
 def test_values_are_numbered_in_their_order() -> None:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from toolkit.analysis.regression.likelihoods import option_shares
-from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.multinomial import option_shares
+from toolkit.analysis.regression.rows import People
 from toolkit.analysis.regression.scoring import Point
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse

@@ -12,10 +12,9 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
-from toolkit.analysis.regression.reading.channel import through
-from toolkit.analysis.regression.reading.columns import absent, column, groups
-from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardized
-from toolkit.analysis.regression.reading.rows import complete
+from toolkit.analysis.regression.covariates import from_arrays, sides, standardized
+from toolkit.analysis.regression.rows import channel, complete
+from toolkit.frames.table import absent, column, groups
 
 DATA = survey()[:400]
 GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DATA.index % 7, "a", None))
@@ -154,7 +153,7 @@ def test_parts_of_the_reading() -> None:
 
 def test_designs_with_other_options_are_refused() -> None:
     with pytest.raises(ValueError, match="designs must have the same options in the same order"):
-        through(np.array([0, 1]), {"a": DIE, "b": k_ary(3, epsilon=1.0)}, np.array(["a", "b"]))
+        channel(np.array([0, 1]), {"a": DIE, "b": k_ary(3, epsilon=1.0)}, np.array(["a", "b"]))
 
 
 def test_text_of_any_type_is_a_category_and_a_design_may_be_data() -> None:

@@ -1,14 +1,35 @@
 """`predictor`: what follows from it? A randomized answer on the right-hand side of a regression."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.fitted import Fitted, Footing, covered
-from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
-from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel, checked_outcome
-from toolkit.analysis.regression.reading.covariates import Covariates, standardized
+from toolkit.analysis.regression.covariates import (
+    Covariates,
+    absent_in,
+    from_formula,
+    sides,
+    standardized,
+    terms_without,
+    variables,
+)
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, covered
+from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel, checked_outcome
+from toolkit.analysis.regression.rows import (
+    Channel,
+    People,
+    channel,
+    complete,
+    counted_rows,
+    gaps_in,
+    missing_codes,
+    sampling_columns,
+    who,
+    without_answer,
+)
 from toolkit.analysis.regression.scoring import (
     Curved,
     Penalized,
@@ -16,16 +37,143 @@ from toolkit.analysis.regression.scoring import (
     covariance,
     inner_maximum,
     kind_of_error,
-    penalised_maximum,
+    penalized_maximum,
     with_penalty,
 )
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
+from toolkit.core.loss import Pure
+from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
 
 _ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
 _NO_SPREAD = -12.0  # logarithm of the errors' share of the outcome's spread: 6e-6
+_MOST = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """Covariates of the outcome for each cell of truths, covariates of the truths, reports and people."""
+
+    outcome: Array
+    columns: tuple[Array, ...]
+    labels: tuple[str, ...]
+    truths: Covariates
+    items: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    people: People
+    dropped: Mapping[str, int]
+    said: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> list[tuple[int, ...]]:
+        """All combinations of no (0) and yes (1), in the order 00, 01, 10, 11."""
+        return combinations(self.items)
+
+    @property
+    def seen(self) -> Array:
+        """Pr(the reports that were seen | cell): reports are drawn independently of each other."""
+        found = [
+            np.prod([one.seen[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
+            for cell in self.cells
+        ]
+        return np.array(found)
+
+    @property
+    def loss(self) -> Pure:
+        """What all reports of a person cost together."""
+        return Pure(sum(one.loss.epsilon for one in self.channels))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        assumed = "given the truth, the outcome is taken to be independent of the report"
+        return (assumed, *self.said)
+
+
+def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """All combinations of no (0) and yes (1) of these items."""
+    return list(product((0, 1), repeat=len(items)))
+
+
+def read_hidden(
+    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: Any
+) -> Hidden:
+    """A formula with randomized answers on its right side, and a frame."""
+    left, right = sides(formula)
+    if is_lazy(data):
+        told = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
+        data, sampling = counted_rows(data, [left, *variables(right, data), *told], sampling)
+    frame = as_frame(data)
+    items = _items(designs, variables(right, frame))
+    truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
+    covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
+    if set(items) & set(variables(truth_side, frame)):
+        refuse("`truth` must not hold the randomized answers", truth, "they are what it explains")
+    columns = {"outcome": column(frame, left, "the outcome")}
+    columns |= {item: column(frame, item, "reports") for item in items}
+    columns |= sampling_columns(frame, sampling)
+    gaps = gaps_in(columns, sampling)
+    way, codes = missing_codes(missing)
+    for item in items:
+        gaps[item] |= without_answer(columns[item], codes)
+    gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
+    kept, dropped = complete(gaps, way, columns.get("times"))
+    drawn, said = who(columns, kept, sampling, dropped, frame, finite=False)
+    used, columns = some_rows(frame, kept), {what: values[kept] for what, values in columns.items()}
+    count = int(kept.sum())
+    empty = _with_truths(used, items, (0,) * len(items), count)
+    made = from_formula(right, empty)
+    return Hidden(
+        outcome=numbers(columns["outcome"], "outcomes"),
+        columns=tuple(made.of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
+        labels=made.labels,
+        truths=from_formula(truth_side, empty),
+        items=items,
+        channels=tuple(channel(columns[item], designs[item], None, codes) for item in items),
+        people=drawn,
+        dropped=dropped,
+        said=said,
+    )
+
+
+def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(designs, Mapping) or not designs:
+        received = type(designs).__name__
+        refuse(
+            "`designs` must map the randomized columns to their designs",
+            received,
+            "it says how each is read",
+            TypeError,
+        )
+    items = tuple(str(name) for name in designs)
+    if absent_items := [name for name in items if name not in found]:
+        refuse(
+            "every column of `designs` must be on the right side of the formula",
+            ", ".join(absent_items),
+            "it would explain nothing",
+        )
+    if len(items) > _MOST:
+        refuse(
+            f"there may be at most {_MOST} randomized answers",
+            len(items),
+            f"{2 ** len(items)} combinations of truths are too many",
+        )
+    for name, design in designs.items():
+        if len(getattr(design, "options", ())) not in (0, 2):
+            refuse(
+                f"the design of {name!r} must have two options",
+                len(design.options),
+                "only yes or no stands on the right side",
+            )
+    return items
+
+
+def _with_truths(frame: Any, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
+    """The frame if everybody's truths were these."""
+    for item, truth in zip(items, cell, strict=True):
+        frame = with_column(frame, item, np.full(count, float(truth)))
+    return frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +279,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
         _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
     found = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
-        return penalised_maximum(fast, found), Penalized(model, fast)
+        return penalized_maximum(fast, found), Penalized(model, fast)
     return inner_maximum(model.observed, found, _ADVICE), model
 
 
@@ -171,7 +319,7 @@ def _as_fit(
         model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
         {"used": rows.people.n, **rows.dropped},
         _title(rows, family, jeffreys),
-        _footing(rows, family, kind, jeffreys),
+        _foot(rows, family, kind, jeffreys),
         _estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows, f"model of the truth; {method}"),
         float(np.exp(more[0]) * scale) if len(more) else None,
         np.asarray(model.shares(at) @ mass / mass.sum()),
@@ -199,7 +347,7 @@ def _estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Hidden, m
     return Estimate(value, se, labels, cov, people.n, rows.loss, covered(people), method, rows.notes, basis)
 
 
-def _footing(rows: Hidden, family: str, kind: str, jeffreys: bool) -> Footing:
+def _foot(rows: Hidden, family: str, kind: str, jeffreys: bool) -> FitProvenance:
     shared = (family, rows.seen, rows.outcome, rows.truths.matrix, rows.people.mass)
     df = rows.people.df if rows.people.complex else None
-    return Footing(shared, np.concatenate(rows.columns), kind, jeffreys, df)
+    return FitProvenance(shared, np.concatenate(rows.columns), kind, jeffreys, df)

@@ -1,39 +1,43 @@
 """Covariates as a matrix: from a formula or from arrays, checked, and brought to one scale."""
 
+import math
 import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.columns import (
-    Column,
+from toolkit.core.arrays import Array, Mask
+from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
+from toolkit.frames.table import (
+    Values,
     absent,
+    array_of,
     as_frame,
     categories,
-    check_kind,
     column,
+    listed,
     names,
     numbers,
     some_columns,
     with_column,
     with_text_as_objects,
 )
-from toolkit.core.arrays import Array, Mask
-from toolkit.core.checks import refuse
-from toolkit.core.extras import extra
 
 _DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """A matrix with one row a person, its columns' names, and how the same columns are made of other data.
-
-    `data` is what the matrix was made of.
+    """A matrix with one row per person, its columns' names, how the same columns are made of other data, and what
+    it was made of.
     """
 
     matrix: Array
@@ -41,7 +45,7 @@ class Covariates:
     of: Callable[[Any], Array]
     data: Any
 
-    def values(self, name: str) -> Column:
+    def values(self, name: str) -> Values:
         """The values of one variable."""
         if isinstance(self.data, np.ndarray):
             if name not in self.labels[1:]:
@@ -51,9 +55,10 @@ class Covariates:
 
     def declared(self, name: str) -> list[Any] | None:
         """The categories of a variable in the order that it declares; None where it declares none."""
-        return None if isinstance(self.data, np.ndarray) else categories(self.data, name)
+        declared = None if isinstance(self.data, np.ndarray) else categories(self.data, name)
+        return None if declared is None else declared[0]
 
-    def where(self, name: str, values: Column) -> Array:
+    def where(self, name: str, values: Values) -> Array:
         """The matrix if one variable had these values, and all else stayed as it is."""
         if isinstance(self.data, np.ndarray):
             matrix = self.matrix.copy()
@@ -78,16 +83,10 @@ def sides(formula: str) -> tuple[str, str]:
 
 def variables(right: str, data: Any) -> tuple[str, ...]:
     """The columns that the right side of a formula speaks of; what is no column is refused by name."""
-    formula = _formula(right)
-    found = {str(name) for name in formula.required_variables}
-    unknown = sorted(name for name in found if name not in names(data) and name.partition(".")[0] != "np")
-    if unknown:
-        refuse(
-            "covariates must be columns of the data",
-            ", ".join(map(repr, unknown)),
-            f"there are {', '.join(names(data)[:20])}",
-        )
-    return tuple(sorted(found & set(names(data))))
+    mentioned, there = set(map(str, _formula(right).required_variables)), names(data)
+    if unknown := sorted(name for name in mentioned if name not in there and name.partition(".")[0] != "np"):
+        refuse("covariates must be columns of the data", ", ".join(map(repr, unknown)), f"there are {listed(data)}")
+    return tuple(sorted(mentioned & set(there)))
 
 
 def terms_without(right: str, items: tuple[str, ...]) -> str:
@@ -110,8 +109,8 @@ def _written(term: Any) -> str:
 
 def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
     """Rows in which one of these columns has no value."""
-    found = [absent(column(data, name, "a covariate")) for name in wanted]
-    return np.logical_or.reduce(found) if found else np.zeros(len(data), dtype=bool)
+    gaps = [absent(column(data, name, "a covariate")) for name in wanted]
+    return np.logical_or.reduce(gaps) if gaps else np.zeros(len(data), dtype=bool)
 
 
 def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariates:
@@ -123,7 +122,7 @@ def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariate
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
     spoken_of = sorted(set(map(str, formula.required_variables)) & set(names(data)))
     for name in spoken_of:
-        check_kind(data, name, bare=name in bare)
+        _check_kind(data, name, bare=name in bare)
     made = _matrix_of(formula, data)
     spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
@@ -144,18 +143,17 @@ def from_arrays(given: Any) -> Covariates:
 
 
 def _with_ones(count: int, new: Any) -> Array:
-    found = _columns(new)
-    if found.shape[1] != count:
-        refuse(f"new data must have {count} columns", found.shape[1], "the fit has so many")
-    return np.column_stack([np.ones(len(found)), found])
+    columns = _columns(new)
+    if columns.shape[1] != count:
+        refuse(f"new data must have {count} columns", columns.shape[1], "the fit has as many")
+    return np.column_stack([np.ones(len(columns)), columns])
 
 
 def _columns(given: Any) -> Array:
-    table = given.to_numpy() if hasattr(given, "to_numpy") else given
-    table = np.column_stack(list(table.values())) if isinstance(table, dict) else np.asarray(table)
+    table = np.column_stack(list(given.values())) if isinstance(given, dict) else array_of(given)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
-        refuse("covariates must be a table", f"{table.ndim} dimensions", "there is one row a person")
+        refuse("covariates must be a table", f"{table.ndim} dimensions", "there is one row per person")
     return numbers(table, "covariates")
 
 
@@ -219,11 +217,8 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     if matrix.shape[1] == 0:
         refuse("a model must have a coefficient", "none", "write 1 for an intercept alone")
     if len(matrix) < matrix.shape[1]:
-        refuse(
-            "there must be as many rows as coefficients",
-            f"{len(matrix)} for {matrix.shape[1]}",
-            "they would not be determined",
-        )
+        received = f"{len(matrix)} for {matrix.shape[1]}"
+        refuse("there must be as many rows as coefficients", received, "they would not be determined")
     return matrix
 
 
@@ -236,26 +231,61 @@ def standardized(covariates: Covariates) -> tuple[Array, Array]:
     """
     matrix, width = covariates.matrix, covariates.matrix.shape[1]
     constant = np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
-    mean, back = np.zeros(width), np.eye(width)
+    mean = np.zeros(width)
     if len(constant):
         one = int(constant[0])
         mean = np.where(np.arange(width) == one, 0.0, matrix.mean(axis=0))
     centred = matrix - mean
     scale = np.sqrt(np.mean(centred**2, axis=0))
     size = np.sqrt(np.mean(matrix**2, axis=0))
-    for place in np.flatnonzero(scale <= _DEPENDENT * size):
-        refuse_dependent(covariates.labels[place])
+    _refuse_dependent(covariates.labels, scale <= _DEPENDENT * size)
     centred /= scale
     left = np.abs(np.diag(np.linalg.qr(centred, mode="r"))) / np.sqrt(len(matrix))
-    for place in np.flatnonzero(left < _DEPENDENT):
-        refuse_dependent(covariates.labels[place])
+    _refuse_dependent(covariates.labels, left < _DEPENDENT)
     back = np.diag(1 / scale)
     if len(constant):
         back[one] -= mean / scale / matrix[0, one]
     return centred, back
 
 
-def refuse_dependent(label: str) -> None:
-    """Say which column has no coefficient of its own."""
-    consequence = "its coefficient is not determined: leave it out, or one of the others"
-    refuse("no column may be a combination of the columns before it", repr(label), consequence)
+def _refuse_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
+    if dependent.any():
+        label, remedy = labels[int(np.argmax(dependent))], "leave it out, or one of the others"
+        rule = "no column may be a combination of the columns before it"
+        refuse(rule, repr(label), f"its coefficient is not determined: {remedy}")
+
+
+def _check_kind(data: Any, name: str, *, bare: bool) -> None:
+    """Refuse a covariate that would be read as something else than it is: by its name, with what to do.
+
+    `bare` : whether it stands in the formula as it is, and not in a function such as C(…).
+    """
+    values = column(data, name, "a covariate")
+    cells = values.tolist() if values.dtype.kind in "OUT" else []
+    if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
+        rule = f"the column {name!r} must hold one value in each row"
+        refuse(rule, "lists", "a covariate is one thing: make a column of each", TypeError)
+    declared = categories(data, name)
+    if declared is not None:
+        if declared[1]:
+            remedy = f"leave them out, as by data[{name!r}].cat.remove_unused_categories()"
+            received = f"{declared[1]} that nobody has"
+            refuse(f"every category of {name!r} must have people", received, f"they have no coefficient; {remedy}")
+        return
+    rule, category = f"the column {name!r} must hold numbers or categories", f"or write C({name}) for categories"
+    if bare and (values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells))):
+        remedy = f"they have no unit; make days of them, as by (date - first).days, {category}"
+        refuse(rule, "dates or times", remedy, TypeError)
+    if bare and cells and all(map(_is_number, cells)):
+        remedy = f"each would be a category of its own; convert the column, as by astype(float), {category}"
+        refuse(rule, "numbers stored as text", remedy, TypeError)
+
+
+def _is_number(cell: Any) -> bool:
+    """Whether a cell is a number in a text, or of a type that formulas do not know."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int | float | Decimal | Fraction | np.number) and not isinstance(cell, bool)
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False

@@ -6,8 +6,8 @@ import pytest
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.planning.accuracy import Case
-from toolkit.planning.comparison import TRUST, four_ways, other_guesses
-from toolkit.planning.conditions import Field
+from toolkit.planning.fieldwork import Field
+from toolkit.planning.four_ways import TRUST, four_ways, other_guesses
 from toolkit.planning.search import Target
 
 

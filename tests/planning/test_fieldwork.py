@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit import crosswise, forced, k_ary, plan, warner
-from toolkit.planning.conditions import Compliance, Field, checked_field
+from toolkit.planning.fieldwork import Compliance, Field, checked_field
 
 
 def test_the_harmless_report_is_the_one_that_speaks_against_yes():

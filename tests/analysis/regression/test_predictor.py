@@ -14,8 +14,8 @@ from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import Design, k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.fitted import covered
-from toolkit.analysis.regression.hidden.cells import combinations, read_hidden
-from toolkit.analysis.regression.hidden.mixture import FAMILIES, MixtureModel
+from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
+from toolkit.analysis.regression.predictor import combinations, read_hidden
 
 DATA = survey().assign(high=lambda frame: (frame.outcome > 2.5).astype(int))
 FORMULA = "outcome ~ female + age10 + forced"
@@ -192,7 +192,7 @@ def rare(seed: int) -> dict[str, np.ndarray]:
     return {"high": high, "y": truth + rng.normal(size=300), "t": DIE.randomize(truth, rng=rng) + 0}
 
 
-def test_seen_truths_have_the_rule_of_succession_for_their_penalised_share() -> None:
+def test_seen_truths_have_the_rule_of_succession_for_their_penalized_share() -> None:
     """An intercept and a seen truth: the penalty is the logarithm of share times (1 - share), so that the
     share is (yes + 1) / (n + 2); the coefficients are those of least squares.
     """
@@ -203,7 +203,7 @@ def test_seen_truths_have_the_rule_of_succession_for_their_penalised_share() -> 
     assert fit.sigma == pytest.approx(plain.sigma, abs=1e-7)
 
 
-def test_the_penalised_maximum_is_the_one_that_another_search_finds() -> None:
+def test_the_penalized_maximum_is_the_one_that_another_search_finds() -> None:
     """A logistic outcome: the height written out, climbed by Nelder and Mead."""
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -226,7 +226,7 @@ def test_the_penalised_maximum_is_the_one_that_another_search_finds() -> None:
 
 
 @pytest.mark.slow
-def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
+def test_where_the_maximum_is_at_infinity_the_penalized_one_is_finite() -> None:
     frame = rare(9) | {"x": np.arange(300) / 300}
     sides = {"split": (frame["x"] > 0.5).astype(int)}
     for formula, family in (("split ~ t + x", "logistic"), ("high ~ t", "logistic"), ("y ~ t + x", "linear")):

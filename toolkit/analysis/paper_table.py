@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.group_estimate import Found
-from toolkit.analysis.reports import Asked, of_shares
+from toolkit.analysis.group_estimate import GroupEstimate
+from toolkit.analysis.reports import QuestionModel, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 
 _LATEX = {
@@ -37,7 +37,7 @@ class Line:
     decimals a question.
     """
 
-    found: Found
+    found: GroupEstimate
     option: str | int
     estimate: str
     se: str
@@ -45,7 +45,7 @@ class Line:
     method: str
 
 
-def lines_of(found: Iterable[Found], level: float, *, share: bool) -> list[Line]:
+def lines_of(found: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
     """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
     rows = [(one, *row) for one in found for row in _numbers(one, level, scale)]
@@ -63,7 +63,7 @@ def lines_of(found: Iterable[Found], level: float, *, share: bool) -> list[Line]
     ]
 
 
-def _numbers(one: Found, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
+def _numbers(one: GroupEstimate, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
     """Option; value, standard error and limits; in words why there are none; and how they were made."""
     interval = one.estimate.interval(level)
     parts = [np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)]
@@ -76,9 +76,9 @@ def _numbers(one: Found, level: float, scale: float) -> list[tuple[str | int, li
 
 
 def paper_rows(
-    designs: Mapping[str, Asked],
+    designs: Mapping[str, QuestionModel],
     by: Sequence[str],
-    found: Iterable[Found],
+    found: Iterable[GroupEstimate],
     level: float,
     groupless: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolkit.analysis.regression.reading.people import people
+from toolkit.analysis.regression.rows import people
 
 RNG = np.random.default_rng(3)
 PARTS = RNG.normal(size=(120, 3))

@@ -5,12 +5,12 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import warner
 from toolkit.analysis import plain
-from toolkit.analysis.reports import Asked, checked_designs, estimated_labels, is_single, of_shares
+from toolkit.analysis.reports import QuestionModel, checked_designs, estimated_labels, is_single, of_shares
 
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_is_something_that_was_asked(name: str) -> None:
-    assert isinstance(DESIGNS[name], Asked)
+    assert isinstance(DESIGNS[name], QuestionModel)
     assert of_shares(DESIGNS[name]) == (DESIGNS[name].asks != "number" or name == "square_wave")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit.analysis import Sample, logistic, multinomial, predictor
-from toolkit.analysis.regression.reading import rows as pushed
+from toolkit.frames import table
 
 DATA = survey().assign(sex=lambda one: np.where(one.female == 1, "f", "m"), band=lambda one: one.age // 20)
 DATA["gap"] = DATA.forced.where(DATA.index % 9 > 0).astype("Int64")
@@ -78,6 +78,6 @@ def test_what_needs_rows_in_order_or_is_not_there_is_refused(options: dict, word
 
 
 def test_as_many_different_rows_as_people_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushed, "_MOST", 50)
+    monkeypatch.setattr(table, "_MOST", 50)
     with pytest.raises(ValueError, match="at most 50 different rows, got more: group covariates into bands"):
         logistic("forced ~ weight", AWAY["duckdb"](DATA[NEEDED]), DIE)
