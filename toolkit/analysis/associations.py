@@ -45,7 +45,28 @@ class Draws:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association:
-    """`table` : the share of each pair of answers. `counts` : of each pair of reports; None of a sample."""
+    """Two hidden answers of the same people, as `association` returns them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The two questions.
+    design : Design
+        Both designs together: a report is a pair of reports.
+    table : Estimate
+        The share of each pair of answers.
+    shape : tuple of int
+        How many options each question has.
+    counts : array or None
+        How often each pair of reports came; None of a sample.
+
+    Examples
+    --------
+    >>> from toolkit import forced, warner
+    >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
+    >>> pair.names, pair.table.n
+    (('a', 'b'), 2000)
+    """
 
     names: tuple[str, str]
     design: Design
@@ -54,13 +75,23 @@ class Association:
     counts: Array | None
 
     def odds_ratio(self) -> Estimate:
-        """How many times larger the odds of the second are among those who have the first; with an interval
-        made on the logarithm.
+        """Estimate how many times larger the odds of the second are among those who have the first.
+
+        Returns
+        -------
+        Estimate
+            With an interval made on the logarithm.
         """
         return self.log_odds_ratio().map(np.exp, np.exp)
 
     def log_odds_ratio(self) -> Estimate:
-        """ln(p11 p00 / (p10 p01)); 0 if the answers are independent."""
+        """Estimate ln(p11 p00 / (p10 p01)); 0 if the answers are independent.
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
 
         def gradient(shares: Array) -> Array:
             return np.array([1, -1, -1, 1]) / shares
@@ -68,11 +99,23 @@ class Association:
         return self._function("log odds ratio", lambda x: np.log(x) @ np.array([1, -1, -1, 1]), gradient)
 
     def phi(self) -> Estimate:
-        """The correlation of two yes/no answers."""
+        """Estimate the correlation of two yes/no answers.
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
         return self._function("phi", _phi, lambda shares: _numeric_gradient(_phi, shares))
 
     def difference(self) -> Estimate:
-        """Pr(second | first) - Pr(second | not first)."""
+        """Estimate Pr(second | first) - Pr(second | not first).
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
 
         def value(x: Array) -> Any:
             return x[..., 3] / (x[..., 2] + x[..., 3]) - x[..., 1] / (x[..., 0] + x[..., 1])
@@ -80,7 +123,13 @@ class Association:
         return self._function("difference", value, lambda shares: _numeric_gradient(value, shares))
 
     def test(self) -> TableTest:
-        """Whether the answers may be independent."""
+        """Test whether the answers may be independent.
+
+        Returns
+        -------
+        TableTest
+            Pearson's chi-squared of the reports; of a sample a linearized t test.
+        """
         if self.counts is not None:
             seen = self.counts[self.counts.any(axis=1)][:, self.counts.any(axis=0)]
             if min(seen.shape) < 2:
@@ -157,13 +206,27 @@ class Association:
 def association(
     data: Any, designs: Mapping[str, Any], *, sample: Sample | None = None, missing: Any = ()
 ) -> Association:
-    """Two hidden answers of the same people.
+    """Estimate how two hidden answers of the same people go together.
 
     Parameters
     ----------
-    data : a frame as for `estimates`; or a table of counts, one row for each report of the first question and
-    one column for each report of the second. designs : two of them, by column, each with a matrix.
+    data : frame or array
+        A frame as for `estimates`; or a table of counts, one row for each report of the first question and one column
+        for each report of the second.
+    designs : mapping
+        Two designs by column, each with a matrix.
+    sample : Sample, optional
+        How people were drawn, if not all alike.
+    missing : sequence, optional
+        What stands for no answer, besides empty cells.
 
+    Returns
+    -------
+    Association
+        The table of shares, its odds ratio, correlation, difference and test.
+
+    Examples
+    --------
     >>> from toolkit import forced, warner
     >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
     >>> pair.phi()

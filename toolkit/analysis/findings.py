@@ -41,8 +41,33 @@ class Source(Protocol):
 @explains(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from.
-    `minimum` : of fewer people nothing is shown.
+    """Estimates of all questions, in all or by group, as `estimates` returns them.
+
+    `findings["question"]` is an estimate; with groups, one for each of them.
+
+    Parameters
+    ----------
+    designs : mapping
+        The randomizer of each question.
+    by : tuple of str
+        The columns that make the groups.
+    found : tuple of GroupEstimate
+        One for each question and group.
+    source : Source
+        The counts, or the rows of a sample, that they are made from.
+    notes : tuple of str
+        What a reader must not miss.
+    minimum : int
+        Of fewer people nothing is shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import estimates
+    >>> frame = pd.DataFrame({"a": ["yes"] * 40 + ["no"] * 60})
+    >>> estimates(frame, {"a": warner("3/4")})
+    <Findings of a: 1 estimate, up to 100 people>
     """
 
     designs: Mapping[str, QuestionModel]
@@ -53,7 +78,18 @@ class Findings:
     minimum: int = 0
 
     def from_minimum(self, minimum: int) -> "Findings":
-        """Only what at least so many people answered, also in differences and pairs."""
+        """Keep what enough people answered, also in differences and pairs.
+
+        Parameters
+        ----------
+        minimum : int
+            How many people that is.
+
+        Returns
+        -------
+        Findings
+            Without estimates of fewer people.
+        """
         kept = tuple(one for one in self.found if one.used >= minimum)
         return replace(self, found=kept, minimum=max(minimum, self.minimum))
 
@@ -86,15 +122,24 @@ class Findings:
         return group
 
     def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
-        """Every group less the reference, for each question and option, with a test of no difference.
+        """Compare every group with a reference, for each question and option.
 
-        Of a sample they go through its clusters; else groups are independent, and intervals are by MOVER.
+        Of a sample differences go through its clusters; else groups are independent, and intervals are by MOVER.
 
         Parameters
         ----------
-        reference : a group, as `by` has it; of several columns a tuple.
-        adjust : "holm" or "bonferroni": p-values for all tests of the table together. With "bonferroni" the
-        intervals hold together, too; with "holm" each is for itself.
+        reference : object
+            A group, as `by` has it; of several columns a tuple.
+        adjust : {"holm", "bonferroni"}, optional
+            P-values for all tests of the table together. With "bonferroni" the intervals hold together, too; with
+            "holm" each is for itself.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Differences with errors, intervals and tests of no difference.
         """
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
@@ -133,8 +178,19 @@ class Findings:
         return frame.drop(columns="p").assign(p=raised, adjustment=adjust or "none")
 
     def difference(self, first: str, second: str) -> Any:
-        """One yes/no question less another, asked of the same people: their reports go together, person by
-        person; if there are groups, for each of them. Who misses one of them is left out.
+        """Compare two yes/no questions that were asked of the same people.
+
+        Their reports are paired person by person; people who miss one of them are left out.
+
+        Parameters
+        ----------
+        first, second : str
+            The questions.
+
+        Returns
+        -------
+        Estimate or dict
+            The first less the second; with groups, one estimate for each of them.
         """
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
@@ -157,7 +213,18 @@ class Findings:
         return {self._key(group): estimate for group, estimate in kept.items()} if self.by else kept[()]
 
     def joint(self, first: str, second: str) -> Any:
-        """Two questions together: a share for each pair of answers; if there are groups, for each of them."""
+        """Estimate two questions together: a share for each pair of answers.
+
+        Parameters
+        ----------
+        first, second : str
+            The questions; each has a matrix.
+
+        Returns
+        -------
+        Estimate or dict
+            With groups, one estimate for each of them.
+        """
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
         if first == second or not (with_matrix(one) and with_matrix(other)):
@@ -167,7 +234,18 @@ class Findings:
         return self._shown(self.source.pairs(first, second, one.joint(other)))
 
     def homogeneity(self, name: str) -> TableTest:
-        """Whether all groups have the same shares, over all options together."""
+        """Test whether all groups have the same shares, over all options together.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+
+        Returns
+        -------
+        TableTest
+            Chi-squared or likelihood ratio of the counts; of a sample Wald's F.
+        """
         self._check(name)
         if not self.by:
             refuse("groups must be there to be compared", "none", "estimate with by=…")
@@ -178,10 +256,7 @@ class Findings:
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
-        """How many rows each group has, of them without a report, and used; it adds up to the frame's rows.
-
-        Rows without a group are a row of their own.
-        """
+        """Rows of each group, of them without a report, and used; they add up to the frame's rows."""
         pd = extra("pandas")
         rows = [
             {
@@ -216,7 +291,18 @@ class Findings:
         return {"missing group": lost} if lost else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option, with what a methods section needs; shares as 0.25."""
+        """Return one row for each question, group and option, with what a methods section needs.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Shares as 0.25.
+        """
         pd = extra("pandas")
         return pd.DataFrame([row for one in self.found for row in self._rows(one, checked_level(level))])
 
@@ -254,17 +340,54 @@ class Findings:
         return rows
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
-        """The same for a paper, as text: percent, with the digits that the errors allow."""
+        """Return the same for a paper, as text: percent, with the digits that the errors allow.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each question, group and option.
+        """
         rows = paper_rows(self.designs, self.by, self.found, checked_level(level), self._groupless)
         return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
-        """The table for a paper as CSV, without an index; as text where there is no path."""
+        """Write the table for a paper as CSV, without an index.
+
+        Parameters
+        ----------
+        path : path or file, optional
+            Where to; the text is returned without it.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
         text: str | None = self.to_table(level).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
-        """The table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments."""
+        """Write the table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to; the text is returned without it.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
         text = latex(self.to_table(level), {name: design.describe() for name, design in self.designs.items()})
         if path is None:
             return text
@@ -272,7 +395,20 @@ class Findings:
         return None
 
     def plot(self, level: float = 0.95, ax: Any = None) -> Any:
-        """All shares with their intervals in one picture: a row for each question, group and option."""
+        """Draw all shares with their intervals: a row for each question, group and option.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+        """
         drawn = {
             self._words(one, option): estimate
             for one in self.found

@@ -127,7 +127,9 @@ class SampleSource:
             made.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff))
         return made
 
-    def _reports(self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask) -> Reports:
+    def _reports(
+        self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask
+    ) -> Reports:
         weights = self.sample.final_weights(self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 

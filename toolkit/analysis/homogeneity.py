@@ -48,7 +48,26 @@ def chi_squared(table: Any) -> TableTest:
 
 
 def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
-    """Of counts of reports, one row a group, through a design."""
+    """Test whether groups have the same shares, from counts of their reports through a design.
+
+    Parameters
+    ----------
+    design : Design
+        What the reports came through.
+    tables : sequence of sequence of int
+        Counts of reports, one row per group.
+
+    Returns
+    -------
+    TableTest
+        Pearson's chi-squared; the likelihood ratio for a design with more reports than options.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> homogeneity(warner("3/4"), [[372, 291], [491, 290], [675, 281]]).df
+    2
+    """
     counts = np.asarray(tables, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"

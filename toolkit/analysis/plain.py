@@ -80,8 +80,24 @@ class Plain:
 def plain(
     options: Sequence[str | int] | None = None, *, bounds: tuple[Number, Number] | None = None, multiple: bool = False
 ) -> Plain:
-    """A column of plain answers, for `estimates`: one of the options, several of them, or a number.
+    """Declare a column of plain answers, for `estimates`: one of the options, several of them, or a number.
 
+    Parameters
+    ----------
+    options : sequence of str or int, optional
+        The labels of the answers.
+    bounds : tuple of two numbers, optional
+        The least and the greatest number, in place of options.
+    multiple : bool
+        Whether several options may be ticked.
+
+    Returns
+    -------
+    Plain
+        With the verbs that an analysis asks of a randomizer; nothing is hidden.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from toolkit.analysis import estimates
     >>> frame = pd.DataFrame({"age": [20, 25, 30], "sex": ["f", "m", "m"]})

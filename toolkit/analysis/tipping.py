@@ -53,14 +53,26 @@ class TippingPoint:
 def tipping_point(
     estimate: Estimate, null: Number = 0, *, design: Design | None = None, level: float = 0.95
 ) -> TippingPoint:
-    """What share of people who answer at random, or always the same, would explain an estimate of a share.
+    """Find the share of people who answer at random, or always the same, that would explain an estimate of a share.
 
     Parameters
     ----------
-    estimate : of a design with two answers and two reports. null : what the truth might be instead: what
-    people said when they were asked directly, or 0. design : where the estimate was not made by it alone, as
-    of a sample.
+    estimate : Estimate
+        Of a design with two answers and two reports.
+    null : number
+        What the truth might be instead: what people said when they were asked directly, or 0.
+    design : Design, optional
+        Where the estimate was not made by it alone, as of a sample.
+    level : float
+        Of the interval whose nearer limit is explained, too.
 
+    Returns
+    -------
+    TippingPoint
+        One share for each way of not following the instructions; NaN where no share does it.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> tipping_point(warner("3/4").estimate_counts([700, 300]))
     <TippingPoint: if the truth were 0, it would be explained by random 20 %, self_protective no share, ...>

@@ -96,8 +96,22 @@ def _name(family: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Snapped:
-    """A device near the wanted design. `people` is how many times as many are needed as with the wanted
-    design.
+    """A device near the wanted design.
+
+    Parameters
+    ----------
+    device : Device
+        What people use.
+    wanted : float
+        The epsilon that was asked for.
+    people : float
+        How many times as many people are needed as with the wanted design.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> snap(warner, 1.2, 0.1)[0].keeps
+    True
     """
 
     device: Device[Design]
@@ -106,6 +120,7 @@ class Snapped:
 
     @property
     def epsilon(self) -> float:
+        """The epsilon of the device."""
         return self.device.epsilon
 
     @property
@@ -124,9 +139,24 @@ class Snapped:
 
 @explains("snap(warner, 1.2, 0.1)")
 def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...]:
-    """Devices for a family of designs: first those that keep epsilon, fewest people first; then those that
-    pass it, nearest first.
+    """Find devices for a family of designs: those that keep epsilon first, then those that pass it.
 
+    Parameters
+    ----------
+    family : callable
+        A function with the parameter `epsilon`, as `warner`.
+    epsilon : number
+        What one person may lose.
+    prevalence : number or sequence
+        A guess of the truth.
+
+    Returns
+    -------
+    tuple of Snapped
+        Those that keep epsilon by the number of people, those that pass it by their epsilon.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> snap(warner, 1.2, 0.1)[0]
     <Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; ...>

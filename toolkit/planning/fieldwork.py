@@ -17,13 +17,30 @@ __all__ = ["Compliance", "Field", "checked_field"]
 class Field:
     """The conditions of a survey; n is always the number of people whose reports arrive.
 
-    smallest : share of the smallest subgroup for which the precision must hold.
-    population : its size, if so small that asking many of them leaves few to guess about.
-    response : share of the invited who answer.
-    questions : how many are asked; `one_each` if every person gets one of them, drawn at random.
-    deff : design effect of the truth, 1 + (people a cluster - 1) * their correlation: it multiplies what
-    comes from sampling, and leaves the randomization alone.
-    weighting : 1 + the squared coefficient of variation of the weights, which multiplies all.
+    Parameters
+    ----------
+    smallest : float
+        Share of the smallest subgroup for which the precision must hold.
+    population : int, optional
+        Its size, if so small that asking many of them leaves few to guess about.
+    response : float
+        Share of the invited who answer.
+    questions : int
+        How many are asked.
+    one_each : bool
+        Whether every person gets one of them, drawn at random.
+    compliance : Compliance, optional
+        People who do not follow the instructions.
+    deff : float
+        Design effect of the truth, 1 + (people per cluster - 1) * their correlation: it multiplies what comes from
+        sampling, and leaves the randomization alone.
+    weighting : float
+        1 + the squared coefficient of variation of the weights, which multiplies all.
+
+    Examples
+    --------
+    >>> Field(response=0.5).invited(100)
+    200
     """
 
     smallest: float = 1.0
@@ -37,9 +54,7 @@ class Field:
 
     @property
     def plain(self) -> bool:
-        """Whether n people who follow the instructions, drawn from many, all stand behind the one
-        estimate.
-        """
+        """Whether the binomial law applies: n people who follow the instructions, drawn from many, for one estimate."""
         drawn_alike = self.deff == self.weighting == 1
         alone = self.smallest == 1 and self.questions == 1
         return drawn_alike and alone and self.population is None and self.compliance is None
@@ -50,15 +65,35 @@ class Field:
         return 1 if self.one_each else self.questions
 
     def behind(self, n: Any) -> Any:
-        """How many of n people stand behind the estimate that governs, if they all weighed the same."""
+        """Return how many of n people stand behind the estimate that governs, if they all weighed the same.
+
+        Parameters
+        ----------
+        n : number or array
+            People whose reports arrive.
+
+        Returns
+        -------
+        number or array
+            People of the smallest subgroup who got the question, divided by `weighting`.
+        """
         return self._asked(n) / self.weighting
 
     def _asked(self, n: Any) -> Any:
         return n * self.smallest / (self.questions if self.one_each else 1)
 
     def left(self, n: Any) -> Any:
-        """The factor by which sampling variance is larger as people come in clusters, and smaller because the
-        population is finite.
+        """Return the factor of the sampling variance: larger for clusters, smaller for a finite population.
+
+        Parameters
+        ----------
+        n : number or array
+            People whose reports arrive.
+
+        Returns
+        -------
+        number or array
+            1 where people are drawn independently from many.
         """
         if self.population is None:
             return self.deff
@@ -66,11 +101,28 @@ class Field:
         return self.deff * np.clip((group - self._asked(n)) / max(group - 1, 1e-9), 0, 1)
 
     def invited(self, n: int) -> int:
-        """How many people to ask so that n of them answer."""
+        """Return how many people to ask so that n of them answer.
+
+        Parameters
+        ----------
+        n : int
+            People whose reports arrive.
+
+        Returns
+        -------
+        int
+            Rounded up.
+        """
         return math.ceil(n / self.response - 1e-9)
 
     def reachable(self) -> int | None:
-        """How many people answer if the whole population is invited, once each; None without a population."""
+        """Return how many people answer if the whole population is invited, once each.
+
+        Returns
+        -------
+        int or None
+            None without a population.
+        """
         if self.population is None:
             return None
         most = math.floor(self.population * self.response + 1e-6)

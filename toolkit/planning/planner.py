@@ -45,37 +45,68 @@ def plan(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> Plan:
-    """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is
-    reached.
+    """Solve for the one of epsilon, n and margin that is left out; n is rounded up, and the target is reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is
-    the test that agrees with the default interval. For one yes/no question to up to a million people its
-    power is counted from the binomial law of the reports, and n people are enough if every larger number is,
-    too. Margins, and any other power, are by the normal approximation; a note says how a power was found.
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test
+    that agrees with the default interval. For one yes/no question to up to a million people its power is counted from
+    the binomial law of the reports, and n is the smallest size such that all larger sizes suffice, too. Margins, and
+    any other power, are by the normal approximation; a note says how a power was found.
 
     Parameters
     ----------
-    design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its
-    own epsilon. prevalence : a guess of the truth: a share, one share an option, or a mean. margin : half the
-    width of the interval, on the scale of the estimate: 0.03 is 3 percentage points. detect, power : another
-    truth, and the probability that a test of nominal size 1 - `level` tells it from `prevalence`. sides : of
-    the test: 2, or 1 if only a truth on the side of `detect` would be looked for. sd : of a mean, the guessed
-    standard deviation of the answers; the worst possible if left out. subgroup : share of the smallest
-    subgroup that needs this precision. population : its finite size. response : share of the invited who
-    answer; nobody of a population is invited twice. questions : how many are asked of the same people.
-    compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
-    deff : design effect of the truth, 1 + (people a cluster - 1) * their correlation; the randomization is
-    not touched by it. weighting : 1 + the squared coefficient of variation of the weights.
+    design : callable or Randomizer
+        A family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
+    prevalence : number or sequence
+        A guess of the truth: a share, one share per option, or a mean.
+    epsilon : number, optional
+        What one person may lose in all.
+    n : int, optional
+        People whose reports arrive.
+    margin : number, optional
+        Half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
+    level : number
+        Confidence level.
+    power : number, optional
+        The probability that a test of nominal size 1 - `level` tells `detect` from `prevalence`.
+    detect : number or sequence, optional
+        Another truth.
+    sides : {2, 1}
+        Of the test; 1 if only a truth on the side of `detect` would be looked for.
+    sd : number, optional
+        Of a mean, the guessed standard deviation of the answers; the worst possible if left out.
+    subgroup : number
+        Share of the smallest subgroup that needs this precision.
+    population : int, optional
+        Its finite size.
+    response : number
+        Share of the invited who answer; nobody of a population is invited twice.
+    questions : int
+        How many are asked of the same people.
+    compliance : mapping, optional
+        {"self_protective": share, "random": share} of people who do not follow the instructions.
+    deff : number
+        Design effect of the truth, 1 + (people per cluster - 1) * their correlation; the randomization is not touched.
+    weighting : number
+        1 + the squared coefficient of variation of the weights.
 
-    >>> from toolkit import warner
+    Returns
+    -------
+    Plan
+        All quantities, with the margins of other ways to ask.
+
+    Raises
+    ------
+    ValueError
+        If no number of people, or no epsilon, reaches the target.
+
+    Examples
+    --------
+    >>> from toolkit import forced, warner
     >>> plan(warner, prevalence=0.2, margin=0.03, level=0.95, epsilon=1.0)
     <Plan: 4,613 people, epsilon 1, margin ±3 points at 95 %; solved for n; warner>
-    >>> from toolkit import forced
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
     277
-    >>> plan(
-    ...     forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1
-    ... ).n  # 212 by the literature's normal formula
+    >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the normal formula
     223
     """
     given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}

@@ -48,7 +48,8 @@ class Target:
         again.
         """
         reached = self.reached(accuracy, n)
-        return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
+        return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type:
+        ignore[union - attr]
 
     def counts(self, accuracy: Precision, n: int) -> bool:
         """Whether the power of n people is counted, not approximated."""

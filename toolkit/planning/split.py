@@ -25,10 +25,30 @@ _SMALLEST_PART = 1e-3  # of the budget: what a question gets at least
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """Epsilon, randomizer and margin of each question. The epsilons add up to at most `epsilon`, exactly.
+    """A budget that is split over questions. The epsilons add up to at most `epsilon`, exactly.
 
-    `one_random` holds the margins if each person were asked one question, drawn at random, with the whole
-    budget.
+    Parameters
+    ----------
+    epsilon : float
+        What one person loses in all.
+    n : int
+        People whose reports arrive.
+    level : float
+        Confidence level.
+    shares : mapping
+        The epsilon of each question.
+    designs : mapping
+        The randomizer of each question.
+    margins : mapping
+        The margin of each question.
+    one_random : mapping
+        The margins if each person were asked one question, drawn at random, with the whole budget.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> budget_for({"a": (warner, 0.5), "b": (warner, 0.5)}, epsilon=2.0).shares["a"]
+    1.0
     """
 
     epsilon: float
@@ -46,13 +66,17 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """How many times fewer people are needed for the largest margin if everybody is asked one random
-        question.
-        """
+        """How many times fewer people the largest margin needs if everybody is asked one random question."""
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a question."""
+        """Return one row per question.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Epsilon, margin, and the margin of one random question each.
+        """
         pd = extra("pandas")
 
         rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
@@ -80,15 +104,28 @@ def budget_for(
     level: Number = 0.95,
     weights: Mapping[str, Number] | None = None,
 ) -> Split:
-    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by
-    weights.
+    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by weights.
 
     Parameters
     ----------
-    questions : for each name a family (a function of epsilon) and the guessed truth.
-    epsilon : what one person may lose in all.
-    weights : shares of the budget, in any unit; None for the smallest largest margin.
+    questions : mapping
+        For each name a family (a function of epsilon) and the guessed truth.
+    epsilon : number
+        What one person may lose in all.
+    n : int
+        People whose reports arrive.
+    level : number
+        Confidence level.
+    weights : mapping, optional
+        Shares of the budget, in any unit; without them the largest margin is made smallest.
 
+    Returns
+    -------
+    Split
+        Epsilon, randomizer and margin of each question.
+
+    Examples
+    --------
     >>> from toolkit import k_ary, warner
     >>> from functools import partial
     >>> asked = {"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [0.25] * 4)}

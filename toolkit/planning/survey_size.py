@@ -48,21 +48,43 @@ class Needed:
 
 @dataclass(frozen=True, repr=False)
 class PeopleNeeded:
-    """`rows` : one for each wish. `n` : people whose reports must arrive, for all wishes together."""
+    """How many people a survey needs for all wishes together, as `plan_survey` returns it.
+
+    Parameters
+    ----------
+    rows : tuple of Needed
+        One for each wish.
+    notes : tuple of str
+        What a reader must not miss.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> plan_survey({"a": warner("3/4")}, {"a": {"margin": 0.05}}, prevalence={"a": 0.2}).n > 1000
+    True
+    """
 
     rows: tuple[Needed, ...]
     notes: tuple[str, ...]
 
     @property
     def n(self) -> int:
+        """People whose reports must arrive, for all wishes together."""
         return max(row.people for row in self.rows)
 
     @property
     def invited(self) -> int:
+        """People to invite so that as many answer."""
         return max(row.invited for row in self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a wish."""
+        """Return one row per wish.
+
+        Returns
+        -------
+        pandas.DataFrame
+            What each wish needs, and which one decides.
+        """
         return extra("pandas").DataFrame([vars(row) for row in self.rows])
 
     def __repr__(self) -> str:
@@ -91,18 +113,31 @@ def plan_survey(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> PeopleNeeded:
-    """How many people must answer, so that every wish is fulfilled.
+    """Compute how many people must answer, so that every wish is fulfilled.
 
     Parameters
     ----------
-    designs : the randomizer of each question. prevalence : a guess of each truth, as for `plan`.
-    wishes : for each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06,
-    "subgroup": "1/4"} in a part of the people; {"detect": 0.2} a test against the guess; {"difference":
-    (0.1, 0.2), "groups": ("1/2", "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic
-    regression. Tests have "power": 0.8 unless it is said.
-    response, population, deff, weighting : as for `plan`; a population smaller than those to invite is
-    refused.
+    designs : mapping
+        The randomizer of each question.
+    wishes : mapping
+        For each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06, "subgroup": "1/4"} in
+        a part of the people; {"detect": 0.2} a test against the guess; {"difference": (0.1, 0.2), "groups": ("1/2",
+        "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic regression. Tests have "power": 0.8
+        unless it is said.
+    prevalence : mapping
+        A guess of each truth, as for `plan`.
+    level : number
+        Confidence level.
+    response, population, deff, weighting : optional
+        As for `plan`; a population smaller than those to invite is refused.
 
+    Returns
+    -------
+    PeopleNeeded
+        People for all wishes, and for each.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> die = forced("1/6", "1/6")
     >>> wishes = [{"margin": 0.03}, {"margin": 0.06, "subgroup": "1/4"}, {"slope": 0.5, "intercept": -1}]

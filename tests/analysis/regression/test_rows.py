@@ -13,8 +13,8 @@ from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardized
-from toolkit.analysis.regression.rows import channel, complete
-from toolkit.frames.table import absent, column, groups
+from toolkit.analysis.regression.rows import channel, complete, group_codes
+from toolkit.frames.table import absent, column
 
 DATA = survey()[:400]
 GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DATA.index % 7, "a", None))
@@ -143,7 +143,7 @@ def test_one_column_may_be_given_flat() -> None:
 
 def test_parts_of_the_reading() -> None:
     assert sides("`a b` ~ x") == ("a b", "x")
-    assert groups(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
+    assert group_codes(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
     assert absent(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
     assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
     columns, back = standardized(from_arrays(np.array([[1.0], [3.0], [8.0]])))

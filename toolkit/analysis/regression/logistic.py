@@ -266,30 +266,54 @@ def logistic(
     times: Any = None,
     missing: Any = "refuse",
 ) -> LogisticFit:
-    """Regression of a yes/no truth on covariates, from reports that a design has randomized.
+    """Regress a yes/no truth on covariates, from reports that a design has randomized.
 
     A person with covariates x has the trait with probability g(x'b); a report y then has probability
-    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher
-    scoring from zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is
-    rare or the people are few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher scoring from
+    zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is rare or the people are
+    few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
-    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a
-        table of numbers, to which an intercept is added.
-    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays. Of DuckDB, Dask, Ibis,
-        PySpark or a lazy one of polars the rows stay where they are: how often each combination of values
-        comes is counted there, so covariates should be categories or bands.
-    design : the design; or several by name, and `design_by` says which is whose: a column or an array.
-    link : "logit", "probit" or "cloglog".
-    se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
-    penalty : "jeffreys", or None.
-    sample : how people were drawn, as a `Sample`; or, as columns or arrays,
-    weights, strata, clusters : of a complex sample.
-    times : how many people a row stands for.
-    missing : "refuse", or "drop" to leave out rows with missing values, which `.rows` counts; or what stands
-        for no answer, (9, "refused"), and they are left out, too.
+    formula : str or array
+        "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a table of
+        numbers, to which an intercept is added.
+    data : frame or mapping
+        Of pandas, polars or pyarrow, or names and arrays. Of DuckDB, Dask, Ibis, PySpark or a lazy frame of polars the
+        rows stay where they are: how often each combination of values comes is counted there, so covariates should be
+        categories or bands.
+    design : Design or mapping
+        The design; or several by name, and `design_by` says which is whose.
+    design_by : str or array, optional
+        The name of each row's design.
+    link : {"logit", "probit", "cloglog"}
+        How the linear predictor becomes a probability.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "observed" by default, "robust" with a complex sample.
+    penalty : {"jeffreys"}, optional
+        Half the log determinant of the information.
+    sample : Sample, optional
+        How people were drawn; or, in its place, the next three.
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    times : str or array, optional
+        How many people a row stands for.
+    missing : {"refuse", "drop"} or tuple
+        Whether rows with missing values are refused, or left out and counted in `.rows`; or what stands for no answer,
+        (9, "refused"): those rows are left out, too.
 
+    Returns
+    -------
+    LogisticFit
+        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
     >>> female = rng.random(4000) < 0.5

@@ -217,18 +217,33 @@ def multinomial(
     times: Any = None,
     missing: Any = "refuse",
 ) -> MultinomialFit:
-    """Regression of a truth among k options on covariates, from reports that a design has randomized.
+    """Regress a truth among k options on covariates, from reports that a design has randomized.
 
-    Each option but the base has coefficients of its own, the logarithms of odds against the base. The
-    likelihood is climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity,
-    the fit is refused; with penalty="jeffreys" the maximum is always finite.
+    Each option but the base has coefficients of its own, the logarithms of odds against the base. The likelihood is
+    climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity, the fit is refused; with
+    penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
-    base : the option that the others are compared with; the first one without it.
-    formula, data, design, design_by, se, penalty, sample, weights, strata, clusters, times, missing : as for
-    `logistic`.
+    formula, data, design : str, frame and Design
+        As for `logistic`.
+    base : str or int, optional
+        The option that the others are compared with; the first one without it.
+    design_by, se, penalty, sample, weights, strata, clusters, times, missing : optional
+        As for `logistic`.
 
+    Returns
+    -------
+    MultinomialFit
+        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
     >>> from toolkit import k_ary
     >>> rng, design = np.random.default_rng(0), k_ary(("never", "once", "often"), epsilon=2.0)
     >>> old = rng.random(5000) < 0.5

@@ -214,25 +214,46 @@ def predictor(
     times: Any = None,
     missing: Any = "refuse",
 ) -> PredictorFit:
-    """Regression of an outcome on truths that are seen through randomized reports, one or several.
+    """Regress an outcome on truths that are seen through randomized reports, one or several.
 
-    The likelihood sums over the truths that could be behind a person's reports: the chance of those truths
-    given the covariates (a logit, multinomial for several), of the reports given the truths (the designs),
-    and of the outcome given both. Given the truth, the outcome is taken to be independent of the report.
+    The likelihood sums over the truths that could be behind a person's reports: the chance of those truths given the
+    covariates (a logit, multinomial for several), of the reports given the truths (the designs), and of the outcome
+    given both. Given the truth, the outcome is taken to be independent of the report.
 
     Parameters
     ----------
-    formula : "outcome ~ randomized + covariates", interactions too; a randomized column stands for its
-        truth, 0 or 1.
-    designs : the design of each randomized column, {"cheated": die}; at most six, drawn independently.
-    family : "linear" (normal errors) or "logistic" (an outcome of 0 or 1).
-    truth : covariates of the truths, "female + age"; without it, those of the outcome. To leave out one
-        that goes with the truth biases the coefficients.
-    penalty : "jeffreys" adds half the log determinant of the information that the coefficients would have if
-        the truths were seen. The share of a truth then stays away from 0 and 1, and of a logistic outcome
-        the coefficients stay finite; intervals are by the curvature of the penalized likelihood.
-    se, sample, weights, strata, clusters, times, missing : as for `logistic`.
+    formula : str
+        "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth, 0 or 1.
+    data : frame or mapping
+        As for `logistic`.
+    designs : mapping
+        The design of each randomized column, {"cheated": die}; at most six, drawn independently.
+    family : {"linear", "logistic"}
+        Normal errors, or an outcome of 0 or 1.
+    truth : str, optional
+        Covariates of the truths, "female + age"; without it, those of the outcome. To leave out one that goes with the
+        truth biases the coefficients.
+    se : {"observed", "opg", "robust"}, optional
+        As for `logistic`.
+    penalty : {"jeffreys"}, optional
+        Half the log determinant of the information that the coefficients would have if the truths were seen. The share
+        of a truth then stays away from 0 and 1, and of a logistic outcome the coefficients stay finite; intervals are
+        by the curvature of the penalized likelihood.
+    sample, weights, strata, clusters, times, missing : optional
+        As for `logistic`.
 
+    Returns
+    -------
+    PredictorFit
+        Coefficients of the outcome; `truth` has those of the model of the truths.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")

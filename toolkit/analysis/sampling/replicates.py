@@ -20,7 +20,23 @@ from toolkit.core.estimate import Estimate
 class Replicates:
     """Weights, and replicates of them: the variance is the sum of factor * (estimate - that of all)**2.
 
-    `replicate` : the weights of one replicate by its number, zeros allowed. `factors` : one for each.
+    Parameters
+    ----------
+    weights : array
+        The weights of the whole sample.
+    replicate : callable
+        The weights of one replicate by its number, zeros allowed.
+    factors : array
+        One factor per replicate.
+    df : int
+        Degrees of freedom of the intervals.
+    method : str
+        How they were made, in words.
+
+    Examples
+    --------
+    >>> Replicates.given([1, 1, 1, 1], [[0, 2], [2, 0], [0, 2], [2, 0]], scale=0.5)
+    <Replicates of 4 rows: 2 replicates, 1 df>
     """
 
     weights: Array
@@ -33,11 +49,26 @@ class Replicates:
     def given(
         cls, weights: Any, replicates: Any, *, scale: Any, df: int | None = None, factors: Any = None
     ) -> "Replicates":
-        """Replicate weights that came with the data, one column each.
+        """Use replicate weights that came with the data.
 
-        scale : said by whoever made them, and never guessed: (R - 1) / R for JK1, 1 / R for BRR,
-        1 / (R (1 - k)**2) for Fay's, 1 / R or 1 / (R - 1) for a bootstrap. factors : one more for each
-        replicate, as JKn has. df : degrees of freedom, else one less than there are replicates.
+        Parameters
+        ----------
+        weights : array
+            The weights of the whole sample.
+        replicates : table
+            Replicate weights, one column each.
+        scale : number
+            As the producer of the data says, and never guessed: (R - 1) / R for JK1, 1 / R for BRR, 1 / (R (1 - k)**2)
+            for Fay's, 1 / R or 1 / (R - 1) for a bootstrap.
+        df : int, optional
+            Degrees of freedom, else one less than there are replicates.
+        factors : array, optional
+            One more factor per replicate, as JKn has.
+
+        Returns
+        -------
+        Replicates
+            With the verbs `mean`, `total` and `difference`.
         """
         own = positive_weights(weights)
         columns = np.asarray(replicates.to_numpy() if hasattr(replicates, "to_numpy") else replicates)
@@ -54,15 +85,56 @@ class Replicates:
         return cls(own, lambda place: columns[:, place].astype(np.float64), number * each, free)
 
     def mean(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
-        """The weighted mean of scores, in all or of a domain."""
+        """Estimate the weighted mean of scores, in all or of a domain.
+
+        Parameters
+        ----------
+        scores : array
+            One row per person; NaN where there is none.
+        where : array of bool, optional
+            The domain.
+        labels : sequence, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (where,), labels, linear.mean)
 
     def total(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
-        """The weighted sum of scores."""
+        """Estimate the weighted sum of scores.
+
+        Parameters
+        ----------
+        scores, where, labels : optional
+            As for `mean`.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (where,), labels, linear.total)
 
     def difference(self, scores: Any, first: Any, second: Any, *, labels: Any = None) -> Estimate:
-        """The mean of one domain less that of another."""
+        """Estimate the mean of one domain less that of another.
+
+        Parameters
+        ----------
+        scores : array
+            One row per person; NaN where there is none.
+        first, second : array of bool
+            The domains.
+        labels : sequence, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (first, second), labels, linear.mean)
 
     def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, made: Any) -> Estimate:

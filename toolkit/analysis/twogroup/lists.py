@@ -41,14 +41,22 @@ class ListExperiment:
 
 @explains("list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)")
 def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
-    """How many have a trait, from how many items of a list people say they have, without and with the
-    trait on it.
+    """Estimate a share of carriers from how many items of a list people say they have, without and with the trait.
 
     Parameters
     ----------
-    short, long : counts that people told, of the list without and with the sensitive item.
-    items : how many items the short list has; a long answer is 0 to items + 1.
+    short, long : array of int
+        Counts that people told, of the list without and with the sensitive item.
+    items : int
+        How many items the short list has; a long answer is 0 to items + 1.
 
+    Returns
+    -------
+    ListExperiment
+        The estimate, a test of what it assumes, and how many can deny nothing.
+
+    Examples
+    --------
     >>> found = list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)
     >>> round(found.estimate.value, 3), round(found.estimate.se, 3)
     (0.5, 0.453)
@@ -75,8 +83,20 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
 
 @explains("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Any, long: Any) -> Estimate:
-    """The mean of a sensitive quantity, from sums that people told without and with it.
+    """Estimate the mean of a sensitive quantity, from sums that people told without and with it.
 
+    Parameters
+    ----------
+    short, long : array
+        Sums without and with the sensitive quantity.
+
+    Returns
+    -------
+    Estimate
+        The difference of means, with Welch's interval.
+
+    Examples
+    --------
     >>> item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0]).value
     4.0
     """
@@ -150,8 +170,9 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
 
 
 def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
-    """The share of carriers from two lists to the same people: one half sees the long form of the first, the
-    other half that of the second.
+    """Estimate the share of carriers from two lists to the same people.
+
+    One half sees the long form of the first list, the other half that of the second.
 
     Parameters
     ----------

@@ -43,16 +43,27 @@ class Unknown:
 
 @explains("unknown_question([[842, 389], [747, 422]], (0.75, 0.2))")
 def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
-    """The prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
+    """Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 
     A person is asked the sensitive question with the probability p of the group, else the innocuous one:
     Pr(yes) = p * sensitive + (1 - p) * innocuous.
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability of the sensitive question in each group, (0.75, 0.2); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability of the sensitive question in each group, (0.75, 0.2); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Unknown
+        Both prevalences, unbiased, and the likeliest ones inside 0 to 1.
+
+    Examples
+    --------
     >>> unknown_question([[842, 389], [747, 422]], (0.75, 0.2)).estimate.value.round(4)
     array([0.2956, 0.3774])
     """
@@ -131,16 +142,27 @@ class Lying:
 
 @explains("lie_detector([[300, 700], [750, 250]], (0.3, 0.8))")
 def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
-    """How many carriers, when some of them deny it?
+    """Estimate how many carriers there are when some of them deny it.
 
-    A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes
-    if honest and no if not: Pr(yes) = carriers * honest + (1 - carriers)(1 - p).
+    A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes if honest
+    and no if not: Pr(yes) = carriers * honest + (1 - carriers)(1 - p).
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability that a non-carrier says no in each group, (0.3, 0.8); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability that a non-carrier says no in each group, (0.3, 0.8); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Lying
+        The share of carriers, the honest share of them, and a test of honesty.
+
+    Examples
+    --------
     >>> found = lie_detector([[300, 700], [750, 250]], (0.3, 0.8))
     >>> found.estimate.value.round(3), found.estimate.se.round(3)
     (array([0.1, 0.7]), array([0.04 , 0.145]))
@@ -211,17 +233,27 @@ class ExtendedCrosswise:
 
 @explains("extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))")
 def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCrosswise:
-    """The crosswise question in two groups, with an innocuous prevalence of p in one and of 1 - p in the
-    other.
+    """Estimate a prevalence by the crosswise question in two groups, with mirrored odds p and 1 - p.
 
-    If people follow the instructions, "same" in one group is as frequent as "different" in the other. People
-    who prefer one of the answers break this; people who answer at random do not, and are not seen.
+    If people follow the instructions, "same" in one group is as frequent as "different" in the other. People who prefer
+    one of the answers break this; people who answer at random do not, and are not seen.
 
     Parameters
     ----------
-    reports : counts [[different, same], [different, same]]; or one report a person, and `by` their groups.
-    p : the innocuous prevalence in each group, (0.15, 0.85); with `by`, {group: probability}.
+    reports : array
+        Counts [[different, same], [different, same]]; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The innocuous prevalence in each group, (0.15, 0.85); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    ExtendedCrosswise
+        The prevalence from both groups and from each, and a test whether they agree.
+
+    Examples
+    --------
     >>> found = extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
     >>> round(found.estimate.value, 4), round(found.test.p, 4)
     (0.15, 0.6079)
@@ -303,17 +335,28 @@ class Cheating:
 
 @explains("cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))")
 def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
-    """How many carriers, when some people say no whatever they are told?
+    """Estimate how many carriers there are when some people say no whatever the device demands.
 
-    Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest
-    non-carriers say yes when told so, cheaters never: Pr(yes) = carriers + honest * p. Cheaters may be
-    carriers: the true share lies between the carriers found and those plus the cheaters.
+    Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest non-carriers
+    say yes when told so, cheaters never: Pr(yes) = carriers + honest * p. Cheaters may be carriers: the true share lies
+    between the carriers found and those plus the cheaters.
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability of "say yes" in each group, (0.2, 0.8); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability of "say yes" in each group, (0.2, 0.8); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Cheating
+        Shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
+
+    Examples
+    --------
     >>> found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
     >>> found.estimate.value.round(3), found.interval()
     (array([0.247, 0.726, 0.027]), Interval(low=0.2151, high=0.324, level=0.95, method='imbens-manski'))

@@ -25,8 +25,30 @@ _AHEAD = 12  # larger numbers of people that must reach the power, too: power ri
 
 @dataclass(frozen=True)
 class DifferencePlan:
-    """`n` : people whose reports arrive, in each of the two groups. `margin` : half the width of the interval
-    of the difference. `power` : to tell the groups apart. `notes` : how it was found.
+    """People for telling two groups apart, as `plan_difference` returns them.
+
+    Parameters
+    ----------
+    design : Design
+        What hides the answers.
+    prevalence : tuple of float
+        The shares of both groups.
+    n : tuple of int
+        People whose reports arrive, in each of the two groups.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the difference.
+    power : float
+        To tell the groups apart.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), n=689).power > 0.8
+    True
     """
 
     design: Design
@@ -59,18 +81,36 @@ def plan_difference(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> DifferencePlan:
-    """Two groups: give n (people in the first), or the power or the margin that is wanted.
+    """Plan a comparison of two groups: give n, or the power or the margin that is wanted.
 
-    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER),
-    counted from the binomial laws of the reports for up to 50,000 people a group; n is such that the next 12
-    numbers reach the power, too. Margins, and power with a design effect or weights, are by the normal
-    approximation.
+    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER), counted from the
+    binomial laws of the reports for up to 50,000 people per group; n is such that the next 12 numbers reach the power,
+    too. Margins, and power with a design effect or weights, are by the normal approximation.
 
     Parameters
     ----------
-    design : of two answers and two reports. prevalence : the shares of both groups. ratio : how many times as
-    many people the second group has. deff, weighting : as for `plan`.
+    design : Design
+        Of two answers and two reports.
+    prevalence : tuple of two numbers
+        The shares of both groups.
+    n : int, optional
+        People in the first group.
+    power, margin : number, optional
+        What is wanted, in place of n.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people the second group has.
+    deff, weighting : number
+        As for `plan`.
 
+    Returns
+    -------
+    DifferencePlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8).n
     (689, 689)

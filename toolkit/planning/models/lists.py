@@ -21,10 +21,32 @@ _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law
 
 @dataclass(frozen=True)
 class ListPlan:
-    """`n` : people who get the short list, and the long one. `margin` : half the width of the interval of the
-    share, or of the mean. `power` : to tell it from `detect`; None where nothing is to be told. `told_none`,
-    `told_all` : the shares of the long list's group who would say none, or all, and could deny nothing; None
-    where the items are not known one by one.
+    """People for lists with and without the sensitive item.
+
+    Parameters
+    ----------
+    model : str
+        "list experiment" or "item sum".
+    value : float
+        The guessed share, or mean.
+    n : tuple of int
+        People who get the short list, and the long one.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the share, or of the mean.
+    power : float or None
+        To tell it from `detect`; None where nothing is to be told.
+    told_none, told_all : float or None
+        The shares of the long list's group who would say none, or all, and could deny nothing; None where the items are
+        not known one by one.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> plan_item_sum(20, mean=5, sd=8, margin=2).model
+    'item sum'
     """
 
     model: str
@@ -61,20 +83,39 @@ def plan_list_experiment(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """Give n (people with the short list), or the margin or the power that is wanted.
+    """Plan a list experiment: give n, or the margin or the power that is wanted.
 
     By Welch's t, as `toolkit.analysis.list_experiment` has it, for answers that are nearly normal on average:
     approximate for a few dozen people. Having the trait is taken to be independent of the other items.
 
     Parameters
     ----------
-    items : the shares of people who have each of the other items, which are taken to be independent of each
-        other; or instead of them
-    spread : the standard deviation of the short list's counts, less than that where items exclude each other.
-    prevalence : the share of carriers that is guessed.
-    detect : another share, to be told from `prevalence`, the truth that power is computed for being `detect`.
-    sides : of that test. ratio : how many times as many people get the long list.
+    items : sequence of number, optional
+        The shares of people who have each of the other items, taken to be independent; or, in place of them, `spread`.
+    prevalence : number
+        The share of carriers that is guessed.
+    spread : number, optional
+        The standard deviation of the short list's counts, smaller where items exclude each other.
+    n : int, optional
+        People with the short list.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true share that power is computed for, to be told from `prevalence`.
+    sides : {2, 1}
+        Of that test.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people get the long list.
 
+    Returns
+    -------
+    ListPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_list_experiment((0.9, 0.5, 0.5, 0.1), prevalence=0.1, margin=0.1)
     <ListPlan: 559 people with the short list and 559 with the long one, margin ±9.99 points at 95 %; ...>
     """
@@ -110,14 +151,32 @@ def plan_item_sum(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """The same for sums, as `toolkit.analysis.item_sum` has them, in the unit of the quantities.
+    """Plan sums with and without a sensitive quantity: give n, or the margin or the power that is wanted.
+
+    As `toolkit.analysis.item_sum` has them, in the unit of the quantities.
 
     Parameters
     ----------
-    spread : the standard deviation of the short list's sums.
-    mean, sd : of the sensitive quantity, which is taken to be independent of the others; as they are guessed.
-    detect : another mean, to be told from `mean`, the truth that power is computed for being `detect`.
+    spread : number
+        The standard deviation of the short list's sums.
+    mean, sd : number
+        Of the sensitive quantity, as guessed; it is taken to be independent of the others.
+    n : int, optional
+        People with the short list.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true mean that power is computed for, to be told from `mean`.
+    sides, level, ratio : optional
+        As for `plan_list_experiment`.
 
+    Returns
+    -------
+    ListPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_item_sum(20, mean=5, sd=8, margin=2).n
     (831, 831)
     """

@@ -25,8 +25,31 @@ _COUNTED = 5000  # people in the larger group up to which power is counted; beyo
 
 @dataclass(frozen=True)
 class TwoGroupPlan:
-    """`n` : people whose reports arrive, in each group. `margin` : half the width of the interval of the
-    share of carriers. `power` : to tell that share from `detect`; None where nothing is to be told.
+    """People for a model of two groups with different odds, as `plan_two_groups` returns them.
+
+    Parameters
+    ----------
+    model : str
+        The function of `toolkit.analysis`.
+    p : tuple of float
+        The probabilities of both groups.
+    prevalence : float
+        The guessed share of carriers.
+    n : tuple of int
+        People whose reports arrive, in each group.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the share of carriers.
+    power : float or None
+        To tell that share from `detect`; None where nothing is to be told.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, n=725).margin < 0.05
+    True
     """
 
     model: str
@@ -62,21 +85,43 @@ def plan_two_groups(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> TwoGroupPlan:
-    """Give n (people in the first group), or the margin or the power that is wanted.
+    """Plan a model of two groups: give n, or the margin or the power that is wanted.
 
-    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial
-    laws of the reports for up to 5,000 people a group; n is such that the next 12 numbers reach it, too.
-    The extended crosswise model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
+    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial laws of the
+    reports for up to 5,000 people per group; n is such that the next 12 numbers reach it, too. The extended crosswise
+    model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
 
     Parameters
     ----------
-    model, p : the function of `toolkit.analysis`, and the probabilities of both groups, as it takes them.
-    prevalence : the share of carriers that is guessed. other : the guess of what else is unknown: of
-    "unknown_question" the innocuous prevalence, of "cheater_detection" the share of cheaters, of
-    "lie_detector" the share of carriers who are honest.
-    detect : another share of carriers, to be told from `prevalence`, the truth that power is computed for
-    being `detect`. sides : of that test. ratio : how many times as many people the second group has.
+    model : {"unknown_question", "cheater_detection", "lie_detector"}
+        The function of `toolkit.analysis`.
+    p : tuple of two numbers
+        The probabilities of both groups, as that function takes them.
+    prevalence : number
+        The share of carriers that is guessed.
+    other : number
+        The guess of what else is unknown: the innocuous prevalence, the share of cheaters, or the share of carriers
+        who are honest.
+    n : int, optional
+        People in the first group.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true share of carriers that power is computed for, to be told from `prevalence`.
+    sides : {2, 1}
+        Of that test.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people the second group has.
 
+    Returns
+    -------
+    TwoGroupPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
     (725, 725)
     """
