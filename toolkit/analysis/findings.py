@@ -102,12 +102,8 @@ class Findings:
     def _check(self, *names: str) -> None:
         for name in names:
             if name not in self.designs:
-                refuse(
-                    "the question must be one of the designs' columns",
-                    repr(name)[:40],
-                    f"they are {', '.join(self.designs)}",
-                    KeyError,
-                )
+                rule = "the question must be one of the designs' columns"
+                refuse(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
 
     def _key(self, group: Group) -> Any:
         return group[0] if len(self.by) == 1 else group

@@ -358,11 +358,8 @@ def _group_weights(rows: Rows, order: Codes, starts: Codes) -> Array:
     sorted_weights = given[order]
     first = sorted_weights[starts]
     if not np.array_equal(np.repeat(first, np.diff(np.append(starts, len(order)))), sorted_weights):
-        refuse(
-            "weights must be the same for all rows of a group",
-            "others",
-            "weights within groups must be scaled, and the standard deviation depends on how",
-        )
+        rule = "weights must be the same for all rows of a group"
+        refuse(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
     return np.asarray(first / first.mean())
 
 

@@ -33,9 +33,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Line:
-    """One option of one question in one group: numbers as text, in one unit and with one number of
-    decimals a question.
-    """
+    """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
 
     found: GroupEstimate
     option: str | int

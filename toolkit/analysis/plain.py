@@ -1,6 +1,4 @@
-"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has
-them.
-"""
+"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -105,11 +105,8 @@ def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
         refuse("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
     if design is not None:
         if design.matrix.shape != (2, 2):
-            refuse(
-                "`design` must have two answers and two reports",
-                f"shape {design.matrix.shape}",
-                "others have no name here",
-            )
+            rule = "`design` must have two answers and two reports"
+            refuse(rule, f"shape {design.matrix.shape}", "others have no name here")
         return float(design.matrix[0, 1]), float(design.matrix[1, 1])
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):

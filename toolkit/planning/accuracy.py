@@ -1,6 +1,4 @@
-"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one
-protocol.
-"""
+"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one protocol."""
 
 import inspect
 import math
@@ -48,9 +46,7 @@ class Spread:
     alike: Array | None = None
 
     def left(self, part: Any) -> Array:
-        """The variance when so much of the sampling variance is left, at the spread of answers that makes it
-        largest.
-        """
+        """The variance with this part of the sampling variance left, at the spread of answers that makes it largest."""
         found = self.noise + self.sampling * part
         return np.asarray(found if self.alike is None else np.maximum(found, self.alike))
 
@@ -169,9 +165,7 @@ class Case:
         return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
 
     def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
-        """The tests whose reports are binomial: those of one yes/no question to n people of a large
-        population.
-        """
+        """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""
         if not has_matrix(randomizer) or not self.field.plain:
             return None
         before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))

@@ -1,6 +1,4 @@
-"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the
-mean.
-"""
+"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the mean."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -111,9 +111,7 @@ def guess_rate(epsilon: Number) -> float:
 
 
 def guess_rate_of(design: Design, prior: Number = 0.5) -> float:
-    """How often the best guess of the answer is right after a report, for an observer who held `prior`
-    before.
-    """
+    """How often the best guess of the answer is right after a report, for an observer who held `prior` before."""
     belief = _belief(design, prior)
     joint = np.array([[1 - belief], [belief]]) * design.matrix
     return float(joint.max(axis=0).sum())
@@ -173,9 +171,7 @@ def roc_limit(false_alarms: npt.ArrayLike, epsilon: Number) -> Array:
 
 
 def roc(design: Design) -> Array:
-    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to
-    (1, 1).
-    """
+    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to (1, 1)."""
     if len(design.options) != 2:
         refuse("`design` must have two options", len(design.options), "a test tells two answers apart")
     no, yes = design.matrix
@@ -210,11 +206,8 @@ def people_at_equal_epsilon(design: Design, prevalence: Any) -> float:
     1.17
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):
-        refuse(
-            "`design` must have two options and a finite epsilon",
-            design,
-            "only then is there a Warner design beside it",
-        )
+        rule = "`design` must have two options and a finite epsilon"
+        refuse(rule, design, "only then is there a Warner design beside it")
     best = warner(epsilon=design.epsilon)
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 

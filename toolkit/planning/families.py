@@ -24,17 +24,11 @@ def is_randomizer(source: object) -> bool:
 
 
 def check_family(family: Any) -> None:
-    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a
-    place.
-    """
+    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
     name = _name(family)
     if not callable(family):
-        refuse(
-            "`design` must be a randomizer or a family",
-            type(family).__name__,
-            "warner is a family, warner(0.7) a design",
-            TypeError,
-        )
+        rule = "`design` must be a randomizer or a family"
+        refuse(rule, type(family).__name__, "warner is a family, warner(0.7) a design", TypeError)
     try:
         parameters = inspect.signature(family).parameters
     except (TypeError, ValueError):

@@ -1,6 +1,4 @@
-"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a
-curator.
-"""
+"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a curator."""
 
 import math
 from collections.abc import Callable
@@ -80,9 +78,7 @@ class _Hidden:
 
 
 def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[_Hidden, float]:
-    """What each person may use locally if the reports are shuffled, and how many people the target then
-    needs.
-    """
+    """What each person may use locally if the reports are shuffled, and how many people the target then needs."""
     if case.fixed:
         return _Hidden(epsilon, shuffled(case.randomizer(None), n, delta).epsilon), _people(
             case.accuracy(epsilon), target

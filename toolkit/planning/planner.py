@@ -1,6 +1,4 @@
-"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the
-third.
-"""
+"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the third."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -133,19 +131,13 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if given[idle] is not None:
         missing = "" if testing else "; give `detect`, what the power is for"
-        refuse(
-            f"`{idle}` must be left out {'with' if testing else 'without'} `detect`",
-            given[idle],
-            f"plan a margin or a test{missing}",
-        )
+        rule = f"`{idle}` must be left out {'with' if testing else 'without'} `detect`"
+        refuse(rule, given[idle], f"plan a margin or a test{missing}")
     names = ["epsilon", "n", goal]
     if is_randomizer(design):
         if given["epsilon"] is not None:
-            refuse(
-                "`epsilon` must be left out when the design is given",
-                given["epsilon"],
-                "the design has its own; or give a family",
-            )
+            consequence = "the design has its own; or give a family"
+            refuse("`epsilon` must be left out when the design is given", given["epsilon"], consequence)
         names.remove("epsilon")
     else:
         check_family(design)
@@ -175,19 +167,13 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
         epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
     power = None if given["power"] is None else exact(given["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
-        refuse(
-            f"`power` must lie between {1 - case.level:.3g} and 1",
-            given["power"],
-            "a test that ignores the reports has the first",
-        )
+        rule = f"`power` must lie between {1 - case.level:.3g} and 1"
+        refuse(rule, given["power"], "a test that ignores the reports has the first")
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
-        refuse(
-            "`margin` must be below 1",
-            given["margin"],
-            "a share lies between 0 and 1, and 3 percentage points are 0.03",
-        )
+        consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
+        refuse("`margin` must be below 1", given["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         refuse(
             "`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own"
@@ -207,11 +193,8 @@ def _check_people(field: Field, n: int | None) -> None:
     if n > (field.population or 0):
         refuse(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
     consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
-    refuse(
-        f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited",
-        f"{n:,}",
-        consequence,
-    )
+    rule = f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited"
+    refuse(rule, f"{n:,}", consequence)
 
 
 def _planned(case: Case, goal: _Goal) -> Plan:
@@ -306,9 +289,7 @@ def _notes(case: Case) -> tuple[str, ...]:
 
 
 def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
-    """Which test it is, and how its power was found; for counted powers, where they first reach what was
-    asked for.
-    """
+    """Which test it is, and how its power was found; for counted powers, where they first reach what was asked for."""
     if case.detect is None:
         return ()
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"

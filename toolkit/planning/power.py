@@ -103,9 +103,7 @@ class ScoreTest:
         return True
 
     def _block(self, least: int, most: int) -> float:
-        """No n from least to most has less power than this: the fewest people with the strictest
-        threshold.
-        """
+        """No n from least to most has less power than this: the fewest people with the strictest threshold."""
         return self._rejects(least, self._accepted(most))
 
     def _surely(self, power: float) -> int:

@@ -1,6 +1,4 @@
-"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any
-search.
-"""
+"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any search."""
 
 import math
 from collections.abc import Callable
@@ -44,12 +42,9 @@ class Target:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:
-        """Whether n people reach the target, and so does every larger number: a counted power may fall
-        again.
-        """
+        """Whether n people reach the target, and so does every larger number: a counted power may fall again."""
         reached = self.reached(accuracy, n)
-        return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type:
-        ignore[union - attr]
+        return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
 
     def counts(self, accuracy: Precision, n: int) -> bool:
         """Whether the power of n people is counted, not approximated."""
@@ -196,9 +191,7 @@ _Point = tuple[float, float]
 
 
 def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not
-    exist.
-    """
+    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not exist."""
     here = (1.0, missed(1.0))
     low, high = (here, None) if here[1] > 0 else (None, here)
     while high is None and low and low[0] < MOST_EPSILON:
@@ -211,9 +204,7 @@ def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | N
 
 
 def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: float = _CLOSE) -> float:
-    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic
-    axis.
-    """
+    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic axis."""
     if low[1] <= 0:
         return low[0]
     old, a, b, part = low, low, high, 0.5

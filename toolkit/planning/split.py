@@ -144,11 +144,8 @@ def budget_for(
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:
-            refuse(
-                "each question must be a family, a function of epsilon",
-                f"a fixed design for {name!r}",
-                "its epsilon is not free",
-            )
+            rule = "each question must be a family, a function of epsilon"
+            refuse(rule, f"a fixed design for {name!r}", "its epsilon is not free")
     parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(parts, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}

@@ -155,7 +155,7 @@ def test_bad_counts_are_refused(given: Any, sentence: str) -> None:
 def test_bad_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="of one of the groups in `p`, got 1169 of 2400"):
         cheater_detection(DATA.cdm, {1: 0.2, 3: 0.8}, by=DATA.group)
-    with pytest.raises(TypeError, match=r"`p` must be \{group: probability\}"):
+    with pytest.raises(TypeError, match=r"`p` must be a mapping, \{group: probability\}"):
         cheater_detection(DATA.cdm, (0.2, 0.8), by=DATA.group)
     with pytest.raises(ValueError, match="one group for each report"):
         cheater_detection(DATA.cdm, {1: 0.2, 2: 0.8}, by=DATA.group[:5])

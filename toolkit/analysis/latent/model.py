@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardized, variables
-from toolkit.analysis.regression.fitted import FitProvenance, Fitted, covered
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import People, complete, gaps_in, sampling_columns, who
 from toolkit.analysis.regression.scoring import (
@@ -26,7 +26,7 @@ from toolkit.analysis.regression.scoring import (
     newton,
 )
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.frames.table import Values, as_frame, column, some_rows
@@ -119,9 +119,6 @@ class Answers:
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
 
-    def intercepts(self) -> Array:
-        return np.ones((len(self.covariates.matrix), 1))
-
 
 def read_answers(
     formula: str, data: Any, named: Mapping[str, Any], sampling: Mapping[str, Any], missing: str
@@ -134,7 +131,7 @@ def read_answers(
     columns |= sampling_columns(frame, sampling)
     wanted = variables(right, frame)
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
-    kept, dropped = complete(gaps, missing, columns.get("times"))
+    kept, dropped = complete(gaps, missing)
     people, notes = who(columns, kept, sampling, dropped, frame, finite=False)
     cut = {what: values[kept] for what, values in columns.items()}
     return Answers(from_formula(right, some_rows(frame, kept)), cut, people, dropped, notes)
@@ -165,7 +162,7 @@ def _ones(new: Any) -> Array:
 
 def trait_share(eta: Array) -> tuple[Array, Array]:
     """The share of the first predictor, by its logit; the others do not move it."""
-    share, slopes = _expit(eta[0]), np.zeros_like(eta)
+    share, slopes = expit(eta[0]), np.zeros_like(eta)
     slopes[0] = share * (1 - share)
     return share, slopes
 
@@ -219,7 +216,7 @@ class LatentFit(Fitted):
             loss=self.loss,
             covers=self.covers,
             method=f"prediction; {self.method}",
-            basis=Mapped(inner, _expit),
+            basis=Mapped(inner, expit),
         )
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
@@ -283,21 +280,9 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
     point = _maximum(model, start)
     note = _identified(point.information)
     cov = covariance(model, point.at, kind, point.information)
-    value, cov = back @ point.at, back @ cov @ back.T
-    se = np.sqrt(np.diag(cov))
-    people = answers.people
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=tuple(label for one in predictors for label in one.labels),
-        cov=cov,
-        n=people.n,
-        loss=None,
-        covers=covered(people),
-        method=f"{how.method}, maximum likelihood, {kind} errors",
-        notes=(*answers.notes, *how.notes, *note),
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
+    people, labels = answers.people, tuple(label for one in predictors for label in one.labels)
+    method, notes = f"{how.method}, maximum likelihood, {kind} errors", (*answers.notes, *how.notes, *note)
+    estimate = as_estimate(back @ point.at, back @ cov @ back.T, labels, people, None, method, notes)
     columns = np.column_stack([one.covariates.matrix for one in predictors])
     provenance = FitProvenance(
         (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
@@ -335,28 +320,9 @@ def _identified(information: Array) -> tuple[str, ...]:
     scale = np.sqrt(np.diag(information))
     least = float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
     if least < _UNIDENTIFIED:
-        refuse(
-            "the answers must tell the parameters apart",
-            f"a least eigenvalue of {least:.1g}",
-            "a second group with other odds, or a second list, identifies them",
-        )
+        consequence = "a second group with other odds, or a second list, identifies them"
+        refuse("the answers must tell the parameters apart", f"a least eigenvalue of {least:.1g}", consequence)
     return (FORM_ONLY,) if least < _BY_FORM else ()
-
-
-def group_codes(groups: Values, chances: Mapping[Any, float]) -> Array:
-    """The probability of each person's group."""
-    found = np.full(len(groups), np.nan)
-    for name, chance in chances.items():
-        found[groups == name] = chance
-    if unknown := int(np.count_nonzero(np.isnan(found))):
-        received = f"{unknown} of {len(found)} rows of another group"
-        refuse("every row must be of one of the groups in `p`", received, "its odds are not known")
-    return found
-
-
-def checked_missing(missing: str) -> str:
-    """Whether rows with missing values are refused or dropped."""
-    return choice(missing, "missing", ("refuse", "drop"))
 
 
 def _blocks(matrices: Sequence[Array]) -> Array:
@@ -368,9 +334,8 @@ def _blocks(matrices: Sequence[Array]) -> Array:
     return found
 
 
-def _expit(eta: Array) -> Array:
+def expit(eta: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))
 
 
-expit = _expit
 Errors = Literal["observed", "expected", "opg", "robust"]

@@ -1,6 +1,4 @@
-"""`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a
-comparison.
-"""
+"""`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a comparison."""
 
 import html
 from collections.abc import Mapping
@@ -26,9 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom,
-    p.
-    """
+    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom, p."""
 
     statistic: float
     df: float
@@ -137,9 +133,7 @@ class Fitted:
         return found
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of
-        freedom.
-        """
+        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of freedom."""
         return self.coefficients.interval(level)
 
     def test(self, null: float = 0, sides: int = 2, *, direction: str | None = None) -> Significance:
@@ -157,11 +151,8 @@ class Fitted:
         frame = frame.assign(statistic=found.statistic, p=found.p)
         if exp:
             if not self.ratios:
-                refuse(
-                    "`exp` needs a link whose coefficients are logarithms of ratios",
-                    "another",
-                    "their exponentials have no meaning",
-                )
+                rule = "`exp` needs a link whose coefficients are logarithms of ratios"
+                refuse(rule, "another", "their exponentials have no meaning")
             grown = np.exp(frame[["estimate", "low", "high"]])
             frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(columns={"estimate": self.ratios})
         return frame
@@ -183,11 +174,8 @@ class Fitted:
             rule = "the smaller model must have the coefficients of the larger, less some"
             refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
         if self.provenance.error != "robust" or self.provenance.df < len(added):
-            refuse(
-                "there must be more sampling units than coefficients to test",
-                str(self.provenance.df),
-                "F has no degrees of freedom left",
-            )
+            consequence = "F has no degrees of freedom left"
+            refuse("there must be more sampling units than coefficients to test", str(self.provenance.df), consequence)
         gone, count, df = self.value[added], len(added), self.provenance.df
         wald = float(gone @ np.linalg.solve(self.cov[np.ix_(added, added)], gone))
         scaled = (df - count + 1) / (df * count) * wald
@@ -200,21 +188,15 @@ class Fitted:
             np.array_equal(one, two) for one, two in zip(mine.reports, other.reports, strict=True)
         )
         if type(self) is not type(smaller) or not same:
-            refuse(
-                "models to compare must be of one kind, through the same designs and rows",
-                "others",
-                "their likelihoods are of different data",
-            )
+            rule = "models to compare must be of one kind, through the same designs and rows"
+            refuse(rule, "others", "their likelihoods are of different data")
         added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
         left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
         if len(self.labels) <= len(smaller.labels) or np.abs(left).max(initial=0) > 1e-8 * np.abs(other.columns).max(
             initial=1
         ):
-            refuse(
-                "the other model must be a smaller one inside this one",
-                "another",
-                "compare(smaller) tests what was added",
-            )
+            consequence = "compare(smaller) tests what was added"
+            refuse("the other model must be a smaller one inside this one", "another", consequence)
         return added
 
     def __repr__(self) -> str:
@@ -285,21 +267,19 @@ def covered(people: People) -> Covers:
     return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")
 
 
-def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, method: str) -> Estimate:
+def as_estimate(
+    value: Array,
+    cov: Array,
+    labels: tuple[str, ...],
+    people: People,
+    loss: Loss | None,
+    method: str,
+    notes: tuple[str, ...],
+) -> Estimate:
     """Coefficients with t intervals where the sample has degrees of freedom, else with normal ones."""
-    se, people = np.sqrt(np.diag(cov)), rows.people
-    return Estimate(
-        value=value,
-        se=se,
-        labels=labels,
-        cov=cov,
-        n=people.n,
-        loss=rows.channel.loss,
-        covers=covered(people),
-        method=method,
-        notes=rows.notes,
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
+    se = np.sqrt(np.diag(cov))
+    basis = Student(value, se, people.df) if people.complex else Normal(value, se)
+    return Estimate(value, se, labels, cov, people.n, loss, covered(people), method, notes, basis)
 
 
 def provenance_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> FitProvenance:

@@ -16,6 +16,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    influence_of,
     inner_maximum,
     kind_of_error,
     penalized_maximum,
@@ -239,11 +240,10 @@ class LogisticFit(Fitted):
         return [Effect("", self.link.share(eta), self.link.slope(eta)[:, None] * matrix)]
 
     def _influence(self) -> Array:
-        """What each person moves the coefficients by, to first order: one row a person."""
         if self.provenance.penalized:
             refuse("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
         model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
-        return np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
+        return influence_of(model, self.value)
 
 
 Error = Literal["observed", "expected", "opg", "robust"]
@@ -345,7 +345,9 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
     return LogisticFit(
-        as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
+        as_estimate(
+            back @ at, back @ cov @ back.T, rows.covariates.labels, rows.people, rows.channel.loss, method, rows.notes
+        ),
         model.log_likelihood(at),
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",

@@ -14,6 +14,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    influence_of,
     inner_maximum,
     kind_of_error,
     penalized_maximum,
@@ -95,9 +96,7 @@ class OptionsModel:
         return np.asarray(shares * self.channel.seen[list(self.order)])
 
     def _told(self, shares: Array) -> Array:
-        """What one report is expected to tell: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s,
-        t.
-        """
+        """What one report is expected to tell: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
         k = len(self.order)
         found = np.zeros((k, k, shares.shape[1]))
         for rows, matrix in self.channel.parts():
@@ -175,17 +174,15 @@ class MultinomialFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Shares of the options and their differences, averaged over people: as `logistic` has them, for each
-        option.
-        """
+        """Shares of the options and their differences, averaged over people, as `logistic` has them."""
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        found = effects(self.data.covariates, self._shares, variable, levels)
-        model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+        averaged = effects(self.data.covariates, self._shares, variable, levels)
         influence = None
         if sampled:
-            influence = np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
+            model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+            influence = influence_of(model, self.value)
         shares = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.data.people, found, influence, shares)
+        return margin_estimate(self.coefficients, self.data.people, averaged, influence, shares)
 
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
@@ -277,7 +274,7 @@ def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> Multi
     method = f"{rows.channel.described}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
     against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
-        as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows, method),
+        as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
         model.log_likelihood(at),
         {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer ({against})",

@@ -16,7 +16,7 @@ from toolkit.analysis.regression.covariates import (
     terms_without,
     variables,
 )
-from toolkit.analysis.regression.fitted import FitProvenance, Fitted, covered
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel, checked_outcome
 from toolkit.analysis.regression.rows import (
     Channel,
@@ -43,7 +43,6 @@ from toolkit.analysis.regression.scoring import (
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Normal, Student
 from toolkit.core.loss import Pure
 from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
 
@@ -140,12 +139,8 @@ def read_hidden(
 def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(designs, Mapping) or not designs:
         received = type(designs).__name__
-        refuse(
-            "`designs` must map the randomized columns to their designs",
-            received,
-            "it says how each is read",
-            TypeError,
-        )
+        rule = "`designs` must map the randomized columns to their designs"
+        refuse(rule, received, "it says how each is read", TypeError)
     items = tuple(str(name) for name in designs)
     if absent_items := [name for name in items if name not in found]:
         refuse(
@@ -154,11 +149,8 @@ def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
             "it would explain nothing",
         )
     if len(items) > _MOST:
-        refuse(
-            f"there may be at most {_MOST} randomized answers",
-            len(items),
-            f"{2 ** len(items)} combinations of truths are too many",
-        )
+        consequence = f"{2 ** len(items)} combinations of truths are too many"
+        refuse(f"there may be at most {_MOST} randomized answers", len(items), consequence)
     for name, design in designs.items():
         if len(getattr(design, "options", ())) not in (0, 2):
             refuse(
@@ -332,16 +324,17 @@ def _as_fit(
     through = " and ".join(item.described for item in rows.channels)
     how = "penalized" if jeffreys else "maximum"
     method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
+    of_truth = f"model of the truth; {method}"
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
     truth_cov = wide @ cov[last:, last:] @ wide.T
     mass = rows.people.mass
     return PredictorFit(
-        _estimate(value, outcome_cov, rows.labels, rows, method),
+        as_estimate(value, outcome_cov, rows.labels, rows.people, rows.loss, method, rows.notes),
         model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
         {"used": rows.people.n, **rows.dropped},
         _title(rows, family, jeffreys),
         _foot(rows, family, kind, jeffreys),
-        _estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows, f"model of the truth; {method}"),
+        as_estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, of_truth, rows.notes),
         float(np.exp(more[0]) * scale) if len(more) else None,
         np.asarray(model.shares(at) @ mass / mass.sum()),
         tuple(rows.cells),
@@ -360,12 +353,6 @@ def _truth_labels(rows: Hidden) -> tuple[str, ...]:
         return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
     cells = [", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True)) for cell in rows.cells]
     return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)
-
-
-def _estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Hidden, method: str) -> Estimate:
-    se, people = np.sqrt(np.diag(cov)), rows.people
-    basis = Student(value, se, people.df) if people.complex else Normal(value, se)
-    return Estimate(value, se, labels, cov, people.n, rows.loss, covered(people), method, rows.notes, basis)
 
 
 def _foot(rows: Hidden, family: str, kind: str, jeffreys: bool) -> FitProvenance:

@@ -163,9 +163,8 @@ def missing_codes(missing: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
-    """Reports as codes. Numbers and truth values are those that the design itself makes; text, and what looks
-    like a label's text, is read as everywhere in an analysis: labels in any case, and the usual words for yes
-    and no.
+    """Reports as codes. Numbers and truth values are those that the design itself makes; text, and what looks like a
+    label's text, is read as everywhere in an analysis: labels in any case, and the usual words for yes and no.
     """
     if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
         reports = np.asarray(reports.tolist())

@@ -71,6 +71,11 @@ def _spread(model: Curved, at: Array, scores: Array) -> Array:
     return drawn.scatter(scores, finite=True) + model.randomization(at, drawn.fraction)
 
 
+def influence_of(model: Curved, at: Array) -> Array:
+    """How much each person moves the coefficients, to first order: one row per person."""
+    return np.asarray(np.linalg.solve(model.observed(at), model.scores(at).T).T)
+
+
 def inverse(information: Array) -> Array:
     """The inverse of a positive definite matrix; a maximum has no other."""
     try:
@@ -228,11 +233,8 @@ def penalized_maximum(evaluate: Evaluate, found: Climb) -> Array:
     if not arrived:
         point, arrived = newton(evaluate, point)
     if not arrived:
-        refuse(
-            "the penalized likelihood must lead to its maximum",
-            "none within 60 steps",
-            "rescale or leave out covariates",
-        )
+        rule = "the penalized likelihood must lead to its maximum"
+        refuse(rule, "none within 60 steps", "rescale or leave out covariates")
     return point.at
 
 

@@ -19,11 +19,8 @@ def column(values: Any, name: str) -> npt.NDArray[Any]:
         refuse(f"`{name}` must be a column", "a name", f"the rows are elsewhere: {name}=frame[{values!r}]")
     array = array_of(values)
     if array.ndim != 1 or len(array) == 0:
-        refuse(
-            f"`{name}` must be a column with a value for each row",
-            f"shape {array.shape}",
-            "rows are matched by position",
-        )
+        rule = f"`{name}` must be a column with a value for each row"
+        refuse(rule, f"shape {array.shape}", "rows are matched by position")
     return array
 
 

@@ -49,11 +49,8 @@ class Calibration:
                 found = margin.fitted(found)
             if max(margin.miss(found) for margin in self.margins) < _CLOSE:
                 return found
-        refuse(
-            "the margins must be ones that weights can add up to",
-            f"no such weights in {_STEPS} steps",
-            "their totals may contradict each other, or classes have nobody in common",
-        )
+        consequence = "their totals may contradict each other, or classes have nobody in common"
+        refuse("the margins must be ones that weights can add up to", f"no such weights in {_STEPS} steps", consequence)
 
     def residuals(self, values: Array, weights: Array) -> Array:
         """What is left of each column after the weighted regression on the classes of all margins."""
@@ -69,9 +66,7 @@ class Calibration:
 
 
 def margin(column: Any, totals: Any, name: str, rows: int | None) -> Margin:
-    """A column's classes and their totals by name; every class that people have must be named, and the other
-    way round.
-    """
+    """A column's classes and their totals by name; the classes named must be those that people have."""
     place, names = codes(column, name)
     if rows is not None and len(place) != rows:
         refuse(f"`{name}` must have {rows} rows, as the sample has", len(place), "rows go by place")

@@ -67,11 +67,8 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     Of scores of options that variance is estimated, without bias, by S S' - diag(S): an option is had or not.
     """
     if noise is None:
-        refuse(
-            "with a `population`, `noise` must say how much of the scores is randomization",
-            "nothing",
-            "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance a row",
-        )
+        consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance a row"
+        refuse("with a `population`, `noise` must say how much of the scores is randomization", "nothing", consequence)
     known = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":

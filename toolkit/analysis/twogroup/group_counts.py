@@ -6,11 +6,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Labels
+from toolkit.core.arrays import Array
 from toolkit.core.checks import probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import chdtrc, xlogy
+from toolkit.frames.table import Values, array_of
 from toolkit.local.matrix.encoding import checked_counts, encode
 
 
@@ -27,9 +29,7 @@ class ModelTest:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """How many of each group said no and yes, one row a group, and the probability that tells the groups
-    apart.
-    """
+    """How many of each group said no and yes, one row a group, and the probability that tells the groups apart."""
 
     counts: Array
     p: tuple[float, float]
@@ -86,17 +86,19 @@ class Groups:
         return best, height(best)
 
 
-def read_groups(reports: Any, p: Any, by: Any, labels: Labels = ("no", "yes")) -> Groups:
+def read_groups(reports: Any, p: Any, by: Any, labels: tuple[str, str] = ("no", "yes")) -> Groups:
     """Counts of no and yes by group, or reports and for each the group that it is of.
 
     With counts, `p` holds a probability for each of the two rows; with reports, {group: probability}.
     """
-    chances = tuple(p.values()) if isinstance(p, Mapping) else tuple(_pair(p))
+    if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
+        remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
+        refuse("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
+    chances = [float(probability(one, "p")) for one in (p.values() if isinstance(p, Mapping) else p)]
     if len(chances) != 2:
         refuse("there must be two groups", len(chances), "their odds are compared")
-    first, second = (float(probability(one, "p")) for one in chances)
-    if first == second:
-        refuse("the groups must have different probabilities", f"{first:g} twice", "equal ones tell nothing apart")
+    if chances[0] == chances[1]:
+        refuse("the groups must have different probabilities", f"{chances[0]:g} twice", "equal ones tell nothing apart")
     if by is None:
         table = np.asarray(reports)
         if table.shape != (2, 2):
@@ -104,49 +106,38 @@ def read_groups(reports: Any, p: Any, by: Any, labels: Labels = ("no", "yes")) -
             refuse(rule, f"shape {table.shape}", "or give reports, and `by` for their groups")
         counts = np.array([checked_counts(row, 2) for row in table])
     else:
-        counts = _tallied(reports, p, by, labels)
+        codes, groups = encode(reports, labels, "reports").codes, array_of(by)
+        if groups.shape != codes.shape:
+            received = f"{groups.shape} for {codes.shape}"
+            refuse("`by` must have one group for each report", received, "they belong together")
+        places = group_places(groups, chances_by_group(p))
+        counts = np.bincount(2 * places + codes, minlength=4).reshape(2, 2).astype(float)
     if (small := counts.sum(axis=1).min()) < 2:
         refuse("each group must have at least two people", int(small), "there would be no variance")
-    return Groups(counts, (first, second))
+    return Groups(counts, (chances[0], chances[1]))
 
 
-def _pair(p: Any) -> Sequence[Any]:
-    if not isinstance(p, Sequence) or isinstance(p, str):
-        refuse(
-            "`p` must hold a probability for each group",
-            type(p).__name__,
-            "(0.2, 0.8), or {group: 0.2, other: 0.8}",
-            TypeError,
-        )
-    return p
-
-
-def _tallied(reports: Any, p: Any, by: Any, labels: Labels) -> Array:
+def chances_by_group(p: Any) -> dict[Any, float]:
+    """The probability that tells each group apart, by the group's name."""
     if not isinstance(p, Mapping):
-        refuse(
-            "`p` must be {group: probability} when `by` is given",
-            type(p).__name__,
-            "it says which group is which",
-            TypeError,
-        )
-    codes = encode(reports, labels, "reports").codes
-    groups = np.asarray(by.to_numpy() if hasattr(by, "to_numpy") else by)
-    if groups.shape != codes.shape:
-        refuse("`by` must have one group for each report", f"{groups.shape} for {codes.shape}", "they belong together")
-    mine = [groups == name for name in p]
-    if unknown := int(np.count_nonzero(~(mine[0] | mine[1]))):
-        refuse(
-            "every report must be of one of the groups in `p`",
-            f"{unknown} of {len(codes)} that are not",
-            "they cannot be read",
-        )
-    return np.array([[np.count_nonzero(codes[one] == code) for code in (0, 1)] for one in mine], dtype=float)
+        rule = "`p` must be a mapping, {group: probability}"
+        refuse(rule, type(p).__name__, "it says which group is which", TypeError)
+    return {name: float(probability(chance, "p")) for name, chance in p.items()}
+
+
+def group_places(groups: Values, chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
+    """For each row the place of its group among those of `p`."""
+    places = np.full(len(groups), -1, dtype=np.intp)
+    for place, name in enumerate(chances):
+        places[groups == name] = place
+    if unknown := int(np.count_nonzero(places < 0)):
+        received = f"{unknown} of {len(places)} that are not"
+        refuse("every report must be of one of the groups in `p`", received, "its odds are not known")
+    return places
 
 
 def standard_errors(cov: Array) -> Array:
-    """Roots of the variances. Where all answers are equal there is none, and zero would be false
-    certainty.
-    """
+    """Roots of the variances. Where all answers are equal there is none, and zero would be false certainty."""
     variances = np.diag(cov)
     return np.sqrt(np.where(variances > 0, variances, np.nan))
 
@@ -160,9 +151,7 @@ def boundary_test(ratio: float, null: str) -> ModelTest:
 
 
 def outside_notes(groups: Groups, highest: float, names: str) -> tuple[str, ...]:
-    """What to say where the unbiased estimate leaves the possible: and whether even the nearest model
-    fits.
-    """
+    """What to say where the unbiased estimate leaves the possible: and whether even the nearest model fits."""
     ratio = 2 * (groups.best - highest)
     if ratio < 1e-9:
         return ()

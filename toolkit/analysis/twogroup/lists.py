@@ -268,11 +268,14 @@ def _numbers(values: Any, name: str) -> Array:
 
 
 def _counts(values: Any, most: int, name: str) -> Array:
-    found = _numbers(values, name)
-    if bad := int(np.count_nonzero((found < 0) | (found > most) | (found != np.floor(found)))):
-        refuse(
-            f"`{name}` must be whole numbers from 0 to {most}",
-            f"{bad} of {len(found)} that are not",
-            "they count items",
-        )
-    return found
+    return item_counts(_numbers(values, name), most, f"`{name}` must be whole numbers from 0 to {most}")
+
+
+def item_counts(values: Any, most: Any, rule: str) -> Array:
+    """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
+    counts = floats(values)
+    if counts is None:
+        refuse("counts must be whole numbers", "something else", "they count items", TypeError)
+    if bad := int(np.count_nonzero((counts < 0) | (counts > most) | (counts != np.floor(counts)))):
+        refuse(rule, f"{bad} of {len(counts)} that are not", "they count items")
+    return counts

@@ -33,9 +33,7 @@ from toolkit.local.questions import crosswise
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to
-    1.
-    """
+    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to 1."""
 
     estimate: Estimate
     likeliest: Array
