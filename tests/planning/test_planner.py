@@ -37,9 +37,9 @@ def random_case(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(seed):
-    """25 random surveys a seed, 250 in all."""
+    """25 random surveys per seed, 100 in all."""
     rng = np.random.default_rng(seed)
     for _ in range(25):
         family, truth, level, epsilon, n, uneven = random_case(rng)
@@ -58,10 +58,9 @@ def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_power_inverts_itself_on_the_safe_side(seed):
-    rng = np.random.default_rng(100 + seed)
-    for _ in range(25):
+def test_power_inverts_itself_on_the_safe_side():
+    rng = np.random.default_rng(100)
+    for _ in range(20):
         low, epsilon = rng.uniform(0, 0.4), float(rng.uniform(0.4, 3))
         common = {"prevalence": float(low), "detect": float(low + rng.uniform(0.02, 0.3)), "level": 0.95}
         n = plan(warner, epsilon=epsilon, power=0.8, **common).n
@@ -70,9 +69,8 @@ def test_power_inverts_itself_on_the_safe_side(seed):
         found = plan(warner, n=n, power=0.8, **common)
         assert found.power >= 0.8
         assert plan(warner, epsilon=found.epsilon, power=0.8, **common).n <= n
-        assert (
-            0.9 * epsilon < found.epsilon < 1.03 * epsilon
-        )  # along the teeth of a counted power several epsilons may do
+        # along the teeth of a counted power several epsilons may do
+        assert 0.9 * epsilon < found.epsilon < 1.03 * epsilon
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 A share at 0 or 1 has no sampling error, whatever the weights and clusters: all that varies is the
 randomization, person by person. So a weighted sample is worth there as many people who weigh the same as its
-weights say, (sum w)**2 / sum w**2 (Kish 1965), and what so many would have reported is held against the
+weights say, (sum w)**2 / sum w**2 (Kish 1965), and what as many would have reported is compared with the
 design as counts are.
 """
 

@@ -71,7 +71,7 @@ def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
     counts = np.asarray(tables, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"
-        refuse(rule, f"shape {counts.shape}", "one row a group")
+        refuse(rule, f"shape {counts.shape}", "one row per group")
     if design.matrix.shape[0] == design.matrix.shape[1]:
         return chi_squared(counts)
     if len(counts) < 2 or not counts.any(axis=1).all():

@@ -26,7 +26,7 @@ WAYS = ("random", "self_protective", "self_incriminating")
 class TippingPoint:
     """For each way of not following the instructions the share of people that would explain the estimate if
     the truth were `null`, and the one that would explain the limit of the `level` interval that is nearest to
-    `null`: with so many the estimate is in doubt. NaN: no share does it.
+    `null`: from that share on the estimate is in doubt. NaN: no share does it.
 
     random : report anything, evenly. self_protective : report what speaks most for the first option, always.
     self_incriminating : report what speaks most for the last option, always.

@@ -106,7 +106,7 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
 
 
 def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:
-    """The smallest number of people that is enough, to so many digits; enough stays enough."""
+    """The smallest number of people that is enough, to this number of digits; enough stays enough."""
     low, high = 0, min(start, most)
     while not enough(high):
         if high >= most:

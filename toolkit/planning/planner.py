@@ -152,19 +152,12 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
 
 def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
     """The given quantities as numbers; contradictions are refused here."""
-    margin = (
-        None
-        if given["margin"] is None
-        else float(positive(given["margin"], "margin", "no number of people has no error"))
-    )
+    if (margin := given["margin"]) is not None:
+        margin = float(positive(margin, "margin", "no number of people has no error"))
     people = None if given["n"] is None else whole(given["n"], "n")
-    epsilon = (
-        None
-        if given["epsilon"] is None
-        else not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
-    )
-    if case.fixed:
-        epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
+    epsilon = float(case.source.epsilon) if case.fixed else None  # type: ignore[union-attr]
+    if given["epsilon"] is not None:
+        epsilon = not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
     power = None if given["power"] is None else exact(given["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
@@ -175,9 +168,8 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
         consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
         refuse("`margin` must be below 1", given["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
-        refuse(
-            "`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own"
-        )
+        rule = "`detect` must be written as `prevalence` is"
+        refuse(rule, "another number of shares", "each is compared with its own")
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
@@ -204,9 +196,9 @@ def _planned(case: Case, goal: _Goal) -> Plan:
     people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else power_of(accuracy, people)
     margin = target.margin if target.margin is not None else margin_of(accuracy, people)
-    randomizer = case.randomizer(epsilon)
-    behaviour = case.field.compliance
-    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and has_matrix(randomizer) else 0.0
+    randomizer, compliance = case.randomizer(epsilon), case.field.compliance
+    bias = compliance.bias(randomizer, case.prevalence) if compliance and has_matrix(randomizer) else 0.0
+    reached = {"power": power} if solved == "power" else {"margin": margin} if power is None else {}
     return Plan(
         design=randomizer,
         solved=solved,
@@ -221,18 +213,12 @@ def _planned(case: Case, goal: _Goal) -> Plan:
         bias=bias,
         notes=(*_notes(case), *_test_note(case, accuracy, target, people)),
         case=case,
-        target=replace(target, power=power)
-        if solved == "power"
-        else replace(target, margin=margin)
-        if power is None
-        else target,
+        target=replace(target, **reached),
     )
 
 
 def _better(case: Case, goal: _Goal) -> Plan:
-    """Several questions: one random question for each person, or all with the budget split; the better, and
-    by how much.
-    """
+    """Several questions: one random one per person, or all with the budget split; the better, and by how much."""
     solved = goal.solved
     found: list[Plan] = []
     for one_each in (True, False):
@@ -251,13 +237,9 @@ def _better(case: Case, goal: _Goal) -> Plan:
     if len(found) == 1:
         return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
     other = getattr(found[1], solved)
-    words = (
-        in_words(other, shares=goal.target.shares)
-        if solved == "margin"
-        else f"{other:,}"
-        if solved == "n"
-        else f"{other:.3g}"
-    )
+    words = f"{other:,}" if solved == "n" else f"{other:.3g}"
+    if solved == "margin":
+        words = in_words(other, shares=goal.target.shares)
     way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
     return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
 
@@ -266,11 +248,9 @@ def _notes(case: Case) -> tuple[str, ...]:
     field = case.field
     notes = []
     if field.questions > 1:
-        way = (
-            "each person is asked one of them, drawn at random"
-            if field.one_each
-            else "everybody answers all, with the budget split"
-        )
+        way = "everybody answers all, with the budget split"
+        if field.one_each:
+            way = "each person is asked one of them, drawn at random"
         notes.append(f"{field.questions} questions: {way}")
     if field.smallest < 1:
         notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
@@ -281,10 +261,8 @@ def _notes(case: Case) -> tuple[str, ...]:
     if field.weighting != 1:
         notes.append(f"weights multiply every variance by {field.weighting:.4g}")
     if field.compliance:
-        notes.append(
-            f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the "
-            "estimate corrects for it"
-        )
+        others = 100 * (1 - field.compliance.followers)
+        notes.append(f"{others:.3g} % do not follow the instructions, and the estimate corrects for it")
     return tuple(notes)
 
 

@@ -30,7 +30,7 @@ _PURPOSES = {
 @dataclass(frozen=True)
 class Needed:
     """What one wish needs. `n` : people in the group, whose share of all is `share`; `people` : in the whole
-    survey; `invited` : so that so many answer; `binding` : whether no other wish needs more.
+    survey; `invited` : so that as many answer; `binding` : whether no other wish needs more.
     """
 
     question: str

@@ -103,14 +103,13 @@ def test_mangats_impossible_report_does_not_spoil_the_fit(link: str) -> None:
 
 @pytest.mark.slow
 def test_low_prevalence_is_fitted_refused_or_penalized_but_never_absurd() -> None:
-    """100 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is
-    refused; the penalized one is always finite. In 200 simulated surveys of the reference notes 17 % had
-    their highest point at infinity, and about half of these run away. The penalized interval of the slope
-    covered in 0.932 of 250 of them; a binomial of 100 with that chance is below 83 with probability
-    1.4e-4.
+    """40 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is refused; the
+    penalized one is always finite. In 200 simulated surveys of the reference notes 17 % had their highest
+    point at infinity, and about half of these run away. The penalized interval of the slope covered in 0.932 of
+    250 of them; a binomial of 40 with that chance is below 30 with probability 5.2e-5.
     """
     rng, refused, covered = np.random.default_rng(7), 0, 0
-    for _ in range(100):
+    for _ in range(40):
         x = rng.normal(size=300)
         reports = DIE.randomize(rng.random(300) < 1 / (1 + np.exp(3 - 0.5 * x)), rng=rng)
         bound = logistic(reports, x, DIE, penalty="jeffreys")
@@ -124,8 +123,8 @@ def test_low_prevalence_is_fitted_refused_or_penalized_but_never_absurd() -> Non
         else:
             assert np.abs(free.value).max() < 30
             assert free.se.max() < 60
-    assert 4 <= refused <= 32
-    assert covered >= 83
+    assert 1 <= refused <= 16
+    assert covered >= 30
 
 
 def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:

@@ -33,7 +33,7 @@ def test_weights_may_be_whole_numbers_or_decimals() -> None:
 def test_a_frame_of_scores_is_a_table() -> None:
     assert table(pd.DataFrame({"a": [1, 2], "b": [3, 4]}), 2)[0].shape == (2, 2)
     assert table([True, False], None)[1]
-    with pytest.raises(TypeError, match="one row a person"):
+    with pytest.raises(TypeError, match="one row per person"):
         table(np.zeros((2, 2, 2)), None)
 
 

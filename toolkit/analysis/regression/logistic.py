@@ -126,7 +126,7 @@ class BinaryModel:
         return Point(at, height, gradient, information)
 
     def scores(self, at: Array) -> Array:
-        """The gradient of each person's log-likelihood, times the person's weight: one row a person."""
+        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
         return np.asarray(self.columns * (self._weights * self._lean(at))[:, None])
 
     def observed(self, at: Array) -> Array:
@@ -173,7 +173,7 @@ class LogisticFit(Fitted):
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
     def predict(self, data: Any = None) -> Estimate:
-        """The prevalence among people with these covariates, one entry a row; of the rows of the fit
+        """The prevalence among people with these covariates, one entry per row; of the rows of the fit
         without `data`.
 
         The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is

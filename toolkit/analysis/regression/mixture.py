@@ -92,7 +92,7 @@ class MixtureModel:
     ----------
     columns : for each cell of truths, the covariates of the outcome if that were the truth.
     truths : covariates of the truths.
-    seen : Pr(the reports that were seen | cell), one row a cell, one column a person.
+    seen : Pr(the reports that were seen | cell), one row per cell, one column per person.
     outcome, law : the outcome, and how it follows from its linear predictor.
     newton : whether a step is taken by the observed information where that is positive definite.
     """

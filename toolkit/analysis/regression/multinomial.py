@@ -46,7 +46,7 @@ class OptionsModel:
         return (len(self.order) - 1) * int(self.columns.shape[1])
 
     def shares(self, at: Array) -> Array:
-        """Pr(truth), one row an option in `order`, one column a person."""
+        """Pr(truth), one row per option in `order`, one column per person."""
         return option_shares(self.columns, at, len(self.order))
 
     def log_likelihood(self, at: Array) -> float:
@@ -62,7 +62,7 @@ class OptionsModel:
         return Point(at, height, (leans[1:] @ self.columns).ravel(), self._blocks(self._told(shares)))
 
     def scores(self, at: Array) -> Array:
-        """The gradient of each person's log-likelihood, times the person's weight: one row a person."""
+        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
         shares = self.shares(at)
         joint = self._joint(shares)
         leans = joint / joint.sum(axis=0) - shares
@@ -119,7 +119,7 @@ class OptionsModel:
 
 
 def option_shares(columns: Array, at: Array, options: int) -> Array:
-    """The softmax of the linear predictors, that of the base 0: one row an option, one column a person."""
+    """The softmax of the linear predictors, that of the base 0: one row per option, one column per person."""
     eta = np.vstack([np.zeros(len(columns)), at.reshape(options - 1, -1) @ columns.T])
     return np.asarray(softmax(eta, axis=0))
 

@@ -297,7 +297,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
 
 
 def _with_errors(spread: Array) -> None:
-    """The logarithm of the errors' spread falls for ever where an outcome is explained exactly."""
+    """The logarithm of the errors' spread tends to -infinity where an outcome is explained exactly."""
     if np.any(spread < _NO_SPREAD):
         consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
         refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)

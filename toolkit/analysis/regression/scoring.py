@@ -118,7 +118,7 @@ class Climb:
     @property
     def flat(self) -> bool:
         """Whether some direction has less than 1/1000 of its information at zero left, and too little for a
-        standard error of 1: there a maximum cannot be told from a slope that rises for ever.
+        standard error of 1: there a maximum cannot be told from a slope that rises without end.
         """
         try:
             root = np.linalg.inv(np.linalg.cholesky(self.start.information))

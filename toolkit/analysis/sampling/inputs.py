@@ -105,7 +105,7 @@ def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
     """Scores as a table, one row per person, and whether they were a single column."""
     array = array_of(scores)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:
-        rule = "scores must be numbers, one row a person"
+        rule = "scores must be numbers, one row per person"
         refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "make them by design.scores(reports)", TypeError)
     if rows is not None and len(array) != rows:
         refuse(f"scores must have {rows} rows, as the sample has", len(array), "rows are matched by position")

@@ -74,13 +74,13 @@ class Replicates:
         columns = np.asarray(replicates.to_numpy() if hasattr(replicates, "to_numpy") else replicates)
         if columns.ndim != 2 or len(columns) != len(own) or columns.shape[1] < 2 or columns.dtype.kind not in "iuf":
             rule = f"replicate weights must be a table of {len(own)} rows and at least two columns"
-            refuse(rule, f"shape {columns.shape}", "one column a replicate")
+            refuse(rule, f"shape {columns.shape}", "one column per replicate")
         if not np.all(np.isfinite(columns) & (columns >= 0)) or not columns.any(axis=0).all():
             refuse("replicate weights must be finite, at least 0, and not all 0", "others", "they weigh people")
         number = float(exact(scale, "scale"))
         each = np.ones(columns.shape[1]) if factors is None else np.asarray(factors, dtype=np.float64)
         if each.shape != (columns.shape[1],) or not np.all(each >= 0) or number <= 0:
-            refuse("`scale` must be above 0, with one factor a replicate", f"{number:g}", "it makes the variance")
+            refuse("`scale` must be above 0, with one factor per replicate", f"{number:g}", "it makes the variance")
         free = columns.shape[1] - 1 if df is None else whole(df, "df")
         return cls(own, lambda place: columns[:, place].astype(np.float64), number * each, free)
 

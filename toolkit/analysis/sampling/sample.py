@@ -330,7 +330,7 @@ class Drawn:
         return known + (["finite population"] if self.sample.population is not None else [])
 
     def scatter(self, parts: Array, *, finite: bool = False) -> Array:
-        """The variance of the sum of `parts`, one row a person of the model, weights in it already. If
+        """The variance of the sum of `parts`, one row per person of the model, weights in it already. If
         `finite`, that of drawing people from the population alone, as if nothing else were random.
         """
         values = np.zeros((len(self.kept), parts.shape[1]))

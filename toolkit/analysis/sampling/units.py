@@ -67,17 +67,17 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     Of scores of options that variance is estimated, without bias, by S S' - diag(S): an option is had or not.
     """
     if noise is None:
-        consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance a row"
+        consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance per row"
         refuse("with a `population`, `noise` must say how much of the scores is randomization", "nothing", consequence)
     known = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":
-            refuse("`noise` must be 'shares', a number, or one number a row", repr(noise)[:40], "nothing else is known")
+            refuse("`noise` must be 'shares', a number, or one number per row", repr(noise)[:40], "nothing else is known")
         own = np.nan_to_num(scores) * factors**2
         return np.asarray((known * fraction[:, None]).T @ known - np.diag(fraction @ own))
     variance = np.asarray(noise, dtype=np.float64)
     if variance.ndim > 1 or (variance.ndim and len(variance) != len(scores)) or not np.all(variance >= 0):
-        refuse("`noise` must be at least 0, one number a row", f"shape {variance.shape}", "it is a variance")
+        refuse("`noise` must be at least 0, one number per row", f"shape {variance.shape}", "it is a variance")
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 

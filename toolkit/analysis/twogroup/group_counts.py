@@ -29,7 +29,7 @@ class ModelTest:
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """How many of each group said no and yes, one row a group, and the probability that tells the groups apart."""
+    """How many of each group said no and yes, one row per group, and the probability that tells the groups apart."""
 
     counts: Array
     p: tuple[float, float]

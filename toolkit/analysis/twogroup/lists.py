@@ -29,7 +29,7 @@ class ListExperiment:
     test : whether some combination has a negative share: then the sensitive item changed the answers to the
         others. Bonferroni over all of them.
     told_none, told_all : the shares of the long list's group who said none, or all, and can deny nothing.
-    carriers_by_count : estimated share of people who have the trait and so many of the other items.
+    carriers_by_count : estimated share of people with the trait, by how many of the other items they have.
     """
 
     estimate: Estimate

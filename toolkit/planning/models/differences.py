@@ -123,14 +123,7 @@ def plan_difference(
         float(positive(deff, "deff", "it multiplies a variance")),
         float(positive(weighting, "weighting", "it multiplies a variance")),
     )
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
-    if n is not None:
-        people = whole(n, "n", least=2)
-    elif margin is not None:
-        people = case.people_for_margin(float(positive(margin, "margin", "no number of people has no error")))
-    else:
-        people = case.people_for_power(checked_power(power, case.level))  # type: ignore[arg-type]  # given
+    people = people_wanted(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
     notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
     return DifferencePlan(
         design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
@@ -173,11 +166,7 @@ class _Case:
         return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
 
     def people_for_margin(self, margin: float) -> int:
-        rough = (self.margin(10**6) / margin) ** 2 * 10**6
-        people = max(2, int(rough) - 2)
-        while self.margin(people) > margin:
-            people += 1
-        return people
+        return least_people(self.margin, margin)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -188,6 +177,30 @@ class _Case:
         if not self._counts(rough + _AHEAD):
             return rough
         return enough_people(self.power, max(2, int(0.9 * rough)), power)
+
+
+def people_wanted(
+    n: int | None,
+    margin: Number | None,
+    power: Number | None,
+    level: float,
+    for_margin: Callable[[float], int],
+    for_power: Callable[[float], int],
+) -> int:
+    """People in the first group: as given, or enough for the margin or the power that is wanted."""
+    if sum(one is not None for one in (n, power, margin)) != 1:
+        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
+    if margin is not None:
+        return for_margin(float(positive(margin, "margin", "no number of people has no error")))
+    return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
+
+
+def least_people(margin: Callable[[int], float], wanted: float) -> int:
+    """The least number of people with at most this margin, which falls as one over their root."""
+    people = max(2, int((margin(10**6) / wanted) ** 2 * 10**6) - 2)
+    while margin(people) > wanted:
+        people += 1
+    return people
 
 
 def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:

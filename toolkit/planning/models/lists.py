@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explains, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
-from toolkit.planning.models.differences import checked_power
+from toolkit.planning.models.differences import people_wanted
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4
 
@@ -202,25 +202,20 @@ def _planned(
 ) -> ListPlan:
     """Enough people for what is wanted, and what they are enough for."""
     value, truth = values
-    people = _people(case, value, truth, *wanted)
+
+    def for_margin(most: float) -> int:
+        return _least(lambda people: case.margin(value, people) <= most)
+
+    def for_power(enough: float) -> int:
+        if truth is None or truth == value:
+            refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
+        return _least(lambda people: case.power(value, truth, people) >= enough)
+
+    people = people_wanted(*wanted, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
     margin = case.margin(value, people)
     return ListPlan(model, value, case.sizes(people), case.level, margin, power, *told, notes)
-
-
-def _people(case: "_Case", value: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
-    if n is not None:
-        return whole(n, "n", least=2)
-    if margin is not None:
-        most = float(positive(margin, "margin", "no number of people has no error"))
-        return _least(lambda people: case.margin(value, people) <= most)
-    if truth is None or truth == value:
-        refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
-    enough = checked_power(power, case.level)
-    return _least(lambda people: case.power(value, truth, people) >= enough)
 
 
 def _least(holds: Callable[[int], bool]) -> int:
@@ -259,7 +254,7 @@ class _Case:
         return float(stdtrit(df, 0.5 + self.level / 2)) * se
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """By the noncentral law of t; by the normal one where there are so many people that they agree."""
+        """By the noncentral law of t; by the normal one for many people, where both agree."""
         se, df = self._error(truth, people)
         apart, reach = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
         below = [float(ndtr(z - apart) if df > _NORMAL else nctdtr(df, apart, z)) for z in (reach, -reach)]

@@ -7,16 +7,16 @@ many cheat or lie) costs people even though it is not of interest.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, explains, positive, probability, refuse, whole
+from toolkit.core.checks import Number, choice, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.planning.accuracy import critical
-from toolkit.planning.models.differences import checked_power, enough_people, likely_counts
+from toolkit.planning.models.differences import enough_people, least_people, likely_counts, people_wanted
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
@@ -137,26 +137,19 @@ def plan_two_groups(
         float(positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(probability(detect, "detect"))
-    people = _people(case, guess, truth, n, margin, power)
+    people = people_wanted(
+        n,
+        margin,
+        power,
+        held,
+        lambda wanted: case.people_for_margin(guess, wanted),
+        lambda wanted: case.people_for_power(guess, truth, wanted),
+    )
     found = None if truth is None else case.power(guess, truth, people)
     how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
     notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
     size = case.sizes(people)
     return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
-
-
-def _people(case: "_Case", guess: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
-    """People in the first group: as given, or enough for what is wanted."""
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
-    if n is not None:
-        return whole(n, "n", least=2)
-    if margin is not None:
-        wanted = float(positive(margin, "margin", "no number of people has no error"))
-        return case.people_for_margin(guess, wanted)
-    if truth is None or truth == guess:
-        refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
-    return case.people_for_power(guess, truth, checked_power(power, case.level))
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
@@ -231,12 +224,11 @@ class _Case:
         return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
-        people = max(2, int((self.margin(share, 10**6) / margin) ** 2 * 10**6) - 2)
-        while self.margin(share, people) > margin:
-            people += 1
-        return people
+        return least_people(lambda people: self.margin(share, people), margin)
 
-    def people_for_power(self, null: float, truth: float, wanted: float) -> int:
+    def people_for_power(self, null: float, truth: float | None, wanted: float) -> int:
+        if truth is None or truth == null:
+            refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
         reach = (self.z + float(ndtri(wanted))) / abs(truth - null)
         rough = max(2, math.ceil((self._se(truth, 10**6) * reach) ** 2 * 10**6))
         if not self.counts(math.ceil(1.2 * rough)):
