@@ -5,7 +5,7 @@ import pytest
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates
 from toolkit.analysis.group_estimate import GroupEstimate, entry
-from toolkit.analysis.paper_table import escaped, latex, paper_rows
+from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.local import numeric
 
 DATA = survey()
@@ -171,8 +171,8 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
 
 
 def test_latex_reads_nothing_but_text() -> None:
-    assert escaped("a_b & 5 % {x} \\ #") == r"a\_b \& 5 \% \{x\} \textbackslash{} \#"
-    assert escaped("\N{MINUS SIGN}3 ≥ ε") == r"$-$3 $\geq$ $\varepsilon$"
+    assert escape("a_b & 5 % {x} \\ #") == r"a\_b \& 5 \% \{x\} \textbackslash{} \#"
+    assert escape("\N{MINUS SIGN}3 ≥ ε") == r"$-$3 $\geq$ $\varepsilon$"
 
 
 def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:

@@ -52,13 +52,13 @@ class Reports:
         same = known.any(axis=0) & (spread[0].max(axis=1) == spread[1].min(axis=1))
         if self.design.bounds is not None:
             return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
-        made = self._estimated(means, share[:, 0], whole)
-        errors = _plain_error(means, whole) if made is None else np.atleast_1d(made.se)
+        estimate = self._estimated(means, share[:, 0], whole)
+        errors = _plain_error(means, whole) if estimate is None else np.atleast_1d(estimate.se)
         cov = np.zeros((len(means),) * 2)
-        if made is not None and made.cov is not None:
-            cov = np.where(np.outer(same, same), made.cov, 0.0)
+        if estimate is not None and estimate.cov is not None:
+            cov = np.where(np.outer(same, same), estimate.cov, 0.0)
         np.fill_diagonal(cov, np.where(same, errors**2, 0.0))
-        return (None if self.design.loss is None else made), cov
+        return (None if self.design.loss is None else estimate), cov
 
     def _of_number(self, means: Array, people: Array) -> Array:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
@@ -74,15 +74,15 @@ class Reports:
         if design.report_options:
             there = [place for place, weight in enumerate(share) if weight > 0]
             times = np.diff(np.rint(np.cumsum(share[there]) * people[0]).astype(np.int64), prepend=0)
-            found: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
-            return found
+            estimate: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
+            return estimate
         if design.loss is None:
             return None
         low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
         seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
-        made: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
-        return made
+        by_support: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
+        return by_support
 
 
 def _plain_error(means: Array, people: Counts) -> Array:
@@ -122,8 +122,8 @@ def with_variance(estimate: Estimate, added: Array) -> Estimate:
 def side_by_side(first: Array, others: Sequence[Array]) -> Array:
     """The covariance of several differences from one: each has its own part, and all have the first's."""
     count, width = len(others), len(first)
-    found = np.kron(np.ones((count, count)), first)
+    cov = np.kron(np.ones((count, count)), first)
     for place, own in enumerate(others):
         rows = slice(place * width, (place + 1) * width)
-        found[rows, rows] += own
-    return np.asarray(found)
+        cov[rows, rows] += own
+    return np.asarray(cov)

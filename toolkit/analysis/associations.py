@@ -22,12 +22,6 @@ from toolkit.core.inference.special import stdtr
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
 
-# Whether groups have the same shares, over all options together.
-#
-# Through a square matrix the truths agree exactly when the reports do, so the ordinary chi-squared test of the table
-# of reports is the test, and privacy needs no correction. With more reports than truths it is the likelihood ratio.
-
-
 _FROM_DRAWS = "a share is not above 0, so this is the median of the posterior from a flat prior"
 
 
@@ -135,8 +129,8 @@ class Association:
             if min(seen.shape) < 2:
                 rule = "of each question at least two reports must have come"
                 refuse(rule, "only one of a question", "nothing can go together with it")
-            found = chi_squared(seen)
-            return replace(found, method="independence: Pearson's chi-squared of the reports")
+            result = chi_squared(seen)
+            return replace(result, method="independence: Pearson's chi-squared of the reports")
         self._binary()
 
         def value(x: Array) -> Any:
@@ -165,17 +159,17 @@ class Association:
         shares = np.asarray(self.table.value)
         if shares.min() > 0:
             slope = gradient(shares)
-            found, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
-            basis: Any = Student(found, se, self._df()) if self._df() else Normal(found, se)
+            point, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
+            basis: Any = Student(point, se, self._df()) if self._df() else Normal(point, se)
             notes: tuple[str, ...] = ()
             how = "by the delta method"
         else:
             draws = value(self._draws)
-            found, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
+            point, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
             notes, how = (_FROM_DRAWS,), "the median of its posterior"
         return replace(
             self.table,
-            value=found,
+            value=point,
             se=se,
             labels=(name,),
             cov=np.array([[se**2]]),
@@ -194,8 +188,8 @@ class Association:
         likely = (counts + 1) / (counts + 1).sum()
         score = np.linalg.pinv(self.design.matrix)
         spread = score.T @ (np.diag(likely) - np.outer(likely, likely)) @ score / counts.sum()
-        found = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
-        return np.asarray(found[(found > 0).all(axis=1)])
+        draws = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
+        return np.asarray(draws[(draws > 0).all(axis=1)])
 
     def __repr__(self) -> str:
         cells = "; ".join(f"{label}: {value} (se {se})" for label, value, se, _ in self.table.text_rows(9))
@@ -234,10 +228,10 @@ def association(
     >>> pair.test()
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """
-    made = checked_designs(dict(designs))
-    if len(made) != 2:
-        refuse("`designs` must be two", len(made), "an association is of two answers")
-    (a, first), (b, second) = made.items()
+    models = checked_designs(dict(designs))
+    if len(models) != 2:
+        refuse("`designs` must be two", len(models), "an association is of two answers")
+    (a, first), (b, second) = models.items()
     names = a, b
     if not (with_matrix(first) and with_matrix(second)):
         refuse("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
@@ -247,12 +241,12 @@ def association(
         counts = np.asarray(data)
         if counts.shape != kinds:
             refuse(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
-        told = checked_counts(counts.ravel(), counts.size)
-        return Association(names, joint, joint.estimate_counts(told), shape, told.reshape(kinds))
-    found = estimates(data, made, sample=sample, missing=missing)
-    if not isinstance(found.source, CountSource):
-        return Association(names, joint, found.joint(*names), shape, None)
-    seen = found.source.pair_counts(*names)
+        checked = checked_counts(counts.ravel(), counts.size)
+        return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
+    findings = estimates(data, models, sample=sample, missing=missing)
+    if not isinstance(findings.source, CountSource):
+        return Association(names, joint, findings.joint(*names), shape, None)
+    seen = findings.source.pair_counts(*names)
     return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)
 
 

@@ -90,14 +90,14 @@ class Findings:
         Findings
             Without estimates of fewer people.
         """
-        kept = tuple(one for one in self.found if one.used >= minimum)
-        return replace(self, found=kept, minimum=max(minimum, self.minimum))
+        enough = tuple(one for one in self.found if one.used >= minimum)
+        return replace(self, found=enough, minimum=max(minimum, self.minimum))
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
         self._check(name)
-        made = {one.group: one.estimate for one in self.found if one.question == name}
-        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+        estimates = {one.group: one.estimate for one in self.found if one.question == name}
+        return {self._key(group): estimate for group, estimate in estimates.items()} if self.by else estimates[()]
 
     def _check(self, *names: str) -> None:
         for name in names:
@@ -139,14 +139,14 @@ class Findings:
         """
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
-        rows, made = [], []
+        rows, gaps = [], []
         there = {one.question for one in self.found if one.group == other}
         others = [one for one in self.found if one.group != other and one.question in there]
         if not others:
             refuse("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
             gap = self.source.difference(one.question, one.group, other)
-            made += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
+            gaps += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
             tests = np.atleast_1d(gap.test().p)
             rows += [
                 {
@@ -159,15 +159,15 @@ class Findings:
                 for label, p in zip(gap.labels, tests, strict=True)
             ]
         share = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
-        for row, gap in zip(rows, made, strict=True):
-            found = gap.interval(share)
+        for row, gap in zip(rows, gaps, strict=True):
+            limits = gap.interval(share)
             row |= {
                 "difference": gap.value,
                 "se": gap.se,
-                "low": found.low,
-                "high": found.high,
+                "low": limits.low,
+                "high": limits.high,
                 "level": share,
-                "interval": found.method,
+                "interval": limits.method,
             }
         frame = pd.DataFrame(rows)
         raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
@@ -195,18 +195,18 @@ class Findings:
             refuse(
                 "`difference` takes two yes/no questions", f"{first!r} and {second!r}", "see .differences(…) for groups"
             )
-        made = {
+        changes = {
             group: replace(estimate, loss=loss_of_both(one.loss, other.loss, sampled=False))
             for group, estimate in self.source.change(first, second).items()
         }
-        return self._shown(made)
+        return self._shown(changes)
 
     def _shown(self, made: Mapping[Group, Estimate]) -> Any:
         """By group, or the single one; without those of too few people."""
-        kept = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
-        if not kept:
+        enough = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
+        if not enough:
             refuse(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
-        return {self._key(group): estimate for group, estimate in kept.items()} if self.by else kept[()]
+        return {self._key(group): estimate for group, estimate in enough.items()} if self.by else enough[()]
 
     def joint(self, first: str, second: str) -> Any:
         """Estimate two questions together: a share for each pair of answers.

@@ -73,10 +73,10 @@ class Entry:
         return self.basis.methods
 
     def interval(self, level: float, method: str) -> Interval:
-        found = self.basis.interval(level, method)
-        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in found)
-        empty = np.broadcast_to(found.empty, np.shape(found.low))
-        return replace(found, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
+        limits = self.basis.interval(level, method)
+        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in limits)
+        empty = np.broadcast_to(limits.empty, np.shape(limits.low))
+        return replace(limits, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
 
 
 def entry(estimate: Estimate, place: int) -> Estimate:

@@ -113,13 +113,13 @@ def latex(table: Any, designs: Mapping[str, str]) -> str:
 
 
 def _line(cells: Iterable[Any]) -> str:
-    return " & ".join(escaped(str(cell)) for cell in cells) + r" \\"
+    return " & ".join(escape(str(cell)) for cell in cells) + r" \\"
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     r"""Text in which LaTeX reads nothing but text.
 
-    >>> print(escaped("50 % of a_b & c"))
+    >>> print(escape("50 % of a_b & c"))
     50 \% of a\_b \& c
     """
     return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -112,8 +112,8 @@ def plain(
             refuse("`bounds` must be a lower and a higher number", bounds, "answers lie between them")
         return Plain("number", (), (low, high))
     if isinstance(options, str):
-        told = "its letters would become the options"
-        refuse("`options` must be a list of labels", "one string", told, TypeError)
+        consequence = "its letters would become the options"
+        refuse("`options` must be a list of labels", "one string", consequence, TypeError)
     labels = tuple(options or ())
     if not labels or len({str(label) for label in labels}) < len(labels):
         refuse("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
@@ -125,8 +125,10 @@ def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
     direct = Design(np.eye(len(counts), dtype=np.int64), 1, range(len(counts)), name="direct")
-    found, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
-    return Estimate(found.value, found.se, labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis)
+    estimate, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
+    return Estimate(
+        estimate.value, estimate.se, labels, estimate.cov, estimate.n, None, _COVERS, _PLAIN, basis=estimate.basis
+    )
 
 
 def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:

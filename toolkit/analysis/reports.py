@@ -58,18 +58,18 @@ def checked_designs(designs: Any) -> dict[str, QuestionModel]:
     """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
     if not isinstance(designs, dict) or not designs:
         refuse("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
-    found = {}
+    models = {}
     for name, design in designs.items():
         if not isinstance(name, str):
             refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
         rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
         if isinstance(design, str):
             refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
-        made = restore(design) if isinstance(design, dict) else design
-        if not isinstance(made, QuestionModel) or isinstance(made, type):
+        model = restore(design) if isinstance(design, dict) else design
+        if not isinstance(model, QuestionModel) or isinstance(model, type):
             refuse(rule, type(design).__name__, "see toolkit.local, or plain(…)", TypeError)
-        found[name] = made
-    return found
+        models[name] = model
+    return models
 
 
 def with_matrix(asked: QuestionModel) -> TypeGuard[Design]:
@@ -158,8 +158,8 @@ class Reader:
         if isinstance(value, str) and value in labels:
             return labels.index(value)
         known = not isinstance(value, bool) or value in [x for x in labels if isinstance(x, bool)]
-        found = self._labels.get(cell_key(value)) if known else None
-        return found if found is not None else self._by_word(value, STRANGE)
+        code = self._labels.get(cell_key(value)) if known else None
+        return code if code is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: Any, otherwise: Any = None) -> Any:
         """By a truth value, 0 or 1, or a word for yes or no."""
@@ -196,8 +196,8 @@ class Reader:
         mapped = f"1 is read as yes and 0 as no; if these are other codes, {mapped}" if says else mapped
         # Where no row is a report, a code for no answer is not what is missing.
         advice = "" if mapped and strange == rows else self.advice
-        told = "; ".join(filter(None, (mapped, advice)))
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", told)
+        remedy = "; ".join(filter(None, (mapped, advice)))
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
 
 
 def _plain(cell: Any) -> Any:

@@ -78,15 +78,17 @@ def tipping_point(
     <TippingPoint: if the truth were 0, it would be explained by random 20 %, self_protective no share, ...>
     """
     truth, (no, yes) = float(probability(null, "null")), _row(estimate, design)
-    said = dict(zip(WAYS, (0.5, 0.0, 1.0) if yes > no else (0.5, 1.0, 0.0), strict=True))
+    chances = dict(zip(WAYS, (0.5, 0.0, 1.0) if yes > no else (0.5, 1.0, 0.0), strict=True))
     low, high = (float(limit) for limit in estimate.interval(level))
     value = float(estimate.value)
     expected, seen = (no + (yes - no) * share for share in (truth, value))
-    explains = {way: _share(seen, expected, told) for way, told in said.items()}
+    explains = {way: _share(seen, expected, chance) for way, chance in chances.items()}
     if low <= truth <= high:  # the interval holds it already
         return TippingPoint(truth, level, explains, dict.fromkeys(WAYS, 0.0))
     limit = no + (yes - no) * (low if value > truth else high)
-    return TippingPoint(truth, level, explains, {way: _share(limit, expected, told) for way, told in said.items()})
+    return TippingPoint(
+        truth, level, explains, {way: _share(limit, expected, chance) for way, chance in chances.items()}
+    )
 
 
 def _share(seen: float, expected: float, said: float) -> float:

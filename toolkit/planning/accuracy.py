@@ -47,8 +47,8 @@ class Spread:
 
     def left(self, part: Any) -> Array:
         """The variance with this part of the sampling variance left, at the spread of answers that makes it largest."""
-        found = self.noise + self.sampling * part
-        return np.asarray(found if self.alike is None else np.maximum(found, self.alike))
+        variance = self.noise + self.sampling * part
+        return np.asarray(variance if self.alike is None else np.maximum(variance, self.alike))
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,8 @@ class Accuracy:
 
     def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
-        found = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
-        return float(found) if np.ndim(n) == 0 else found
+        margin = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
+        return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> Any:
         """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the
@@ -95,8 +95,8 @@ class Accuracy:
         before, after = np.sqrt(self.variance(n)), np.sqrt(self.variance(n, self.other))
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (self.shift - critical(self.level, self.sides) * before) / after
-        found = np.where(self.shift > 0, ndtr(np.nan_to_num(reach, nan=-math.inf)), 0).max(axis=-1)
-        return float(found) if np.ndim(n) == 0 else found
+        power = np.where(self.shift > 0, ndtr(np.nan_to_num(reach, nan=-math.inf)), 0).max(axis=-1)
+        return float(power) if np.ndim(n) == 0 else power
 
     def without_noise(self) -> "Accuracy":
         """Direct questioning, if everybody told the truth."""

@@ -45,8 +45,8 @@ class Curated:
     def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
         widest = np.sqrt(self.direct.variance(n).max(axis=-1))
-        found = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
-        return float(found) if np.ndim(n) == 0 else found
+        margin = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
+        return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""

@@ -33,7 +33,7 @@ def check_family(family: Any) -> None:
         parameters = inspect.signature(family).parameters
     except (TypeError, ValueError):
         parameters = {}  # type: ignore[assignment]
-    said = f"{name}({', '.join(parameters)})"
+    signature = f"{name}({', '.join(parameters)})"
     epsilon = parameters.get("epsilon")
     if epsilon is None or epsilon.kind not in (epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY):
         own = ", ".join(f"{key}=…" for key in parameters) or "…"
@@ -41,7 +41,7 @@ def check_family(family: Any) -> None:
             f"give the design itself, {name}({own}), which has its own epsilon; or a function with the "
             "parameter `epsilon`"
         )
-        refuse("a family must take the keyword `epsilon`", said, advice)
+        refuse("a family must take the keyword `epsilon`", signature, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
     needed = [
         key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single
@@ -49,7 +49,9 @@ def check_family(family: Any) -> None:
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
         refuse(
-            "a family must need nothing but `epsilon`", said, f"fill in the rest: functools.partial({name}, {filled})"
+            "a family must need nothing but `epsilon`",
+            signature,
+            f"fill in the rest: functools.partial({name}, {filled})",
         )
 
 
@@ -61,13 +63,15 @@ def member(family: Family, epsilon: float) -> Randomizer:
     True
     """
     check_family(family)
-    made = family(epsilon=epsilon)
-    if not is_randomizer(made):
-        refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
-    if not made.epsilon <= epsilon:
+    randomizer = family(epsilon=epsilon)
+    if not is_randomizer(randomizer):
+        refuse("a family must make a randomizer", type(randomizer).__name__, "warner(epsilon=1.0) is one", TypeError)
+    if not randomizer.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        refuse(rule, f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it")
-    return made
+        refuse(
+            rule, f"{randomizer.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it"
+        )
+    return randomizer
 
 
 def not_above(asked: Fraction) -> float:
@@ -162,9 +166,9 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     if not has_matrix(design):
         refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
     before = _worst(design, prevalence)
-    found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
+    devices = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
     return tuple(
-        sorted(found, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
+        sorted(devices, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
     )
 
 

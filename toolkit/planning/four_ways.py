@@ -125,11 +125,11 @@ def other_guesses(prevalence: Any) -> tuple[Any, ...]:
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)
-        found = {
+        guesses = {
             round(min(max(x, 0.0), 1.0), 6)
             for x in (0.0, guess / 2, guess * 0.75, guess, guess * 1.25, guess * 1.5, guess * 2, 0.5)
         }
-        return tuple(sorted(found))
+        return tuple(sorted(guesses))
     even = np.full(len(shares), 1 / len(shares))
     return tuple((part * shares + (1 - part) * even).tolist() for part in (0.0, 0.5, 1.0))
 

@@ -143,8 +143,8 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
         check_family(design)
     left_out = [name for name in names if given[name] is None]
     if len(left_out) != 1:
-        said = " and ".join(f"`{name}`" for name in left_out)
-        received = f"{said} left out" if left_out else "all of them"
+        names_left = " and ".join(f"`{name}`" for name in left_out)
+        received = f"{names_left} left out" if left_out else "all of them"
         advice = f"give {len(left_out) - 1} more of them" if left_out else "leave out the one to solve for"
         refuse(f"exactly one of {', '.join(names[:-1])} and {names[-1]} must be left out", received, advice)
     return left_out[0]
@@ -220,28 +220,28 @@ def _planned(case: Case, goal: _Goal) -> Plan:
 def _better(case: Case, goal: _Goal) -> Plan:
     """Several questions: one random one per person, or all with the budget split; the better, and by how much."""
     solved = goal.solved
-    found: list[Plan] = []
+    plans: list[Plan] = []
     for one_each in (True, False):
         try:
-            found.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
+            plans.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
         except OutOfReach as error:
             failure = error
-    if not found:
+    if not plans:
         raise failure
 
     def cost(plan: Plan) -> float:
         # Nine digits: of two plans that need the same, rounding does not choose one.
         return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
 
-    found.sort(key=cost)
-    if len(found) == 1:
-        return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
-    other = getattr(found[1], solved)
+    plans.sort(key=cost)
+    if len(plans) == 1:
+        return replace(plans[0], notes=(*plans[0].notes, "the other way to ask several questions cannot reach this"))
+    other = getattr(plans[1], solved)
     words = f"{other:,}" if solved == "n" else f"{other:.3g}"
     if solved == "margin":
         words = in_words(other, shares=goal.target.shares)
-    way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
-    return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
+    way = "all questions to everybody" if plans[0].case.field.one_each else "one random question each"
+    return replace(plans[0], notes=(*plans[0].notes, f"{way} would have {solved} {words}"))
 
 
 def _notes(case: Case) -> tuple[str, ...]:

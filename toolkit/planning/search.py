@@ -76,10 +76,10 @@ def people_for(accuracy: Precision, target: Target) -> int:
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
         _explain_people(accuracy, target, most)
-    found = _smallest(accuracy, target, most)
-    if target.counts(accuracy, found):
+    people = _smallest(accuracy, target, most)
+    if target.counts(accuracy, people):
         return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
-    return found
+    return people
 
 
 def _smallest(accuracy: Precision, target: Target, most: int) -> int:
@@ -150,7 +150,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
             refuse(rule, target, "ask more people", OutOfReach)
     if counted:
-        return _lowered(case, target, n, found)
+        return _lower_epsilon(case, target, n, found)
     return found if case.randomizer(found).matrix is not None else _less(missed, found)
 
 
@@ -165,7 +165,7 @@ def _less(missed: Callable[[float], float], found: float) -> float:
     return _root(missed, (below, missed(below)), (reached[-1], missed(reached[-1])))
 
 
-def _lowered(case: Case, target: Target, n: int, found: float) -> float:
+def _lower_epsilon(case: Case, target: Target, n: int, found: float) -> float:
     """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that
     is enough.
 

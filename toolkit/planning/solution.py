@@ -205,8 +205,8 @@ class Plan:
 
 
 def _row(name: str, text: str, *, solved: bool) -> str:
-    shown = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
-    return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{shown}</td></tr>"
+    cell = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
+    return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{cell}</td></tr>"
 
 
 def _guess(prevalence: Any) -> str:

@@ -139,14 +139,14 @@ def budget_for(
     if not isinstance(questions, Mapping) or not all(
         isinstance(one, tuple | list) and len(one) == 2 for one in questions.values()
     ):
-        told = 'its error decides its part: {"cheated": (warner, 0.2)}'
-        refuse("each question must be a family and a guess of the truth", "others", told, TypeError)
+        consequence = 'its error decides its part: {"cheated": (warner, 0.2)}'
+        refuse("each question must be a family and a guess of the truth", "others", consequence, TypeError)
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:
             rule = "each question must be a family, a function of epsilon"
             refuse(rule, f"a fixed design for {name!r}", "its epsilon is not free")
-    parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
+    parts = _parts_by_weight(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(parts, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
     alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
@@ -154,7 +154,7 @@ def budget_for(
     return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
 
 
-def _weighted(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
+def _parts_by_weight(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
         refuse("`weights` must name every question once", "other names", "each question needs its share")
     return {

@@ -145,7 +145,7 @@ def plan_survey(
     <PeopleNeeded: 1,720 people, 3,440 invited, for 3 wishes; cheated, ± 0.06 (1/4 of the people) decides>
     """
     field = checked_field(1, population, response, 1, None, deff, weighting)
-    found: list[tuple[str, str, str, float, str, int, int]] = []
+    needs: list[tuple[str, str, str, float, str, int, int]] = []
     if not all(isinstance(one, Mapping) for one in (designs, wishes, prevalence)):
         refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
     for name, wanted in wishes.items():
@@ -153,16 +153,16 @@ def plan_survey(
             refuse("a wish must be a mapping, or several", type(wanted).__name__, _CALL, TypeError)
         if name not in designs:
             refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
-        found += [
+        needs += [
             (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
             for wish in ([wanted] if isinstance(wanted, Mapping) else wanted)
         ]
-    if not found:
+    if not needs:
         refuse("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
-    most = max(people for *_, people in found)
+    most = max(people for *_, people in needs)
     rows = tuple(
         Needed(name, purpose, group, share, target, n, people, field.invited(people), people == most)
-        for name, purpose, group, share, target, n, people in found
+        for name, purpose, group, share, target, n, people in needs
     )
     if field.population is not None and field.invited(most) > field.population:
         rule = f"the population must hold the {field.invited(most):,} people to invite"
@@ -175,27 +175,27 @@ _Row = tuple[str, str, float, str, int, int]
 
 def _needed(design: Any, wish: Any, guess: Any, level: Number, field: Field) -> _Row:
     """Purpose, group in words, its share, target in words, people in the group, and in all."""
-    purpose, given = _purpose(wish)
+    purpose, wanted = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
         refuse("`prevalence` must hold a guess for each question", "none for one", "errors depend on it")
     if purpose == "difference":
-        return _difference(design, given, level, field)
-    share = exact(given.pop("subgroup", 1), "subgroup")
+        return _difference(design, wanted, level, field)
+    share = exact(wanted.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
         refuse("`subgroup` must be a share above 0 and at most 1", share, "it says how many are in it")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
-        found = plan_slope(design, **{"power": _POWER, **given}, **shared)
-        n = math.ceil(found.n * field.weighting - 1e-9)
-        target = f"slope {found.slope:g} with power {float(given.get('power', _POWER)):g}"
+        slope_plan = plan_slope(design, **{"power": _POWER, **wanted}, **shared)
+        n = math.ceil(slope_plan.n * field.weighting - 1e-9)
+        target = f"slope {slope_plan.slope:g} with power {float(wanted.get('power', _POWER)):g}"
     else:
         shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}
-        more = {"power": _POWER, **given} if purpose == "test" else given
+        more = {"power": _POWER, **wanted} if purpose == "test" else wanted
         n = plan(design, **more, **shared).n
         target = (
-            f"± {float(given['margin']):g}"
+            f"± {float(wanted['margin']):g}"
             if purpose == "margin"
-            else f"{given['detect']} from {guess} with power {float(more['power']):g}"
+            else f"{wanted['detect']} from {guess} with power {float(more['power']):g}"
         )
     return purpose, _part(share), float(share), target, n, _in_all(n, share)
 
@@ -205,7 +205,7 @@ def _difference(design: Any, given: dict[str, Any], level: Number, field: Field)
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
     pair, power = given["difference"], given.get("power", _POWER)
-    found = plan_difference(
+    difference_plan = plan_difference(
         design,
         prevalence=pair,
         power=power,
@@ -215,9 +215,9 @@ def _difference(design: Any, given: dict[str, Any], level: Number, field: Field)
         weighting=field.weighting,
     )
     target = f"{pair[0]} from {pair[1]} with power {float(power):g}"
-    people = max(_in_all(n, share) for n, share in zip(found.n, shares, strict=True))
+    people = max(_in_all(n, share) for n, share in zip(difference_plan.n, shares, strict=True))
     group = f"{shares[0]} and {shares[1]} of the people"
-    return "difference", group, float(shares[0]), target, found.n[0], people
+    return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
 
 def _purpose(wish: Any) -> tuple[str, dict[str, Any]]:
@@ -244,9 +244,9 @@ def _part(share: Fraction) -> str:
 
 
 def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:
-    said = ["n are people whose reports arrive; margins are by the normal approximation"]
+    notes = ["n are people whose reports arrive; margins are by the normal approximation"]
     if any(row.purpose == "slope" for row in rows):
-        said.append("people for a slope are approximate, and clusters are not accounted for in them")
+        notes.append("people for a slope are approximate, and clusters are not accounted for in them")
     if field.population is not None:
-        said.append("no error was taken to be smaller because the population is finite")
-    return tuple(said)
+        notes.append("no error was taken to be smaller because the population is finite")
+    return tuple(notes)

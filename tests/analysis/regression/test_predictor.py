@@ -13,7 +13,7 @@ import pytest
 from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import Design, k_ary
 from toolkit.analysis import predictor
-from toolkit.analysis.regression.fitted import covered
+from toolkit.analysis.regression.fitted import covers_of
 from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel
 from toolkit.analysis.regression.predictor import combinations, read_hidden
 
@@ -279,7 +279,7 @@ def test_seven_items_are_refused() -> None:
 def test_what_is_assumed_is_said() -> None:
     fit = predictor(FORMULA, DATA, DESIGNS)
     assert "given the truth, the outcome is taken to be independent of the report" in repr(fit)
-    assert covered(read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse").people) == "sampling and randomization"
+    assert covers_of(read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse").people) == "sampling and randomization"
     with pytest.raises(ValueError, match="`exp` needs a link"):
         fit.to_frame(exp=True)
 

@@ -12,7 +12,7 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
-from toolkit.analysis.regression.covariates import from_arrays, sides, standardized
+from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
 from toolkit.analysis.regression.rows import channel, complete, group_codes, people
 from toolkit.frames.table import absent, column
 
@@ -146,7 +146,7 @@ def test_parts_of_the_reading() -> None:
     assert group_codes(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
     assert absent(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
     assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
-    columns, back = standardized(from_arrays(np.array([[1.0], [3.0], [8.0]])))
+    columns, back = standardize(from_arrays(np.array([[1.0], [3.0], [8.0]])))
     assert np.allclose(columns[:, 1].mean(), 0)
     assert np.allclose(columns @ np.linalg.inv(back), [[1, 1], [1, 3], [1, 8]])
 

@@ -6,7 +6,7 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import mangat
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.covariates import from_arrays, standardized
+from toolkit.analysis.regression.covariates import from_arrays, standardize
 from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
 from toolkit.analysis.regression.rows import channel, people
 from toolkit.analysis.regression.scoring import Climb, Point, climb, covariance, inverse, kind_of_error, newton
@@ -18,7 +18,7 @@ def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows
     table = from_arrays(DATA[["female", "age10"]][:rows].to_numpy())
     weights = people(rows, DATA.weight[:rows].to_numpy(), None, None, None)
     reports = channel(DATA[report][:rows].to_numpy(), design, None)
-    return BinaryModel(standardized(table)[0], link_named(link), reports, weights, jeffreys)
+    return BinaryModel(standardize(table)[0], link_named(link), reports, weights, jeffreys)
 
 
 @pytest.mark.parametrize("jeffreys", [False, True])
@@ -59,7 +59,7 @@ def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -
     assert not found.flat
     assert np.abs(found.point.gradient).max() < 1e-6
     reports, x = runaway()
-    columns, _ = standardized(from_arrays(x))
+    columns, _ = standardize(from_arrays(x))
     away = BinaryModel(columns, link_named("logit"), channel(reports, DIE, None), people(300, None, None, None, None))
     assert climb(away.point, np.zeros(2)).flat
 

@@ -23,7 +23,7 @@ from toolkit.analysis.latent.model import (
     fit_latent,
     read_answers,
     trait_share,
-    vanished,
+    vanishing_share,
 )
 from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
 from toolkit.analysis.regression.scoring import Point, climb
@@ -142,9 +142,9 @@ def list_experiment(
         _only_for_likelihoods([name for name, given in options.items() if given])
         return _least_squares(answers, counts, treated, most, plain)
     choice(control, "control", ("binomial", "beta-binomial"))
-    told = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
-    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, told is not None)
-    codes = counts if told is None else 2 * counts + told
+    confessed = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
+    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, confessed is not None)
+    codes = counts if confessed is None else 2 * counts + confessed
     return _likelihood(answers, codes.astype(np.intp), law, plain, se, counts)
 
 
@@ -210,11 +210,11 @@ def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array:
         information = slope.T @ (slope * mass[:, None])
         return Point(at, -float(mass @ error**2) / 2, slope.T @ (mass * error), information)
 
-    found = climb(evaluate, start, steps=300)
-    if not found.arrived:
+    ascent = climb(evaluate, start, steps=300)
+    if not ascent.arrived:
         rule = "least squares must have a solution at finite coefficients"
         refuse(rule, "none within 300 steps", "use fewer covariates, or ask more people")
-    return found.point.at
+    return ascent.point.at
 
 
 def _as_list_fit(
@@ -362,7 +362,7 @@ def _likelihood(
     while True:
         predictors = _predictors(answers, law, counts, plain)
         model = Model(law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people)
-        gone = vanished(model, predictors, np.concatenate([one.start for one in predictors]))
+        gone = vanishing_share(model, predictors, np.concatenate([one.start for one in predictors]))
         if gone is None:
             break
         law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
@@ -379,14 +379,14 @@ def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) 
     x, mass = covariates.matrix[short], answers.people.mass[short]
     control = _curve_fit(x, counts[short] / law.items, mass, np.zeros(x.shape[1]))
     starts = {"": _intercept_only(covariates.labels, float(np.asarray(plain.value)))}
-    found = []
+    predictors = []
     for name in law.names:
         if name == "" or name.startswith("control"):
-            found.append(Predictor(name, covariates, starts.get(name, control)))
+            predictors.append(Predictor(name, covariates, starts.get(name, control)))
         else:
             start = -2.0 if name.startswith("overdispersion") else 0.0 if name == "confession" else -1.0
-            found.append(constant(name, rows, start, may_vanish=name != "confession"))
-    return tuple(found)
+            predictors.append(constant(name, rows, start, may_vanish=name != "confession"))
+    return tuple(predictors)
 
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:

@@ -5,13 +5,13 @@ Likelihood, scores and expected information follow from it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardized, variables
+from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardize, variables
 from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import People, complete, gaps_in, sampling_columns, who
@@ -131,10 +131,10 @@ def read_answers(
     columns |= sampling_columns(frame, sampling)
     wanted = variables(right, frame)
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
-    kept, dropped = complete(gaps, missing)
-    people, notes = who(columns, kept, sampling, dropped, frame, finite=False)
-    cut = {what: values[kept] for what, values in columns.items()}
-    return Answers(from_formula(right, some_rows(frame, kept)), cut, people, dropped, notes)
+    used, dropped = complete(gaps, missing)
+    people, notes = who(columns, used, sampling, dropped, frame, finite=False)
+    cut = {what: values[used] for what, values in columns.items()}
+    return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,14 +207,13 @@ class LatentFit(Fitted):
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
         basis = self.coefficients.basis
         inner = Student(eta, spread / odds, basis.df) if isinstance(basis, Student) else Normal(eta, spread / odds)
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=value,
             se=spread,
             labels=tuple(range(len(value))),
             cov=cov,
-            n=self.n,
-            loss=self.loss,
-            covers=self.covers,
+            notes=(),
             method=f"prediction; {self.method}",
             basis=Mapped(inner, expit),
         )
@@ -242,9 +241,9 @@ class LatentFit(Fitted):
             others = [same.get(id(one.covariates), one.covariates.matrix) for one in rest]
             return [Effect("", *self._shares_of([matrix, *others]))]
 
-        found = effects(first.covariates, shares, variable, levels)
+        averaged = effects(first.covariates, shares, variable, levels)
         shares_only = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.answers.people, found, None, shares_only)
+        return margin_estimate(self.coefficients, self.answers.people, averaged, None, shares_only)
 
     def _matrix(self, predictor: Predictor, data: Any) -> Array:
         rows = len(self.predictors[0].covariates.of(data))
@@ -273,7 +272,7 @@ class Fit:
 def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
     kind = kind_of_error(how.error, answers.people, False)
-    scaled = [standardized(one.covariates) for one in predictors]
+    scaled = [standardize(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
     start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
@@ -295,18 +294,18 @@ def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Pr
 
 
 def _maximum(model: Model, start: Array) -> Point:
-    found = climb(model.point, start)
-    if not found.arrived:
-        point, arrived = newton(model.point, found.point)
-        found = Climb(point, arrived, found.start)
-    inner_maximum(model.observed, found, "use fewer covariates, or ask more people")
-    return found.point
+    ascent = climb(model.point, start)
+    if not ascent.arrived:
+        point, arrived = newton(model.point, ascent.point)
+        ascent = Climb(point, arrived, ascent.start)
+    inner_maximum(model.observed, ascent, "use fewer covariates, or ask more people")
+    return ascent.point
 
 
-def vanished(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
+def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
     """The first share that goes to 0 on the way to the maximum, by name."""
-    found = climb(model.point, start, steps=60)
-    eta = model.predictors(found.point.at)
+    ascent = climb(model.point, start, steps=60)
+    eta = model.predictors(ascent.point.at)
     for one, value in zip(predictors, eta, strict=True):
         if one.may_vanish and float(value[0]) < -7:
             return one.name
@@ -327,11 +326,11 @@ def _identified(information: Array) -> tuple[str, ...]:
 
 def _blocks(matrices: Sequence[Array]) -> Array:
     width = sum(one.shape[1] for one in matrices)
-    found, place = np.zeros((width, width)), 0
+    matrix, place = np.zeros((width, width)), 0
     for one in matrices:
-        found[place : place + len(one), place : place + len(one)] = one
+        matrix[place : place + len(one), place : place + len(one)] = one
         place += len(one)
-    return found
+    return matrix
 
 
 def expit(eta: Array) -> Array:

@@ -95,12 +95,12 @@ def terms_without(right: str, items: tuple[str, ...]) -> str:
     >>> terms_without("cheated * age + C(town)", ("cheated",))
     '1 + age + C(town)'
     """
-    terms = [_written(term) for term in _formula(right)]
-    kept = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
-    return " + ".join(["1", *(term for term in kept if term != "1")])
+    terms = [_term_text(term) for term in _formula(right)]
+    others = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
+    return " + ".join(["1", *(term for term in others if term != "1")])
 
 
-def _written(term: Any) -> str:
+def _term_text(term: Any) -> str:
     """A term as it is typed: names that are no identifiers stand between backticks."""
     named = [factor.expr for factor in term.factors if factor.eval_method.value == "lookup"]
     parts = [factor.expr for factor in term.factors]
@@ -123,11 +123,11 @@ def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariate
     spoken_of = sorted(set(map(str, formula.required_variables)) & set(names(data)))
     for name in spoken_of:
         _check_kind(data, name, bare=name in bare)
-    made = _matrix_of(formula, data)
-    spec = made.model_spec
+    matrix = _matrix_of(formula, data)
+    spec = matrix.model_spec
     labels = tuple(str(name) for name in spec.column_names)
     left = some_columns(data, tuple(dict.fromkeys([*spoken_of, *also])))
-    return Covariates(_checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), left)
+    return Covariates(_checked(np.asarray(matrix, dtype=np.float64), labels), labels, partial(_again, spec), left)
 
 
 def from_arrays(given: Any) -> Covariates:
@@ -163,38 +163,38 @@ def _formula(right: str) -> Any:
         consequence = "it would be read as the number; give the column another name"
         refuse("no column in a formula may be called like a number", number.group(), consequence)
     try:
-        made = formulaic.Formula(right)
-        made.required_variables  # noqa: B018  # a part that is no Python is found only here
+        formula = formulaic.Formula(right)
+        formula.required_variables  # noqa: B018  # a part that is no Python is found only here
     except (formulaic.errors.FormulaicError, SyntaxError):
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
         refuse("`formula` must be one that formulaic reads", repr(right), grammar)
-    return made
+    return formula
 
 
 def _matrix_of(formula_or_spec: Any, data: Any) -> Any:
-    made, problem = _computed(formula_or_spec, with_text_as_objects(as_frame(data)))
+    matrix, problem = _compute_matrix(formula_or_spec, with_text_as_objects(as_frame(data)))
     if problem == "levels":
         refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
-    if made is None:
+    if matrix is None:
         consequence = "covariates are numbers, truth values or text, and functions of them"
         refuse("every part of a formula must be computable from the data", problem, consequence)
-    return made
+    return matrix
 
 
-def _computed(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
+def _compute_matrix(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
     """The matrix; or none, and the part that failed. What others say of it may quote data, and stays here."""
     errors = extra("formulaic").errors
     with warnings.catch_warnings():
         warnings.simplefilter("error", errors.DataMismatchWarning)
         try:
-            made = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
-            made.astype(np.float64)
+            matrix = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
+            matrix.astype(np.float64)
         except errors.DataMismatchWarning:
             return None, "levels"
         except Exception as problem:
             factor = re.search("factor `(.*?)`", str(problem))
             return None, repr(factor.group(1)) if factor else "a part that is not"
-    return made, ""
+    return matrix, ""
 
 
 def _again(spec: Any, new: Any) -> Array:
@@ -222,7 +222,7 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
     return matrix
 
 
-def standardized(covariates: Covariates) -> tuple[Array, Array]:
+def standardize(covariates: Covariates) -> tuple[Array, Array]:
     """Columns with mean 0 and variance 1, and the matrix that turns their coefficients into the original
     ones.
 

@@ -49,16 +49,21 @@ class FitProvenance:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A fitted model. `value`, `se`, `labels`, `cov`, `n`, `loss`, `covers`, `method`, `notes`, `interval`
-    and `test` are those of its coefficients.
+    """A fitted model; `value`, `se`, `labels`, `cov`, `n`, `loss` and so on are those of its coefficients.
 
     Parameters
     ----------
-    coefficients : the coefficients as an `Estimate`.
-    log_likelihood : at the coefficients, without any penalty; weighted where people have weights.
-    rows : how many rows were used, and how many were left out for a missing value, by where it was missing;
-        people, where a row stands for several.
-    title : what was fitted, in a few words.
+    coefficients : Estimate
+        The coefficients.
+    log_likelihood : float
+        At the coefficients, without any penalty; weighted where people have weights.
+    rows : mapping
+        How many rows were used, and how many were left out, by where a value was missing; people, where a row stands
+        for several.
+    title : str
+        What was fitted, in a few words.
+    provenance : FitProvenance
+        What another fit must share to be compared with this one.
     """
 
     coefficients: Estimate
@@ -111,11 +116,19 @@ class Fitted:
         return part_of(self.coefficients, int(np.argmax(weights)))
 
     def contrast(self, weights: Mapping[str, float]) -> Estimate:
-        """A weighted sum of coefficients, {"female": 1, "male": -1}, with the error that their covariance
-        gives.
+        """Estimate a weighted sum of coefficients, with the error that their covariance gives.
 
-        To subtract two coefficients from each other as if they were independent would be wrong: they come
-        from the same people.
+        Coefficients come from the same people: they must not be subtracted as if they were independent.
+
+        Parameters
+        ----------
+        weights : mapping
+            Weights by label, {"female": 1, "male": -1}.
+
+        Returns
+        -------
+        Estimate
+            With the same kind of interval as the coefficients.
         """
         by = self._weights(weights)
         value, se = float(by @ self.value), float(np.sqrt(by @ self.cov @ by))
@@ -124,13 +137,13 @@ class Fitted:
 
     def _weights(self, weights: Mapping[str, float]) -> Array:
         """One weight for each coefficient, zero where none was named."""
-        found = np.zeros(len(self.labels))
+        row = np.zeros(len(self.labels))
         for label, weight in weights.items():
             if label not in self.labels:
-                shown = ", ".join(map(str, self.labels))
-                refuse("a coefficient must be one of the labels", repr(label), f"they are {shown}")
-            found[self.labels.index(label)] = weight
-        return found
+                known = ", ".join(map(str, self.labels))
+                refuse("a coefficient must be one of the labels", repr(label), f"they are {known}")
+            row[self.labels.index(label)] = weight
+        return row
 
     def interval(self, level: float = 0.95) -> Interval:
         """An interval for each coefficient: by the normal law, or by t where a sample has degrees of freedom."""
@@ -141,14 +154,24 @@ class Fitted:
         return self.coefficients.test(null, sides, direction=direction)
 
     def to_frame(self, exp: bool = False, level: float = 0.95) -> "pd.DataFrame":
-        """One row a coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
+        """Return one row per coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
 
-        With `exp` the estimate and the limits are exponentials (odds ratios for the logit link), and the
-        standard error is theirs by the delta method; statistic and p stay those of the coefficient.
+        Parameters
+        ----------
+        exp : bool
+            Whether the estimate and the limits are exponentials (odds ratios for the logit link), with a standard
+            error by the delta method; statistic and p stay those of the coefficient.
+        level : float
+            Confidence level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per coefficient.
         """
         frame = self.coefficients.to_frame(level)
-        found = self.test()
-        frame = frame.assign(statistic=found.statistic, p=found.p)
+        tests = self.test()
+        frame = frame.assign(statistic=tests.statistic, p=tests.p)
         if exp:
             if not self.ratios:
                 rule = "`exp` needs a link whose coefficients are logarithms of ratios"
@@ -160,8 +183,18 @@ class Fitted:
     def compare(self, smaller: "Fitted") -> Comparison:
         """Test this model against a smaller one inside it, fitted to the same rows.
 
-        By the likelihood ratio, on chi-squared; with weights, strata or clusters, where there is no
-        likelihood of the sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
+        By the likelihood ratio, on chi-squared; with weights, strata or clusters, where there is no likelihood of the
+        sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
+
+        Parameters
+        ----------
+        smaller : Fitted
+            A model of the same kind with fewer coefficients.
+
+        Returns
+        -------
+        Comparison
+            Statistic, degrees of freedom and p-value.
         """
         added = self._added(smaller)
         if self.provenance.penalized or smaller.provenance.penalized:
@@ -231,12 +264,12 @@ class Fitted:
         ]
 
     def _foot(self) -> str:
-        made = self.coefficients
-        size = f"n = {made.n:,}" + (
+        estimate = self.coefficients
+        size = f"n = {estimate.n:,}" + (
             "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.2f}"
         )
-        loss = "no privacy claim" if made.loss is None else f"privacy loss {made.loss}"
-        return f"{size}; covers {made.covers}; {loss}; {made.method}"
+        loss = "no privacy claim" if estimate.loss is None else f"privacy loss {estimate.loss}"
+        return f"{size}; covers {estimate.covers}; {loss}; {estimate.method}"
 
 
 def p_value(p: float) -> str:
@@ -260,7 +293,7 @@ def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estima
     return replace(whole, value=value, se=se, labels=(label,), cov=np.array([[se**2]]), basis=basis)
 
 
-def covered(people: People) -> Covers:
+def covers_of(people: People) -> Covers:
     """What the errors account for, in words."""
     if not people.complex:
         return SAMPLED
@@ -279,7 +312,7 @@ def as_estimate(
     """Coefficients with t intervals where the sample has degrees of freedom, else with normal ones."""
     se = np.sqrt(np.diag(cov))
     basis = Student(value, se, people.df) if people.complex else Normal(value, se)
-    return Estimate(value, se, labels, cov, people.n, loss, covered(people), method, notes, basis)
+    return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)
 
 
 def provenance_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> FitProvenance:

@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardized
+from toolkit.analysis.regression.covariates import standardize
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
@@ -145,8 +145,8 @@ class BinaryModel:
         for rows, matrix in self.channel.parts():
             chance = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
             lean = (matrix[1] - matrix[0])[:, None] / np.maximum(chance, 1e-150)
-            for truth, given in ((no, matrix[0]), (yes, matrix[1])):
-                spread[rows] += truth[rows] * (given @ lean**2 - (given @ lean) ** 2)
+            for truth, chances in ((no, matrix[0]), (yes, matrix[1])):
+                spread[rows] += truth[rows] * (chances @ lean**2 - (chances @ lean) ** 2)
         weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
         return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
 
@@ -173,11 +173,20 @@ class LogisticFit(Fitted):
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
     def predict(self, data: Any = None) -> Estimate:
-        """The prevalence among people with these covariates, one entry per row; of the rows of the fit
-        without `data`.
+        """Estimate the prevalence among people with these covariates.
 
-        The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is
-        for the prevalence, not for one person's truth.
+        The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is for the
+        prevalence, not for one person's truth.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            One prevalence per row.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         eta, slope = matrix @ self.value, self.link.slope(matrix @ self.value)
@@ -185,14 +194,13 @@ class LogisticFit(Fitted):
         basis = self.coefficients.basis
         inner = Student(eta, spread, basis.df) if isinstance(basis, Student) else Normal(eta, spread)
         few = len(eta) <= _MANY
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=self.link.share(eta),
             se=slope * spread,
             labels=tuple(range(len(eta))),
             cov=slope[:, None] * (matrix @ self.cov @ matrix.T) * slope if few else None,
-            n=self.n,
-            loss=self.coefficients.loss,
-            covers=self.coefficients.covers,
+            notes=(),
             method=f"prediction of a logistic regression ({self.link.name} link)",
             basis=Mapped(inner, self.link.share),
         )
@@ -204,31 +212,43 @@ class LogisticFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Prevalences and differences of prevalences, averaged over the people of the fit.
+        """Estimate prevalences and differences of prevalences, averaged over the people of the fit.
 
-        Without a variable: the mean predicted prevalence. With a variable: how much the prevalence changes by
-        one unit of it (the mean derivative), or, for a column of two values or of categories, from its first
-        value to each other one. With `levels`: the prevalence if everybody had each of these values.
-        Intervals of prevalences are cut to 0 to 1.
+        Parameters
+        ----------
+        variable : str, optional
+            Without it, the mean predicted prevalence. With it, how much the prevalence changes by one unit of it (the
+            mean derivative), or, for a column of two values or of categories, from its first value to each other one.
+        levels : sequence, optional
+            The prevalence if everybody had each of these values of the variable.
+        respondents : {"fixed", "sample"}
+            Whether the covariates are taken as they are, or other people could have been drawn.
 
-        The standard error is by the delta method. respondents="fixed" takes the covariates as they are;
-        "sample" adds that other people could have been drawn.
+        Returns
+        -------
+        Estimate
+            With errors by the delta method; intervals of prevalences are cut to 0 to 1.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        found = effects(self.data.covariates, self._shares, variable, levels)
+        averaged = effects(self.data.covariates, self._shares, variable, levels)
         return margin_estimate(
             self.coefficients,
             self.data.people,
-            found,
+            averaged,
             self._influence() if sampled else None,
             variable is None or levels is not None,
         )
 
     def posterior(self) -> Array:
-        """Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
+        """Compute Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
         unpublished.
 
         Its mean is the mean prediction, which `predict` gives without speaking of anybody.
+
+        Returns
+        -------
+        array
+            One probability per row of the fit.
         """
         warnings.warn(PERSONAL, UserWarning, stacklevel=2)
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
@@ -332,13 +352,13 @@ def logistic(
 
 def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     """The maximum, its errors, and both in the units of the covariates."""
-    columns, back = standardized(rows.covariates)
+    columns, back = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
-    found = climb(model.point, np.zeros(columns.shape[1]))
+    ascent = climb(model.point, np.zeros(columns.shape[1]))
     at = (
-        penalized_maximum(model.point, found)
+        penalized_maximum(model.point, ascent)
         if jeffreys
-        else inner_maximum(model.observed, found, "use penalty='jeffreys'")
+        else inner_maximum(model.observed, ascent, "use penalty='jeffreys'")
     )
     cov = covariance(model, at, kind, model.point(at).information)
     how = "penalized" if jeffreys else "maximum"

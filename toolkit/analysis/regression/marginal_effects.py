@@ -43,32 +43,32 @@ def effects(covariates: Covariates, shares: Shares, variable: str | None, levels
     if steps is None:
         return _derivatives(covariates, shares, variable, values)
     first = shares(covariates.where(variable, _everywhere(covariates, steps[0])))
-    found = []
+    differences = []
     for level in steps[1:]:
         others = shares(covariates.where(variable, _everywhere(covariates, level)))
         named = f"{variable}: {level} − {steps[0]}"
-        found += [_less(_named(named, one.label), one, zero) for one, zero in zip(others, first, strict=True)]
-    return found
+        differences += [_less(_named(named, one.label), one, zero) for one, zero in zip(others, first, strict=True)]
+    return differences
 
 
 def _steps(values: Values, in_steps: bool) -> list[Any] | None:
     """The values of a variable that goes in steps: of two numbers, or of categories; None for a quantity."""
     if values.dtype.kind in "OUTb":
         return sorted(set(values.tolist()))
-    found = np.unique(values)
-    return found.tolist() if in_steps or len(found) == 2 else None
+    distinct = np.unique(values)
+    return distinct.tolist() if in_steps or len(distinct) == 2 else None
 
 
 def _everywhere(covariates: Covariates, level: Any) -> Values:
-    found = np.empty(len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object)
-    found[:] = level
-    return found
+    values = np.empty(len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object)
+    values[:] = level
+    return values
 
 
 def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> list[Effect]:
     """The prevalences of each person if the variable had this value."""
-    found = shares(covariates.where(variable, _everywhere(covariates, level)))
-    return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in found]
+    prevalences = shares(covariates.where(variable, _everywhere(covariates, level)))
+    return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in prevalences]
 
 
 def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: Values) -> list[Effect]:

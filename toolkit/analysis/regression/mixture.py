@@ -147,8 +147,8 @@ class MixtureModel:
 
     def scores(self, at: Array) -> Array:
         """The gradient of each person's log-likelihood, times the person's weight."""
-        found = self._scores(at, self.behind(at)[0])
-        return found if self.people.weights is None else found * self.people.weights[:, None]
+        scores = self._scores(at, self.behind(at)[0])
+        return scores if self.people.weights is None else scores * self.people.weights[:, None]
 
     def observed(self, at: Array) -> Array:
         """Minus the Hessian: the information of complete data, less what not knowing the truths loses."""
@@ -162,12 +162,12 @@ class MixtureModel:
         beta, more, _ = self.parts(at)
         shares, first = self.shares(at), len(beta)
         last = self._truth_information(shares)
-        found = np.zeros((first + len(last),) * 2)
+        information = np.zeros((first + len(last),) * 2)
         for x, share in zip(self.columns, shares, strict=True):
             weight = self.people.mass * share * self.law.bends(self.outcome, x @ beta, 0 * more)[0]
-            found[:first, :first] += x.T @ (x * weight[:, None])
-        found[first:, first:] = last
-        return found
+            information[:first, :first] += x.T @ (x * weight[:, None])
+        information[first:, first:] = last
+        return information
 
     def _cell_score(self, at: Array, cell: int, shares: Array) -> Array:
         """The gradient of each person's complete log-likelihood, if this cell were the truth."""
@@ -178,20 +178,20 @@ class MixtureModel:
 
     def _scores(self, at: Array, behind: Array) -> Array:
         shares = self.shares(at)
-        found = np.zeros((len(self.outcome), self.width))
+        scores = np.zeros((len(self.outcome), self.width))
         for cell, chance in enumerate(behind):
-            found += chance[:, None] * self._cell_score(at, cell, shares)
-        return found
+            scores += chance[:, None] * self._cell_score(at, cell, shares)
+        return scores
 
     def _lost(self, at: Array, behind: Array) -> Array:
         """The variance of the complete score given what was seen, summed over people."""
         shares, mass = self.shares(at), self.people.mass
         mean = self._scores(at, behind)
-        found = -(mean.T @ (mean * mass[:, None]))
+        information = -(mean.T @ (mean * mass[:, None]))
         for cell, chance in enumerate(behind):
             score = self._cell_score(at, cell, shares)
-            found += score.T @ (score * (mass * chance)[:, None])
-        return np.asarray(found)
+            information += score.T @ (score * (mass * chance)[:, None])
+        return np.asarray(information)
 
     def _complete(self, at: Array, behind: Array, expected: bool = False) -> Array:
         """Minus the Hessian of the complete log-likelihood, averaged over the cells behind each person; or
@@ -199,25 +199,25 @@ class MixtureModel:
         """
         beta, more, _ = self.parts(at)
         first, last = self.columns.shape[2], self.columns.shape[2] + self.law.extra
-        found = np.zeros((self.width, self.width))
+        information = np.zeros((self.width, self.width))
         for cell, chance in enumerate(behind):
             x, weight = self.columns[cell], self.people.mass * chance
             twice, mixed, extra = self.law.bends(self.outcome, x @ beta, more)
-            found[:first, :first] += x.T @ (x * (weight * twice)[:, None])
+            information[:first, :first] += x.T @ (x * (weight * twice)[:, None])
             if not expected:
-                found[:first, first:last] += x.T @ (weight[:, None] * mixed)
-                found[first:last, first:last] += np.diag(weight @ extra)
+                information[:first, first:last] += x.T @ (weight[:, None] * mixed)
+                information[first:last, first:last] += np.diag(weight @ extra)
         if expected:
-            found[first:last, first:last] = np.diag(self.people.mass.sum() * self.law.told)
-        found[first:last, :first] = found[:first, first:last].T
-        found[last:, last:] = self._truth_information(self.shares(at))
-        return found
+            information[first:last, first:last] = np.diag(self.people.mass.sum() * self.law.told)
+        information[first:last, :first] = information[:first, first:last].T
+        information[last:, last:] = self._truth_information(self.shares(at))
+        return information
 
     def _truth_information(self, shares: Array) -> Array:
         count, width = self.cells - 1, self.truths.shape[1]
-        found = np.empty((count, width, count, width))
+        blocks = np.empty((count, width, count, width))
         for s in range(count):
             for t in range(count):
                 weight = self.people.mass * shares[s + 1] * ((s == t) - shares[t + 1])
-                found[s, :, t] = self.truths.T @ (self.truths * weight[:, None])
-        return found.reshape(count * width, count * width)
+                blocks[s, :, t] = self.truths.T @ (self.truths * weight[:, None])
+        return blocks.reshape(count * width, count * width)

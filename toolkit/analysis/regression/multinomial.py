@@ -1,12 +1,12 @@
 """`multinomial`: who chose what? Regression of a truth among k options, seen through randomized reports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardized
+from toolkit.analysis.regression.covariates import standardize
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
@@ -33,7 +33,8 @@ _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 class OptionsModel:
     """Columns of covariates, the designs and the people; `order` is that of the options, the base first.
 
-    Coefficients stand option by option, those of the base left out.
+    A report y has the probability sum_t p_t P[t, y], with p the softmax of x'b_t and b = 0 for the base. Coefficients
+    stand option by option, those of the base left out.
     """
 
     columns: Array
@@ -81,16 +82,16 @@ class OptionsModel:
         person counted with a share.
         """
         shares = self.shares(at)
-        found = np.zeros((len(shares), *shares.shape))
+        variance = np.zeros((len(shares), *shares.shape))
         for rows, matrix in self.channel.parts():
-            given = matrix[list(self.order)]
+            chances = matrix[list(self.order)]
             here = shares[:, rows]
-            after = given[:, :, None] * here[:, None] / np.maximum(given.T @ here, 1e-150)
-            mean = np.einsum("ty,syi->tsi", given, after)
-            found[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, given, after, after)
-            found[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
+            after = chances[:, :, None] * here[:, None] / np.maximum(chances.T @ here, 1e-150)
+            mean = np.einsum("ty,syi->tsi", chances, after)
+            variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, chances, after, after)
+            variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
         weights = 1.0 if self.people.weights is None else self.people.weights
-        return self._blocks(found * share * weights**2 / self.people.mass)
+        return self._blocks(variance * share * weights**2 / self.people.mass)
 
     def _joint(self, shares: Array) -> Array:
         return np.asarray(shares * self.channel.seen[list(self.order)])
@@ -98,13 +99,13 @@ class OptionsModel:
     def _told(self, shares: Array) -> Array:
         """What one report is expected to tell: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
         k = len(self.order)
-        found = np.zeros((k, k, shares.shape[1]))
+        information = np.zeros((k, k, shares.shape[1]))
         for rows, matrix in self.channel.parts():
-            given = matrix[list(self.order)]
-            likelihood = given.T @ shares[:, rows]
-            inner = np.einsum("sy,ty,yi->sti", given, given, 1 / likelihood) - 1
-            found[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
-        return found
+            chances = matrix[list(self.order)]
+            likelihood = chances.T @ shares[:, rows]
+            inner = np.einsum("sy,ty,yi->sti", chances, chances, 1 / likelihood) - 1
+            information[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
+        return information
 
     def _blocks(self, weights: Array) -> Array:
         """The sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
@@ -126,10 +127,10 @@ def option_shares(columns: Array, at: Array, options: int) -> Array:
 
 def _spread(shares: Array) -> Array:
     """diag(p) - p p' for each person."""
-    found = -shares[:, None] * shares[None]
+    cov = -shares[:, None] * shares[None]
     for place, share in enumerate(shares):
-        found[place, place] += share
-    return np.asarray(found)
+        cov[place, place] += share
+    return np.asarray(cov)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,23 +147,30 @@ class MultinomialFit(Fitted):
         return tuple(self.data.channel.options[place] for place in self.order)
 
     def predict(self, data: Any = None) -> Estimate:
-        """The share of each option among people with these covariates: for each row, the options in order,
-        the base first; of the rows of the fit without `data`. Intervals are by t where the coefficients have
-        degrees of freedom, and cut to 0 to 1.
+        """Estimate the share of each option among people with these covariates.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            For each row the options in order, the base first, with intervals that are cut to 0 to 1.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
-        found = self._shares(matrix)
-        value = np.stack([effect.each for effect in found], axis=1)
-        variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in found]
+        predicted = self._shares(matrix)
+        value = np.stack([effect.each for effect in predicted], axis=1)
+        variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in predicted]
         se = np.sqrt(np.stack(variance, axis=1))
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=value.ravel(),
             se=se.ravel(),
             labels=tuple(f"{row}: {option}" for row in range(len(matrix)) for option in self.options),
             cov=None,
-            n=self.n,
-            loss=self.coefficients.loss,
-            covers=self.coefficients.covers,
+            notes=(),
             method="prediction of a multinomial regression",
             basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
         )
@@ -174,7 +182,18 @@ class MultinomialFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Shares of the options and their differences, averaged over people, as `logistic` has them."""
+        """Estimate shares of the options and their differences, averaged over people.
+
+        Parameters
+        ----------
+        variable, levels, respondents : optional
+            As for `logistic`.
+
+        Returns
+        -------
+        Estimate
+            One entry per option, and per change of the variable.
+        """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         averaged = effects(self.data.covariates, self._shares, variable, levels)
         influence = None
@@ -186,12 +205,12 @@ class MultinomialFit(Fitted):
 
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
-        found = []
+        predicted = []
         for place, (share, option) in enumerate(zip(shares, self.options, strict=True)):
             moves = [share * ((place == other) - shares[other]) for other in range(1, len(shares))]
             gradient = np.concatenate([move[:, None] * matrix for move in moves], axis=1)
-            found.append(Effect(str(option), share, gradient))
-        return found
+            predicted.append(Effect(str(option), share, gradient))
+        return predicted
 
 
 @explains(
@@ -263,11 +282,11 @@ def multinomial(
 def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
     """The maximum, its errors, and both in the units of the covariates."""
     options = rows.channel.options
-    columns, back = standardized(rows.covariates)
+    columns, back = standardize(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
     point = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
-    found = climb(point, np.zeros(model.width))
-    at = penalized_maximum(point, found) if jeffreys else inner_maximum(model.observed, found, _ADVICE)
+    ascent = climb(point, np.zeros(model.width))
+    at = penalized_maximum(point, ascent) if jeffreys else inner_maximum(model.observed, ascent, _ADVICE)
     cov = covariance(model, at, kind, model.point(at).information)
     wide = np.kron(np.eye(len(order) - 1), back)
     labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)

@@ -12,7 +12,7 @@ from toolkit.analysis.regression.covariates import (
     absent_in,
     from_formula,
     sides,
-    standardized,
+    standardize,
     terms_without,
     variables,
 )
@@ -73,11 +73,11 @@ class Hidden:
     @property
     def seen(self) -> Array:
         """Pr(the reports that were seen | cell): reports are drawn independently of each other."""
-        found = [
+        chances = [
             np.prod([one.seen[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
             for cell in self.cells
         ]
-        return np.array(found)
+        return np.array(chances)
 
     @property
     def loss(self) -> Pure:
@@ -101,8 +101,8 @@ def read_hidden(
     """A formula with randomized answers on its right side, and a frame."""
     left, right = sides(formula)
     if is_lazy(data):
-        told = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
-        data, sampling = counted_rows(data, [left, *variables(right, data), *told], sampling)
+        explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
+        data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
     frame = as_frame(data)
     items = _items(designs, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
@@ -117,16 +117,16 @@ def read_hidden(
     for item in items:
         gaps[item] |= without_answer(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
-    kept, dropped = complete(gaps, way, columns.get("times"))
-    drawn, said = who(columns, kept, sampling, dropped, frame, finite=False)
-    used, columns = some_rows(frame, kept), {what: values[kept] for what, values in columns.items()}
-    count = int(kept.sum())
+    rows, dropped = complete(gaps, way, columns.get("times"))
+    drawn, said = who(columns, rows, sampling, dropped, frame, finite=False)
+    used, columns = some_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
+    count = int(rows.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)
-    made = from_formula(right, empty)
+    covered = from_formula(right, empty)
     return Hidden(
         outcome=numbers(columns["outcome"], "outcomes"),
-        columns=tuple(made.of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
-        labels=made.labels,
+        columns=tuple(covered.of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
+        labels=covered.labels,
         truths=from_formula(truth_side, empty),
         items=items,
         channels=tuple(channel(columns[item], designs[item], None, codes) for item in items),
@@ -265,8 +265,8 @@ def predictor(
         refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
     outcome = checked_outcome(rows.outcome, family)
     stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
-    columns, back = standardized(stacked)
-    truths, truths_back = standardized(rows.truths)
+    columns, back = standardize(stacked)
+    truths, truths_back = standardize(rows.truths)
     shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
     by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
     model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
@@ -290,10 +290,10 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
     near = climb(slow, np.zeros(model.width), steps=15)
     if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
         _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
-    found = replace(climb(fast, near.point.at), start=near.start)
+    ascent = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
-        return penalized_maximum(fast, found), Penalized(model, fast)
-    return inner_maximum(model.observed, found, _ADVICE), model
+        return penalized_maximum(fast, ascent), Penalized(model, fast)
+    return inner_maximum(model.observed, ascent, _ADVICE), model
 
 
 def _with_errors(spread: Array) -> None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from toolkit.analysis.regression.covariates import Covariates, absent_in, from_arrays, from_formula, sides, variables
 from toolkit.analysis.reports import Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
-from toolkit.analysis.sampling.sample import FINITE, Drawn, checked_sample, without_population
+from toolkit.analysis.sampling.sample import FINITE, SampleRows, checked_sample, without_population
 from toolkit.core.arrays import Array, Labels, Mask
 from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure
@@ -100,8 +100,8 @@ class Channel:
         The first is the expected information of one report about the share of its sender's group.
         """
         kappa, slope = np.zeros_like(share), np.zeros_like(share)
-        for rows, (without, given) in self.parts():
-            for low, high in zip(without, given, strict=True):
+        for rows, (without, having) in self.parts():
+            for low, high in zip(without, having, strict=True):
                 if low != high:
                     probability = np.maximum(low * rest[rows] + high * share[rows], _LEAST)
                     kappa[rows] += (high - low) ** 2 / probability
@@ -201,7 +201,7 @@ class People:
         How many persons a row stands for.
     strata, clusters : array of int, optional
         Groups as codes; clusters are told apart within their strata.
-    drawn : Drawn, optional
+    drawn : SampleRows, optional
         A sample in their place, which knows all of this, and more.
     """
 
@@ -210,7 +210,7 @@ class People:
     times: Array | None = None
     strata: Codes | None = None
     clusters: Codes | None = None
-    drawn: Drawn | None = None
+    drawn: SampleRows | None = None
 
     @property
     def described(self) -> list[str]:
@@ -366,8 +366,8 @@ def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) ->
 
 def sampling_columns(frame: Any, sampling: Mapping[str, Any]) -> dict[str, Values]:
     """The columns of weights, times, strata and clusters that were given: by name, or as arrays."""
-    given = {name: sampling[name] for name in SAMPLING if sampling.get(name) is not None}
-    return {name: column(frame, value, f"`{name}`") for name, value in given.items()}
+    values = {name: sampling[name] for name in SAMPLING if sampling.get(name) is not None}
+    return {name: column(frame, value, f"`{name}`") for name, value in values.items()}
 
 
 def gaps_in(columns: Mapping[str, Values], sampling: Mapping[str, Any]) -> dict[str, Mask]:
@@ -394,13 +394,13 @@ def who(
     notes = (f"{persons.n:,} of {total:,} rows were used: left out {reasons}",) if reasons else ()
     if sampling.get("sample") is None:
         return persons, notes
-    given = [name for name in SAMPLING if name in columns]
-    sample = checked_sample(sampling["sample"], given, len(used), data)
+    others = [name for name in SAMPLING if name in columns]
+    sample = checked_sample(sampling["sample"], others, len(used), data)
     if sample is None:
         return persons, notes
     if sample.population is not None and not finite:
         sample, notes = without_population(sample), (*notes, FINITE)
-    drawn = Drawn(sample, used)
+    drawn = SampleRows(sample, used)
     return People(persons.rows, weights=drawn.weights, drawn=drawn), notes
 
 

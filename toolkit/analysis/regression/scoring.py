@@ -132,7 +132,7 @@ def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
     """Fisher scoring from `start`, or whatever the information of the points makes of it."""
     first = point = evaluate(start)
     for _ in range(steps):
-        step = _solved(point.information, point.gradient)
+        step = _solve(point.information, point.gradient)
         if step is None:
             return Climb(point, False, first)
         if abs(float(point.gradient @ step)) < _CLOSE:
@@ -191,11 +191,11 @@ def curvature(evaluate: Evaluate, point: Point) -> Array:
         evaluate(point.at - width * axis).gradient - evaluate(point.at + width * axis).gradient
         for axis in np.eye(len(point.at))
     ]
-    found = np.array(columns) / (2 * width)
-    return np.asarray((found + found.T) / 2)
+    hessian = np.array(columns) / (2 * width)
+    return np.asarray((hessian + hessian.T) / 2)
 
 
-def _solved(matrix: Array, vector: Array) -> Array | None:
+def _solve(matrix: Array, vector: Array) -> Array | None:
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

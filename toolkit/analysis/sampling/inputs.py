@@ -66,8 +66,8 @@ def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]
     """What each row has, as a number, and the values in order: numbers by size, then texts by letters."""
     array = column(values, name)
     if array.dtype.kind in "biuU":
-        distinct, found = np.unique(array, return_inverse=True)
-        return found.astype(np.intp), tuple(distinct.tolist())
+        distinct, places = np.unique(array, return_inverse=True)
+        return places.astype(np.intp), tuple(distinct.tolist())
     cells = array.tolist()
     if missing := sum(map(is_missing, cells)):
         refuse(f"`{name}` must not be missing", f"{missing} missing of {len(array)}", "drop those rows first")
@@ -119,6 +119,6 @@ def same_length(named: Sequence[tuple[str, Any]]) -> int | None:
     """How many rows all columns have; None where there is no column."""
     sizes = {name: len(array) for name, array in named if array is not None}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{name} {size}" for name, size in sizes.items())
-        refuse("the columns of a sample must have the same number of rows", said, "rows are matched by position")
+        received = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        refuse("the columns of a sample must have the same number of rows", received, "rows are matched by position")
     return next(iter(sizes.values()), None)

@@ -43,12 +43,12 @@ class Calibration:
 
     def weights(self, base: Array) -> Array:
         """Iterative proportional fitting; one margin takes a single step."""
-        found = base
+        weights = base
         for _ in range(_STEPS):
             for margin in self.margins:
-                found = margin.fitted(found)
-            if max(margin.miss(found) for margin in self.margins) < _CLOSE:
-                return found
+                weights = margin.fitted(weights)
+            if max(margin.miss(weights) for margin in self.margins) < _CLOSE:
+                return weights
         consequence = "their totals may contradict each other, or classes have nobody in common"
         refuse("the margins must be ones that weights can add up to", f"no such weights in {_STEPS} steps", consequence)
 
@@ -86,14 +86,14 @@ def calibration(margins: Mapping[str, Any], columns: Any, rows: int | None) -> C
     """Margins by the name of their column, in a frame or a mapping."""
     if not isinstance(margins, Mapping) or not margins:
         refuse("margins must be totals by column", "none", "{column: {class: people}}", TypeError)
-    found = []
+    classes = []
     for name, totals in margins.items():
         try:
-            held = columns[name]
+            column = columns[name]
         except (KeyError, TypeError, IndexError):
             refuse("`columns` must hold every margin", f"none called {name!r}", "columns go by name")
-        found.append(margin(held, totals, name, rows))
-    sums = [one.totals.sum() for one in found]
+        classes.append(margin(column, totals, name, rows))
+    sums = [one.totals.sum() for one in classes]
     if max(sums) - min(sums) > 1e-9 * max(sums):
         refuse("all margins must have the same total", f"{min(sums):g} to {max(sums):g}", "they count one population")
-    return Calibration(tuple(found))
+    return Calibration(tuple(classes))

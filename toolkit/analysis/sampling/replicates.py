@@ -150,12 +150,12 @@ class Replicates:
             return np.asarray(parts[0] - parts[1] if len(parts) == 2 else parts[0])
 
         whole_one = [made(numbers, self.weights, one) for one in inside]
-        found = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
-        apart = np.stack([value(self.replicate(b)) for b in range(len(self.factors))]) - found.value
+        whole_sample = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
+        apart = np.stack([value(self.replicate(b)) for b in range(len(self.factors))]) - whole_sample.value
         cov = (apart * self.factors[:, None]).T @ apart
         detail = f"({len(self.factors)} replicates, {self.df} df)"
         covers = Covers([Source.SAMPLING, Source.SCORES], detail)
-        return linear.as_estimate(found, cov, self.df, single, labels, self.method, covers)
+        return linear.as_estimate(whole_sample, cov, self.df, single, labels, self.method, covers)
 
     def __repr__(self) -> str:
         return f"<Replicates of {len(self.weights):,} rows: {len(self.factors):,} replicates, {self.df:,} df>"

@@ -163,9 +163,9 @@ class Sample:
         """
         numbers, single = self._table(scores)
         inside = self._where(where, numbers)
-        found = linear.mean(numbers, self._weights(numbers), inside)
-        made = self._estimated(found, numbers, single, noise, labels, "weighted mean")
-        return linear.without_certainty(made, numbers, inside)
+        linearized = linear.mean(numbers, self._weights(numbers), inside)
+        estimate = self._estimated(linearized, numbers, single, noise, labels, "weighted mean")
+        return linear.without_certainty(estimate, numbers, inside)
 
     def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
         """Estimate the weighted sum of scores: a number of people, if weights say how many a row stands for.
@@ -298,29 +298,29 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """`kept` : which rows of the sample are in the model. The others add nothing to it, but their clusters
+class SampleRows:
+    """`used` : which rows of the sample are in the model. The others add nothing to it, but their clusters
     count: they could have had members.
     """
 
     sample: Sample
-    kept: Mask
+    used: Mask
 
     @property
     def units(self) -> Units:
-        return self.sample.units(len(self.kept))
+        return self.sample.units(len(self.used))
 
     @property
     def weights(self) -> Array:
         """Of the rows in the model, after the weights were made to add up to known totals."""
-        return self.sample.final_weights(len(self.kept))[self.kept]
+        return self.sample.final_weights(len(self.used))[self.used]
 
     @property
     def fraction(self) -> Array | None:
         """For each row in the model the share of its stratum's clusters that were drawn; None of a population
         without end.
         """
-        return None if self.sample.population is None else self.units.row_fraction()[self.kept]
+        return None if self.sample.population is None else self.units.row_fraction()[self.used]
 
     @property
     def described(self) -> list[str]:
@@ -333,10 +333,10 @@ class Drawn:
         """The variance of the sum of `parts`, one row per person of the model, weights in it already. If
         `finite`, that of drawing people from the population alone, as if nothing else were random.
         """
-        values = np.zeros((len(self.kept), parts.shape[1]))
-        values[self.kept] = parts
+        values = np.zeros((len(self.used), parts.shape[1]))
+        values[self.used] = parts
         if self.sample.calibration is not None:
-            weights = self.sample.final_weights(len(self.kept))
+            weights = self.sample.final_weights(len(self.used))
             values = self.sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
         units = self.units if finite else replace(self.units, fraction=np.zeros(len(self.units.drawn)))
         return units.covariance(values)

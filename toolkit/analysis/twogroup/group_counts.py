@@ -64,11 +64,11 @@ class Groups:
         Along a line of probabilities of yes the log-likelihood is concave: bisection of its slope.
         """
         lines = [(float(a), float(b) - float(a)) for a, b in zip(start, end, strict=True)]
-        told = [(float(no), float(yes)) for no, yes in self.counts]
+        counts = [(float(no), float(yes)) for no, yes in self.counts]
 
         def rises(at: float) -> bool:
             slope = 0.0
-            for (a, b), (no, yes) in zip(lines, told, strict=True):
+            for (a, b), (no, yes) in zip(lines, counts, strict=True):
                 here = a + at * b
                 slope += b * yes / here if yes and b else 0.0
                 slope -= b * no / (1 - here) if no and b else 0.0
@@ -201,13 +201,13 @@ class Kinds:
         if self.value.min() >= 0:
             return self.value, self.groups.best
         corners = ((1.0, 1.0), self.sometimes, (0.0, 0.0))
-        found = []
+        edges = []
         for one, other in ((0, 1), (0, 2), (1, 2)):
             at, height = self.groups.likeliest(corners[one], corners[other])
             shares = np.zeros(3)
             shares[one], shares[other] = 1 - at, at
-            found.append((height, shares))
-        height, shares = max(found, key=lambda pair: pair[0])
+            edges.append((height, shares))
+        height, shares = max(edges, key=lambda pair: pair[0])
         return shares, height
 
     def without_the_last(self) -> tuple[float, float]:

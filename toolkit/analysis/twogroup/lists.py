@@ -156,17 +156,19 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
     >>> round(found.confessed, 3), round(found.estimate.value, 3)
     (0.333, 1.0)
     """
-    most, told, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
-    found = _counts(counts, most + 1, "counts")
-    _same_length(found, told, on)
-    no = ~told
-    parts = [mean_difference(found[one & ~on], found[one & on], "difference in means") for one in (no, told)]
-    share, rest = float(told.mean()), float(parts[0])
+    most, confessed, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
+    items_told = _counts(counts, most + 1, "counts")
+    _same_length(items_told, confessed, on)
+    no = ~confessed
+    parts = [
+        mean_difference(items_told[one & ~on], items_told[one & on], "difference in means") for one in (no, confessed)
+    ]
+    share, rest = float(confessed.mean()), float(parts[0])
     value = share + (1 - share) * rest
-    variance = (1 - rest) ** 2 * share * (1 - share) / (len(told) - 1)
+    variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
     se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(parts[0].se)) ** 2))
-    moved = mean_difference(told[~on].astype(float), told[on].astype(float), "confessions by list")
-    return CombinedList(_of_lists(value, se, len(found), "list and direct question"), share, parts[1], moved)
+    moved = mean_difference(confessed[~on].astype(float), confessed[on].astype(float), "confessions by list")
+    return CombinedList(_of_lists(value, se, len(items_told), "list and direct question"), share, parts[1], moved)
 
 
 def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
@@ -224,10 +226,10 @@ def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:
 
 
 def _truths(values: Any, name: str) -> npt.NDArray[np.bool_]:
-    found = _numbers(values, name)
-    if np.any((found != 0) & (found != 1)):
+    numbers = _numbers(values, name)
+    if np.any((numbers != 0) & (numbers != 1)):
         refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
-    return np.asarray(found == 1)
+    return np.asarray(numbers == 1)
 
 
 def _same_length(*columns: npt.NDArray[Any]) -> None:
@@ -257,14 +259,14 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
 
 
 def _numbers(values: Any, name: str) -> Array:
-    found = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
-    if found is None:
+    numbers = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
+    if numbers is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
-    if found.ndim != 1 or len(found) < 2:
-        refuse(f"`{name}` must hold at least two answers", f"shape {found.shape}", "there would be no variance")
-    if bad := int(np.count_nonzero(~np.isfinite(found))):
-        refuse(f"`{name}` must be finite", f"{bad} of {len(found)} that are not", "leave missing answers out first")
-    return found
+    if numbers.ndim != 1 or len(numbers) < 2:
+        refuse(f"`{name}` must hold at least two answers", f"shape {numbers.shape}", "there would be no variance")
+    if bad := int(np.count_nonzero(~np.isfinite(numbers))):
+        refuse(f"`{name}` must be finite", f"{bad} of {len(numbers)} that are not", "leave missing answers out first")
+    return numbers
 
 
 def _counts(values: Any, most: int, name: str) -> Array:

@@ -71,23 +71,23 @@ def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
     value = solve @ groups.seen
     cov = solve @ np.diag(groups.variance) @ solve.T
     inside, highest = _likeliest(groups, value)
+    note = "what a report costs its sender depends on the innocuous prevalence, which was not known"
+    notes = (note, *outside_notes(groups, highest, "two shares"))
+    method = "unrelated question of unknown prevalence, unbiased"
+    return Unknown(_estimate(groups, value, cov, ("sensitive", "innocuous"), None, method, notes), inside)
+
+
+def _estimate(
+    groups: Groups,
+    value: Array,
+    cov: Array,
+    labels: tuple[str, ...],
+    loss: Pure | None,
+    method: str,
+    notes: tuple[str, ...],
+) -> Estimate:
     se = standard_errors(cov)
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=("sensitive", "innocuous"),
-        cov=cov,
-        n=groups.n,
-        loss=None,
-        covers=SAMPLED,
-        method="unrelated question of unknown prevalence, unbiased",
-        notes=(
-            "what a report costs its sender depends on the innocuous prevalence, which was not known",
-            *outside_notes(groups, highest, "two shares"),
-        ),
-        basis=Normal(value, se),
-    )
-    return Unknown(estimate, inside)
+    return Estimate(value, se, labels, cov, groups.n, loss, SAMPLED, method, notes, Normal(value, se))
 
 
 def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
@@ -95,13 +95,13 @@ def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
     if value.min() >= 0 and value.max() <= 1:
         return value, groups.best
     p, q = np.array(groups.p), 1 - np.array(groups.p)
-    found = []
+    edges = []
     for fixed in (0.0, 1.0):
         at, height = groups.likeliest(p * fixed, p * fixed + q)
-        found.append((height, np.array([fixed, at])))
+        edges.append((height, np.array([fixed, at])))
         at, height = groups.likeliest(q * fixed, q * fixed + p)
-        found.append((height, np.array([at, fixed])))
-    height, shares = max(found, key=lambda pair: pair[0])
+        edges.append((height, np.array([at, fixed])))
+    height, shares = max(edges, key=lambda pair: pair[0])
     return shares, height
 
 
@@ -177,19 +177,10 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     cov = slope @ kinds.cov @ slope.T
     shares, highest = kinds.likeliest
     alone, without = kinds.without_the_last()
-    se = standard_errors(cov)
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=("carriers", "honest among carriers"),
-        cov=cov,
-        n=groups.n,
-        loss=Pure(float("inf")),
-        covers=SAMPLED,
-        method="stochastic lie detector; share of carriers unbiased, honesty by the delta method",
-        notes=("the honest share is skewed: use honesty() for its interval", *outside_notes(groups, highest, "shares")),
-        basis=Normal(value, se),
-    )
+    method = "stochastic lie detector; share of carriers unbiased, honesty by the delta method"
+    notes = ("the honest share is skewed: use honesty() for its interval", *outside_notes(groups, highest, "shares"))
+    labels = ("carriers", "honest among carriers")
+    estimate = _estimate(groups, value, cov, labels, Pure(float("inf")), method, notes)
     test = boundary_test(2 * (highest - without), "all carriers are honest")
     inside = np.array([1 - shares[1], shares[0] / (1 - shares[1]) if shares[1] < 1 else 1.0])
     return Lying(estimate, inside, test, alone, groups, highest)
@@ -268,10 +259,10 @@ def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCross
     z = float((groups.seen.sum() - 1) / np.sqrt(groups.variance.sum()))
     test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
     estimate = crosswise(first).estimate_counts(pooled)
-    return ExtendedCrosswise(_noted(estimate, test), (one, other), test, z)
+    return ExtendedCrosswise(_with_note(estimate, test), (one, other), test, z)
 
 
-def _noted(estimate: Estimate, test: ModelTest) -> Estimate:
+def _with_note(estimate: Estimate, test: ModelTest) -> Estimate:
     if test.p >= 0.05:
         return estimate
     note = f"the groups disagree (p = {test.p:.1g}): one answer was preferred, and the pooled prevalence is biased"
@@ -361,23 +352,11 @@ def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
     """
     groups = read_groups(reports, p, by)
     kinds = Kinds(groups, groups.p)
-    se = standard_errors(kinds.cov)
-    estimate = Estimate(
-        value=kinds.value,
-        se=se,
-        labels=("carriers", "honest non-carriers", "cheaters"),
-        cov=kinds.cov,
-        n=groups.n,
-        loss=Pure(float("inf")),
-        covers=SAMPLED,
-        method="cheater detection, unbiased",
-        notes=(
-            "the true share lies between carriers and carriers plus cheaters",
-            *outside_notes(groups, kinds.likeliest[1], "three shares"),
-        ),
-        basis=Normal(kinds.value, se),
-    )
-    return Cheating(estimate, kinds)
+    note = "the true share lies between carriers and carriers plus cheaters"
+    notes = (note, *outside_notes(groups, kinds.likeliest[1], "three shares"))
+    labels, loss = ("carriers", "honest non-carriers", "cheaters"), Pure(float("inf"))
+    method = "cheater detection, unbiased"
+    return Cheating(_estimate(groups, kinds.value, kinds.cov, labels, loss, method, notes), kinds)
 
 
 def imbens_manski(width: float, level: float) -> float:

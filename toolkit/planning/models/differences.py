@@ -238,9 +238,9 @@ def _side(design: Design, share: float, size: int, level: float) -> tuple[Array,
     no, yes = design.matrix[0, 1], design.matrix[1, 1]
     likely, chances = likely_counts(size, float(no + (yes - no) * share))
     ones = np.ones(len(likely))
-    found = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
-    low, high = found.uncut(level, "wilson")
-    return chances, found.value, low, high
+    basis = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
+    low, high = basis.uncut(level, "wilson")
+    return chances, basis.value, low, high
 
 
 def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:

@@ -62,9 +62,9 @@ class ListPlan:
     def __repr__(self) -> str:
         short, long = self.n
         power = "" if self.power is None else f", power {self.power:.4g}"
-        shown = f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
+        margin = f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
         return (
-            f"<ListPlan: {short:,} people with the short list and {long:,} with the long one, margin {shown} "
+            f"<ListPlan: {short:,} people with the short list and {long:,} with the long one, margin {margin} "
             f"at {100 * self.level:g} %{power}; {self.model}>"
         )
 

@@ -112,18 +112,18 @@ def plan_slope(
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
         refuse("`design` must be one of two answers", type(design).__name__, "a slope is of their log-odds", TypeError)
-    a, b, held = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
+    a, b, confidence = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
     if b == 0:
         refuse("`slope` must differ from 0", slope, "there is nothing to detect")
     if (n is None) == (power is None):
         refuse("exactly one of n and power must be given", "both" if n is not None else "none", "the other follows")
-    variance, z = slope_variance(design, a, b, *_law(covariate)), critical(held, 2)
+    variance, z = slope_variance(design, a, b, *_law(covariate)), critical(confidence, 2)
     if n is None:
-        wanted = checked_power(power, held)  # type: ignore[arg-type]  # it is given
+        wanted = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
         people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
     else:
         people = whole(n, "n", least=2)
-    return SlopePlan(design, b, people, held, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance)
+    return SlopePlan(design, b, people, confidence, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance)
 
 
 def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:

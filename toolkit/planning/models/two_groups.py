@@ -125,15 +125,15 @@ def plan_two_groups(
     >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
     (725, 725)
     """
-    held, guess = check_level(level), float(probability(prevalence, "prevalence"))
+    confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
         refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
     case = _Case(
         choice(model, "model", MODELS),
         _two(p),
         float(probability(other, "other")),
-        held,
-        critical(held, sides),
+        confidence,
+        critical(confidence, sides),
         float(positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(probability(detect, "detect"))
@@ -141,15 +141,15 @@ def plan_two_groups(
         n,
         margin,
         power,
-        held,
+        confidence,
         lambda wanted: case.people_for_margin(guess, wanted),
         lambda wanted: case.people_for_power(guess, truth, wanted),
     )
-    found = None if truth is None else case.power(guess, truth, people)
+    reached = None if truth is None else case.power(guess, truth, people)
     how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
-    notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
+    notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
     size = case.sizes(people)
-    return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
+    return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, people), reached, notes)
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
@@ -210,14 +210,14 @@ class _Case:
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
         start, weights = self.weights
-        found, spread, chance = [], [], []
+        parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
             seen, likely = likely_counts(size, float(yes))
             share = seen / size
-            found.append(weight * share)
+            parts.append(weight * share)
             spread.append(weight**2 * share * (1 - share) / (size - 1))
             chance.append(likely)
-        apart = start + np.add.outer(*found) - null
+        apart = start + np.add.outer(*parts) - null
         beyond = self.z * np.sqrt(np.add.outer(*spread))
         side = 1.0 if truth > null else -1.0
         hits = np.abs(apart) > beyond if two_sided else side * apart > beyond
