@@ -58,9 +58,7 @@ def test_no_way_asks_more_people_than_there_are():
 
 @pytest.mark.slow
 def test_the_margin_of_a_curator_is_that_of_laplace_noise():
-    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, and 95 % of it lies within ln 20
-    scales.
-    """
+    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, 95 % of it lies within ln 20 scales."""
     central = four_ways(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
     assert central.margin == pytest.approx(math.log(20) / (100 * 0.05), rel=1e-4)
     assert central.se == pytest.approx(math.sqrt(2) / (100 * 0.05), rel=1e-4)

@@ -105,9 +105,7 @@ DIE = {"design": forced("1/6", "1/6"), "prevalence": 0}
 @pytest.mark.slow
 @pytest.mark.parametrize(("sides", "formula", "first", "stays"), [(1, 212, 205, 223), (2, 266, 254, 277)])
 def test_power_is_planned_for_the_test_that_exists(sides, formula, first, stays):
-    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the literature's
-    formula 211.25.
-    """
+    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the usual formula 211.25."""
     found = plan(**DIE, detect=0.1, power=0.8, sides=sides)
     assert found.n == stays
     assert f"0.8 is first reached with {first} people and kept from {stays} on" in found.notes[-1]

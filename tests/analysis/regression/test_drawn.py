@@ -52,9 +52,8 @@ def test_who_is_left_out_of_the_model_stays_in_the_sample() -> None:
 
 
 def test_a_finite_population_lessens_the_sampling_and_never_the_randomization() -> None:
-    """Of 2,400 people of 3,000 the saturated model has the errors of the weighted means, whose share of
-    randomization is known: without weights they agree to the last digits. In a census what is left is the
-    randomization alone.
+    """Of 2,400 people of 3,000 the saturated model has the errors of the weighted means, whose share of randomization
+    is known: without weights they agree to the last digits. In a census what is left is the randomization alone.
     """
     for there in (3000, 2400):
         sample = Sample(population=there, clusters=np.arange(2400))

@@ -1,6 +1,4 @@
-"""Multinomial regression: the reference fit of a Likert question, and what it shares with the logistic
-one.
-"""
+"""Multinomial regression: the reference fit of a Likert question, and what it shares with the logistic one."""
 
 import numpy as np
 import pytest

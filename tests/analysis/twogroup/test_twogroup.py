@@ -205,9 +205,8 @@ def test_the_interval_covers_both_ends_of_the_range(carriers: float, cheaters: f
 
 @pytest.mark.slow
 def test_the_profile_interval_of_honesty_covers() -> None:
-    """1000 surveys of 2 x 1000, 20 % carriers, 60 % of them honest: a binomial of chance 0.95 is below 924
-    with probability 1.6e-4. The interval holds 0.6 exactly when the likelihood there is within 1.9207 of
-    the highest.
+    """1000 surveys of 2 x 1000, 20 % carriers, 60 % of them honest: a binomial of chance 0.95 is below 924 with
+    probability 1.6e-4. The interval holds 0.6 exactly when the likelihood there is within 1.9207 of the highest.
     """
     rng, covered = np.random.default_rng(10), 0
     for _ in range(1000):
@@ -218,9 +217,7 @@ def test_the_profile_interval_of_honesty_covers() -> None:
 
 
 def test_the_unknown_questions_interval_covers_by_enumeration() -> None:
-    """All pairs of counts of two groups of 80, prevalences 0.15 and 0.3: Wald's interval for the sensitive
-    share.
-    """
+    """All pairs of counts of two groups of 80, prevalences 0.15 and 0.3: Wald's interval for the sensitive share."""
     from scipy.stats import binom
 
     first, second, n = 0.75, 0.2, 80
