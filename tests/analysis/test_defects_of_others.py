@@ -12,16 +12,14 @@ from tests.analysis.reference_survey import BIRTHDAY, COINS, COVARIATES, DIE, ru
 from tests.work import calls
 from toolkit import crosswise, forced, forced_options, kuk, plan, unrelated, warner
 from toolkit.analysis import Sample, cheater_detection, logistic, predictor
-from toolkit.analysis.regression.likelihoods import BinaryModel
+from toolkit.analysis.regression.logistic import BinaryModel
 from toolkit.local.catalogue import CATALOGUE, example
 
 DATA = survey()
 
 
 def test_fits_start_at_zero_and_uncentred_columns_do_not_overflow() -> None:
-    """rr: a random start on uncentred columns dies with "missing value where TRUE/FALSE needed" for 30 of 100
-    seeds.
-    """
+    """rr: a random start on uncentred columns dies with "missing value where TRUE/FALSE needed" for 30 of 100 seeds."""
     wild = DATA.assign(income=DATA.income * 1e6, year=2026 - DATA.age)
     one, two = (logistic("forced ~ female + year + I(year ** 2) + income", wild, DIE) for _ in range(2))
     assert np.array_equal(one.value, two.value)
@@ -136,9 +134,7 @@ def test_a_fit_leaves_the_users_random_state_alone() -> None:
 
 
 def test_as_many_people_as_it_takes_are_planned_and_hundreds_of_thousands_too() -> None:
-    """rr: the search ends within 0.01 of the power, at 205 people with 0.79; 18,973 for 19,527; it fails
-    above 100,000.
-    """
+    """rr: its search ends within 0.01 of it, at 205 people with 0.79; 18,973 for 19,527; above 100,000 it fails."""
     found = plan(DIE, prevalence=0, detect=0.1, power=0.8, sides=1)
     assert found.n >= 212
     assert found.power >= 0.8
@@ -149,9 +145,7 @@ def test_as_many_people_as_it_takes_are_planned_and_hundreds_of_thousands_too() 
 
 
 def test_an_estimate_beyond_its_bounds_has_an_honest_error_and_an_interval() -> None:
-    """RRreg: 250 yes of 1000 through Warner's 0.7 are 1e-8 with an error of 2e-6; they are -0.125 with
-    0.034.
-    """
+    """RRreg: 250 yes of 1000 through Warner's 0.7 are 1e-8 with an error of 2e-6; they are -0.125 with 0.034."""
     design = warner("0.7")
     found = design.estimate_counts([750, 250])
     assert (found.value, found.se) == pytest.approx((-0.125, 0.0342), abs=5e-4)

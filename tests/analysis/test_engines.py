@@ -24,7 +24,7 @@ from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
 from toolkit.analysis import association, estimates, logistic
-from toolkit.analysis import from_counts as counted
+from toolkit.analysis import estimating as counted
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
 from toolkit.survey.results import estimate

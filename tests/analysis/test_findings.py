@@ -4,7 +4,8 @@ import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates
-from toolkit.analysis.group_estimate import entry
+from toolkit.analysis.group_estimate import GroupEstimate, entry
+from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.local import numeric
 
 DATA = survey()
@@ -167,3 +168,22 @@ def test_rows_without_a_group_are_counted_wherever_findings_are_read(sample: Sam
     whole = estimates(frame.head(4), {"a": DIE}, by="g")
     assert whole.notes == ()
     assert "missing group" not in whole.to_frame()
+
+
+def test_latex_reads_nothing_but_text() -> None:
+    assert escape("a_b & 5 % {x} \\ #") == r"a\_b \& 5 \% \{x\} \textbackslash{} \#"
+    assert escape("\N{MINUS SIGN}3 ≥ ε") == r"$-$3 $\geq$ $\varepsilon$"
+
+
+def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
+    import pandas as pd
+
+    text = latex(pd.DataFrame({"a": ["1"]}), {"q": "two\nlines"})
+    assert text.splitlines()[-1] == "% q: two lines"
+
+
+def test_a_line_has_the_digits_that_its_error_allows() -> None:
+    one = GroupEstimate("q", (), DIE.estimate_counts([1538, 862]), 2400, 0)
+    (row,) = paper_rows({"q": DIE}, (), [one], 0.95)
+    assert (row["estimate"], row["SE"], row["95 % interval"]) == ("28.9 %", "1.5 points", "26.0 to 31.8 %")
+    assert (row["n"], row["missing"], row["ε"]) == (2400, 0, "1.61")

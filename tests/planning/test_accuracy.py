@@ -8,7 +8,7 @@ import pytest
 from toolkit import forced, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.planning.accuracy import Accuracy, Case, Spread, critical, margin_grid, spread_of
-from toolkit.planning.conditions import Compliance, Field
+from toolkit.planning.fieldwork import Compliance, Field
 
 
 @pytest.mark.parametrize(

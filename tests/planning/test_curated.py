@@ -1,6 +1,4 @@
-"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same
-variance.
-"""
+"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same variance."""
 
 import math
 from functools import partial

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
+from toolkit.local import oracles
 from toolkit.local.catalogue import makers, parameters
 from toolkit.planning.families import check_family, is_randomizer, member, not_above, snap
 from toolkit.planning.split import budget_for
@@ -105,3 +106,37 @@ def test_the_float_of_a_promise_never_says_more():
         for j in range(1, 30):
             found = not_above(Fraction(j, i))
             assert Fraction(repr(found)) <= Fraction(j, i) < Fraction(repr(math.nextafter(found, math.inf)))
+
+
+def test_devices_that_keep_epsilon_come_first_cheapest_first():
+    found = snap(warner, 1.2, 0.1)
+    kept = [snapped.keeps for snapped in found]
+    assert kept == sorted(kept, reverse=True)
+    keepers = [snapped for snapped in found if snapped.keeps]
+    assert [s.people for s in keepers] == sorted(s.people for s in keepers)
+    assert all(s.epsilon <= 1.2 for s in keepers)
+
+
+def test_the_cost_in_people_is_the_ratio_of_variances():
+    coins = next(s for s in snap(warner, 1.2, 0.1) if s.device.outcomes == 4)
+    assert coins.people == pytest.approx(warner("3/4").variance(0.1, 1) / warner(epsilon=1.2).variance(0.1, 1))
+    assert repr(coins).startswith(
+        "<Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; "
+    )
+
+
+def test_a_device_that_realises_the_design_costs_nothing():
+    import math
+
+    die = next(s for s in snap(warner, math.log(5), 0.1) if s.device.outcomes == 6)
+    assert die.people == pytest.approx(1, abs=1e-6)
+
+
+def test_several_options_have_devices_and_oracles_have_none():
+    assert snap(partial(k_ary, 3), 1.0, [0.3, 0.3, 0.4])
+    with pytest.raises(ValueError, match="only designs with a matrix"):
+        snap(partial(oracles.best, 30), 1.0, [1 / 30] * 30)
+
+
+def test_what_was_wanted_is_never_said_to_be_more():
+    assert Fraction(repr(snap(warner, "5/7", 0.1)[0].wanted)) <= Fraction(5, 7)

@@ -37,9 +37,9 @@ def random_case(rng):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(seed):
-    """25 random surveys a seed, 250 in all."""
+    """25 random surveys per seed, 100 in all."""
     rng = np.random.default_rng(seed)
     for _ in range(25):
         family, truth, level, epsilon, n, uneven = random_case(rng)
@@ -58,10 +58,9 @@ def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_power_inverts_itself_on_the_safe_side(seed):
-    rng = np.random.default_rng(100 + seed)
-    for _ in range(25):
+def test_power_inverts_itself_on_the_safe_side():
+    rng = np.random.default_rng(100)
+    for _ in range(20):
         low, epsilon = rng.uniform(0, 0.4), float(rng.uniform(0.4, 3))
         common = {"prevalence": float(low), "detect": float(low + rng.uniform(0.02, 0.3)), "level": 0.95}
         n = plan(warner, epsilon=epsilon, power=0.8, **common).n
@@ -70,9 +69,8 @@ def test_power_inverts_itself_on_the_safe_side(seed):
         found = plan(warner, n=n, power=0.8, **common)
         assert found.power >= 0.8
         assert plan(warner, epsilon=found.epsilon, power=0.8, **common).n <= n
-        assert (
-            0.9 * epsilon < found.epsilon < 1.03 * epsilon
-        )  # along the teeth of a counted power several epsilons may do
+        # along the teeth of a counted power several epsilons may do
+        assert 0.9 * epsilon < found.epsilon < 1.03 * epsilon
 
 
 @pytest.mark.slow
@@ -107,9 +105,7 @@ DIE = {"design": forced("1/6", "1/6"), "prevalence": 0}
 @pytest.mark.slow
 @pytest.mark.parametrize(("sides", "formula", "first", "stays"), [(1, 212, 205, 223), (2, 266, 254, 277)])
 def test_power_is_planned_for_the_test_that_exists(sides, formula, first, stays):
-    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the literature's
-    formula 211.25.
-    """
+    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the usual formula 211.25."""
     found = plan(**DIE, detect=0.1, power=0.8, sides=sides)
     assert found.n == stays
     assert f"0.8 is first reached with {first} people and kept from {stays} on" in found.notes[-1]

@@ -57,9 +57,7 @@ def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
 
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
 def test_beyond_the_end_of_the_search_chernoffs_bound_keeps_the_power(power):
-    """The bound falls as n grows, because the threshold moves away from the truth: it need be computed
-    once.
-    """
+    """The bound falls as n grows, because the threshold moves away from the truth: it need be computed once."""
     for one in (judged("die", 0, 0.1), judged("warner", 0.3, 0.2, 1), ScoreTest(0.0, 0.1, Z[2])):
         end = one._surely(power)
         for n, enough in ((end, True), (end // 2, False)):
@@ -83,9 +81,7 @@ def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
 def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on_the_side_of_the_other(
     design, before, after
 ):
-    """For every count of up to 40 people; the limits are those before they are cut to 0 … 1, as for
-    `Estimate.test`.
-    """
+    """For every count of up to 40 people; the limits are those before they are cut to 0 … 1, as for `Estimate.test`."""
     one = judged(design, before, after)
     for n in (1, 2, 9, 23, 40):
         rejected = 0.0
@@ -121,9 +117,7 @@ def test_other_tests_are_not_counted():
 
 @pytest.mark.slow
 def test_the_tail_of_twenty_thousand_reports_is_exact_to_twelve_digits():
-    """Summed in integers: with a quarter of the reports, each term is 3 (x + 1) / (n - x) of the one above
-    it.
-    """
+    """Summed in integers: with a quarter of the reports, each term is 3 (x + 1) / (n - x) of the one above it."""
     n, one = 20_000, ScoreTest(0.24, 0.25, Z[2])
     least = math.floor(n * 0.24 + Z[2] * math.sqrt(n * 0.24 * 0.76)) + 1
     term = tail = 1  # all n

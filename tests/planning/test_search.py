@@ -3,7 +3,7 @@ import pytest
 from toolkit import forced, warner
 from toolkit.planning import search as solving
 from toolkit.planning.accuracy import Case
-from toolkit.planning.conditions import Field
+from toolkit.planning.fieldwork import Field
 from toolkit.planning.search import Target, epsilon_for, in_words, people_for
 
 

@@ -1,6 +1,4 @@
-"""From reports to findings, without a `Survey`: estimates by group, samples, models, from a frame and its
-designs.
-"""
+"""From reports to findings, without a `Survey`: estimates by group, samples, models, from a frame and its designs."""
 
 from toolkit.analysis import latent
 from toolkit.analysis.associations import Association, association

@@ -2,7 +2,7 @@
 
 A share at 0 or 1 has no sampling error, whatever the weights and clusters: all that varies is the
 randomization, person by person. So a weighted sample is worth there as many people who weigh the same as its
-weights say, (sum w)**2 / sum w**2 (Kish 1965), and what so many would have reported is held against the
+weights say, (sum w)**2 / sum w**2 (Kish 1965), and what as many would have reported is compared with the
 design as counts are.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import Asked, with_matrix
+from toolkit.analysis.reports import QuestionModel, with_matrix
 from toolkit.core.arrays import Array, Codes, Counts
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student, share_error
@@ -25,14 +25,14 @@ class Reports:
     the `weights` and of their `squares` over the people who sent it.
     """
 
-    design: Asked
+    design: QuestionModel
     sent: Sequence[Any]
     scores: Array
     weights: Array
     squares: Array
 
     @classmethod
-    def of(cls, design: Asked, sent: Sequence[Any], scores: Array, places: Codes, weights: Array) -> "Reports":
+    def of(cls, design: QuestionModel, sent: Sequence[Any], scores: Array, places: Codes, weights: Array) -> "Reports":
         """`places` : for each person of the group the place of the report among those that were `sent`."""
         mass = weights / weights.max()
         sums = [np.bincount(places, part, len(sent)).astype(np.float64) for part in (mass, mass**2)]
@@ -52,13 +52,13 @@ class Reports:
         same = known.any(axis=0) & (spread[0].max(axis=1) == spread[1].min(axis=1))
         if self.design.bounds is not None:
             return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
-        made = self._estimated(means, share[:, 0], whole)
-        errors = _plain_error(means, whole) if made is None else np.atleast_1d(made.se)
+        estimate = self._estimated(means, share[:, 0], whole)
+        errors = _plain_error(means, whole) if estimate is None else np.atleast_1d(estimate.se)
         cov = np.zeros((len(means),) * 2)
-        if made is not None and made.cov is not None:
-            cov = np.where(np.outer(same, same), made.cov, 0.0)
+        if estimate is not None and estimate.cov is not None:
+            cov = np.where(np.outer(same, same), estimate.cov, 0.0)
         np.fill_diagonal(cov, np.where(same, errors**2, 0.0))
-        return (None if self.design.loss is None else made), cov
+        return (None if self.design.loss is None else estimate), cov
 
     def _of_number(self, means: Array, people: Array) -> Array:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
@@ -74,15 +74,15 @@ class Reports:
         if design.report_options:
             there = [place for place, weight in enumerate(share) if weight > 0]
             times = np.diff(np.rint(np.cumsum(share[there]) * people[0]).astype(np.int64), prepend=0)
-            found: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
-            return found
+            estimate: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
+            return estimate
         if design.loss is None:
             return None
         low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
         seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
-        made: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
-        return made
+        by_support: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
+        return by_support
 
 
 def _plain_error(means: Array, people: Counts) -> Array:
@@ -91,7 +91,7 @@ def _plain_error(means: Array, people: Counts) -> Array:
     return np.array([share_error(np.rint(mean * n), int(n), 1.0, 0.0) for mean, n in pairs])
 
 
-def change_variance(designs: Sequence[Asked], pair: Array, weights: Array) -> Array:
+def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
     """Of one yes/no question less another: that of both designs together, at the nearest shares of pairs,
     where the difference is the same for everybody. `pair` : the scores of both, one row each.
     """
@@ -122,8 +122,8 @@ def with_variance(estimate: Estimate, added: Array) -> Estimate:
 def side_by_side(first: Array, others: Sequence[Array]) -> Array:
     """The covariance of several differences from one: each has its own part, and all have the first's."""
     count, width = len(others), len(first)
-    found = np.kron(np.ones((count, count)), first)
+    cov = np.kron(np.ones((count, count)), first)
     for place, own in enumerate(others):
         rows = slice(place * width, (place + 1) * width)
-        found[rows, rows] += own
-    return np.asarray(found)
+        cov[rows, rows] += own
+    return np.asarray(cov)

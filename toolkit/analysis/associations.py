@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.estimating import estimates
-from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.reports import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
@@ -22,12 +21,6 @@ from toolkit.core.inference.posterior import simplex_draws
 from toolkit.core.inference.special import stdtr
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
-
-# Whether groups have the same shares, over all options together.
-#
-# Through a square matrix the truths agree exactly when the reports do, so the ordinary chi-squared test of the table
-# of reports is the test, and privacy needs no correction. With more reports than truths it is the likelihood ratio.
-
 
 _FROM_DRAWS = "a share is not above 0, so this is the median of the posterior from a flat prior"
 
@@ -46,7 +39,28 @@ class Draws:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Association:
-    """`table` : the share of each pair of answers. `counts` : of each pair of reports; None of a sample."""
+    """Two hidden answers of the same people, as `association` returns them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The two questions.
+    design : Design
+        Both designs together: a report is a pair of reports.
+    table : Estimate
+        The share of each pair of answers.
+    shape : tuple of int
+        How many options each question has.
+    counts : array or None
+        How often each pair of reports came; None of a sample.
+
+    Examples
+    --------
+    >>> from toolkit import forced, warner
+    >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
+    >>> pair.names, pair.table.n
+    (('a', 'b'), 2000)
+    """
 
     names: tuple[str, str]
     design: Design
@@ -55,13 +69,23 @@ class Association:
     counts: Array | None
 
     def odds_ratio(self) -> Estimate:
-        """How many times larger the odds of the second are among those who have the first; with an interval
-        made on the logarithm.
+        """Estimate how many times larger the odds of the second are among those who have the first.
+
+        Returns
+        -------
+        Estimate
+            With an interval made on the logarithm.
         """
         return self.log_odds_ratio().map(np.exp, np.exp)
 
     def log_odds_ratio(self) -> Estimate:
-        """ln(p11 p00 / (p10 p01)); 0 if the answers are independent."""
+        """Estimate ln(p11 p00 / (p10 p01)); 0 if the answers are independent.
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
 
         def gradient(shares: Array) -> Array:
             return np.array([1, -1, -1, 1]) / shares
@@ -69,11 +93,23 @@ class Association:
         return self._function("log odds ratio", lambda x: np.log(x) @ np.array([1, -1, -1, 1]), gradient)
 
     def phi(self) -> Estimate:
-        """The correlation of two yes/no answers."""
+        """Estimate the correlation of two yes/no answers.
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
         return self._function("phi", _phi, lambda shares: _numeric_gradient(_phi, shares))
 
     def difference(self) -> Estimate:
-        """Pr(second | first) - Pr(second | not first)."""
+        """Estimate Pr(second | first) - Pr(second | not first).
+
+        Returns
+        -------
+        Estimate
+            By the delta method; the median of a posterior where a share is not above 0.
+        """
 
         def value(x: Array) -> Any:
             return x[..., 3] / (x[..., 2] + x[..., 3]) - x[..., 1] / (x[..., 0] + x[..., 1])
@@ -81,14 +117,20 @@ class Association:
         return self._function("difference", value, lambda shares: _numeric_gradient(value, shares))
 
     def test(self) -> TableTest:
-        """Whether the answers may be independent."""
+        """Test whether the answers may be independent.
+
+        Returns
+        -------
+        TableTest
+            Pearson's chi-squared of the reports; of a sample a linearized t test.
+        """
         if self.counts is not None:
             seen = self.counts[self.counts.any(axis=1)][:, self.counts.any(axis=0)]
             if min(seen.shape) < 2:
                 rule = "of each question at least two reports must have come"
                 refuse(rule, "only one of a question", "nothing can go together with it")
-            found = chi_squared(seen)
-            return replace(found, method="independence: Pearson's chi-squared of the reports")
+            result = chi_squared(seen)
+            return replace(result, method="independence: Pearson's chi-squared of the reports")
         self._binary()
 
         def value(x: Array) -> Any:
@@ -117,17 +159,17 @@ class Association:
         shares = np.asarray(self.table.value)
         if shares.min() > 0:
             slope = gradient(shares)
-            found, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
-            basis: Any = Student(found, se, self._df()) if self._df() else Normal(found, se)
+            point, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
+            basis: Any = Student(point, se, self._df()) if self._df() else Normal(point, se)
             notes: tuple[str, ...] = ()
             how = "by the delta method"
         else:
             draws = value(self._draws)
-            found, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
+            point, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
             notes, how = (_FROM_DRAWS,), "the median of its posterior"
         return replace(
             self.table,
-            value=found,
+            value=point,
             se=se,
             labels=(name,),
             cov=np.array([[se**2]]),
@@ -146,8 +188,8 @@ class Association:
         likely = (counts + 1) / (counts + 1).sum()
         score = np.linalg.pinv(self.design.matrix)
         spread = score.T @ (np.diag(likely) - np.outer(likely, likely)) @ score / counts.sum()
-        found = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
-        return np.asarray(found[(found > 0).all(axis=1)])
+        draws = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
+        return np.asarray(draws[(draws > 0).all(axis=1)])
 
     def __repr__(self) -> str:
         cells = "; ".join(f"{label}: {value} (se {se})" for label, value, se, _ in self.table.text_rows(9))
@@ -158,13 +200,27 @@ class Association:
 def association(
     data: Any, designs: Mapping[str, Any], *, sample: Sample | None = None, missing: Any = ()
 ) -> Association:
-    """Two hidden answers of the same people.
+    """Estimate how two hidden answers of the same people go together.
 
     Parameters
     ----------
-    data : a frame as for `estimates`; or a table of counts, one row for each report of the first question and
-    one column for each report of the second. designs : two of them, by column, each with a matrix.
+    data : frame or array
+        A frame as for `estimates`; or a table of counts, one row for each report of the first question and one column
+        for each report of the second.
+    designs : mapping
+        Two designs by column, each with a matrix.
+    sample : Sample, optional
+        How people were drawn, if not all alike.
+    missing : sequence, optional
+        What stands for no answer, besides empty cells.
 
+    Returns
+    -------
+    Association
+        The table of shares, its odds ratio, correlation, difference and test.
+
+    Examples
+    --------
     >>> from toolkit import forced, warner
     >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
     >>> pair.phi()
@@ -172,10 +228,10 @@ def association(
     >>> pair.test()
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """
-    made = checked_designs(dict(designs))
-    if len(made) != 2:
-        refuse("`designs` must be two", len(made), "an association is of two answers")
-    (a, first), (b, second) = made.items()
+    models = checked_designs(dict(designs))
+    if len(models) != 2:
+        refuse("`designs` must be two", len(models), "an association is of two answers")
+    (a, first), (b, second) = models.items()
     names = a, b
     if not (with_matrix(first) and with_matrix(second)):
         refuse("both designs must have a matrix", "one that has none", "its reports have no joint table", TypeError)
@@ -185,12 +241,12 @@ def association(
         counts = np.asarray(data)
         if counts.shape != kinds:
             refuse(f"a table of counts must be {kinds[0]} by {kinds[1]}", f"shape {counts.shape}", "reports by reports")
-        told = checked_counts(counts.ravel(), counts.size)
-        return Association(names, joint, joint.estimate_counts(told), shape, told.reshape(kinds))
-    found = estimates(data, made, sample=sample, missing=missing)
-    if not isinstance(found.source, Counted):
-        return Association(names, joint, found.joint(*names), shape, None)
-    seen = found.source.pair_counts(*names)
+        checked = checked_counts(counts.ravel(), counts.size)
+        return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
+    findings = estimates(data, models, sample=sample, missing=missing)
+    if not isinstance(findings.source, CountSource):
+        return Association(names, joint, findings.joint(*names), shape, None)
+    seen = findings.source.pair_counts(*names)
     return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)
 
 

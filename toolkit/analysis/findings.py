@@ -1,20 +1,18 @@
 """`Findings`: what was found of each question, in all or by group, and how groups differ."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from toolkit.analysis.from_counts import Counted
-from toolkit.analysis.from_sample import Sampled
-from toolkit.analysis.group_estimate import Found, entry
-from toolkit.analysis.homogeneity import TableTest, homogeneity, wald_homogeneity
-from toolkit.analysis.printing import latex, paper_rows
-from toolkit.analysis.reports import Asked, of_shares, with_matrix
+from toolkit.analysis.group_estimate import GroupEstimate, entry
+from toolkit.analysis.homogeneity import TableTest
+from toolkit.analysis.paper_table import latex, paper_rows
+from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.estimate import Estimate
@@ -23,51 +21,89 @@ from toolkit.core.inference.contrasts import loss_of_both
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group, in_order
+from toolkit.local.design import Design
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def groupless_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
-    """How many rows are in no estimate, as what groups are made by is missing."""
-    counted = f"{rows:,} row{' is' if rows == 1 else 's are'} in no group, and in no estimate"
-    return (f"{counted}: {' or '.join(by)} is missing",) if rows else ()
+class Source(Protocol):
+    """What findings are made from: counts, or the rows of a sample."""
+
+    def groups(self) -> dict[Group, int]: ...
+    def groupless(self) -> int: ...
+    def difference(self, name: str, group: Group, other: Group) -> Estimate: ...
+    def change(self, first: str, second: str) -> dict[Group, Estimate]: ...
+    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]: ...
+    def homogeneity(self, name: str) -> TableTest: ...
 
 
 @explains(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from.
-    `minimum` : of fewer people nothing is shown.
+    """Estimates of all questions, in all or by group, as `estimates` returns them.
+
+    `findings["question"]` is an estimate; with groups, one for each of them.
+
+    Parameters
+    ----------
+    designs : mapping
+        The randomizer of each question.
+    by : tuple of str
+        The columns that make the groups.
+    found : tuple of GroupEstimate
+        One for each question and group.
+    source : Source
+        The counts, or the rows of a sample, that they are made from.
+    notes : tuple of str
+        What a reader must not miss.
+    minimum : int
+        Of fewer people nothing is shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import estimates
+    >>> frame = pd.DataFrame({"a": ["yes"] * 40 + ["no"] * 60})
+    >>> estimates(frame, {"a": warner("3/4")})
+    <Findings of a: 1 estimate, up to 100 people>
     """
 
-    designs: Mapping[str, Asked]
+    designs: Mapping[str, QuestionModel]
     by: tuple[str, ...]
-    found: tuple[Found, ...]
-    source: Counted | Sampled
+    found: tuple[GroupEstimate, ...]
+    source: Source
     notes: tuple[str, ...] = ()
     minimum: int = 0
 
     def from_minimum(self, minimum: int) -> "Findings":
-        """Only what at least so many people answered, also in differences and pairs."""
-        kept = tuple(one for one in self.found if one.used >= minimum)
-        return replace(self, found=kept, minimum=max(minimum, self.minimum))
+        """Keep what enough people answered, also in differences and pairs.
+
+        Parameters
+        ----------
+        minimum : int
+            How many people that is.
+
+        Returns
+        -------
+        Findings
+            Without estimates of fewer people.
+        """
+        enough = tuple(one for one in self.found if one.used >= minimum)
+        return replace(self, found=enough, minimum=max(minimum, self.minimum))
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
         self._check(name)
-        made = {one.group: one.estimate for one in self.found if one.question == name}
-        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+        estimates = {one.group: one.estimate for one in self.found if one.question == name}
+        return {self._key(group): estimate for group, estimate in estimates.items()} if self.by else estimates[()]
 
     def _check(self, *names: str) -> None:
         for name in names:
             if name not in self.designs:
-                refuse(
-                    "the question must be one of the designs' columns",
-                    repr(name)[:40],
-                    f"they are {', '.join(self.designs)}",
-                    KeyError,
-                )
+                rule = "the question must be one of the designs' columns"
+                refuse(rule, repr(name)[:40], f"they are {', '.join(self.designs)}", KeyError)
 
     def _key(self, group: Group) -> Any:
         return group[0] if len(self.by) == 1 else group
@@ -82,26 +118,35 @@ class Findings:
         return group
 
     def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
-        """Every group less the reference, for each question and option, with a test of no difference.
+        """Compare every group with a reference, for each question and option.
 
-        Of a sample they go through its clusters; else groups are independent, and intervals are by MOVER.
+        Of a sample differences go through its clusters; else groups are independent, and intervals are by MOVER.
 
         Parameters
         ----------
-        reference : a group, as `by` has it; of several columns a tuple.
-        adjust : "holm" or "bonferroni": p-values for all tests of the table together. With "bonferroni" the
-        intervals hold together, too; with "holm" each is for itself.
+        reference : object
+            A group, as `by` has it; of several columns a tuple.
+        adjust : {"holm", "bonferroni"}, optional
+            P-values for all tests of the table together. With "bonferroni" the intervals hold together, too; with
+            "holm" each is for itself.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Differences with errors, intervals and tests of no difference.
         """
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
-        rows, made = [], []
+        rows, gaps = [], []
         there = {one.question for one in self.found if one.group == other}
         others = [one for one in self.found if one.group != other and one.question in there]
         if not others:
             refuse("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
             gap = self.source.difference(one.question, one.group, other)
-            made += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
+            gaps += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
             tests = np.atleast_1d(gap.test().p)
             rows += [
                 {
@@ -114,23 +159,34 @@ class Findings:
                 for label, p in zip(gap.labels, tests, strict=True)
             ]
         share = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
-        for row, gap in zip(rows, made, strict=True):
-            found = gap.interval(share)
+        for row, gap in zip(rows, gaps, strict=True):
+            limits = gap.interval(share)
             row |= {
                 "difference": gap.value,
                 "se": gap.se,
-                "low": found.low,
-                "high": found.high,
+                "low": limits.low,
+                "high": limits.high,
                 "level": share,
-                "interval": found.method,
+                "interval": limits.method,
             }
         frame = pd.DataFrame(rows)
         raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
         return frame.drop(columns="p").assign(p=raised, adjustment=adjust or "none")
 
     def difference(self, first: str, second: str) -> Any:
-        """One yes/no question less another, asked of the same people: their reports go together, person by
-        person; if there are groups, for each of them. Who misses one of them is left out.
+        """Compare two yes/no questions that were asked of the same people.
+
+        Their reports are paired person by person; people who miss one of them are left out.
+
+        Parameters
+        ----------
+        first, second : str
+            The questions.
+
+        Returns
+        -------
+        Estimate or dict
+            The first less the second; with groups, one estimate for each of them.
         """
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
@@ -139,21 +195,32 @@ class Findings:
             refuse(
                 "`difference` takes two yes/no questions", f"{first!r} and {second!r}", "see .differences(…) for groups"
             )
-        made = {
+        changes = {
             group: replace(estimate, loss=loss_of_both(one.loss, other.loss, sampled=False))
             for group, estimate in self.source.change(first, second).items()
         }
-        return self._shown(made)
+        return self._shown(changes)
 
     def _shown(self, made: Mapping[Group, Estimate]) -> Any:
         """By group, or the single one; without those of too few people."""
-        kept = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
-        if not kept:
+        enough = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
+        if not enough:
             refuse(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
-        return {self._key(group): estimate for group, estimate in kept.items()} if self.by else kept[()]
+        return {self._key(group): estimate for group, estimate in enough.items()} if self.by else enough[()]
 
     def joint(self, first: str, second: str) -> Any:
-        """Two questions together: a share for each pair of answers; if there are groups, for each of them."""
+        """Estimate two questions together: a share for each pair of answers.
+
+        Parameters
+        ----------
+        first, second : str
+            The questions; each has a matrix.
+
+        Returns
+        -------
+        Estimate or dict
+            With groups, one estimate for each of them.
+        """
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
         if first == second or not (with_matrix(one) and with_matrix(other)):
@@ -163,28 +230,29 @@ class Findings:
         return self._shown(self.source.pairs(first, second, one.joint(other)))
 
     def homogeneity(self, name: str) -> TableTest:
-        """Whether all groups have the same shares, over all options together."""
+        """Test whether all groups have the same shares, over all options together.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+
+        Returns
+        -------
+        TableTest
+            Chi-squared or likelihood ratio of the counts; of a sample Wald's F.
+        """
         self._check(name)
         if not self.by:
             refuse("groups must be there to be compared", "none", "estimate with by=…")
         if sum(one.question == name for one in self.found) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
             refuse(rule, "fewer in one", "wait for more reports")
-        design = self.designs[name]
-        if isinstance(self.source, Sampled):
-            return wald_homogeneity(self.source, name)
-        if not with_matrix(design):
-            refuse(
-                "homogeneity is tested through a matrix", type(design).__name__, "compare .differences(…)", TypeError
-            )
-        return homogeneity(design, list(self.source.counts(name).values()))
+        return self.source.homogeneity(name)
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
-        """How many rows each group has, of them without a report, and used; it adds up to the frame's rows.
-
-        Rows without a group are a row of their own.
-        """
+        """Rows of each group, of them without a report, and used; they add up to the frame's rows."""
         pd = extra("pandas")
         rows = [
             {
@@ -219,11 +287,22 @@ class Findings:
         return {"missing group": lost} if lost else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option, with what a methods section needs; shares as 0.25."""
+        """Return one row for each question, group and option, with what a methods section needs.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Shares as 0.25.
+        """
         pd = extra("pandas")
         return pd.DataFrame([row for one in self.found for row in self._rows(one, checked_level(level))])
 
-    def _rows(self, one: Found, level: float) -> list[dict[str, Any]]:
+    def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
         design, deff = (
             self.designs[one.question],
             np.broadcast_to(np.nan if one.deff is None else one.deff, len(one.estimate.labels)),
@@ -257,17 +336,54 @@ class Findings:
         return rows
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
-        """The same for a paper, as text: percent, with the digits that the errors allow."""
+        """Return the same for a paper, as text: percent, with the digits that the errors allow.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each question, group and option.
+        """
         rows = paper_rows(self.designs, self.by, self.found, checked_level(level), self._groupless)
         return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
-        """The table for a paper as CSV, without an index; as text where there is no path."""
+        """Write the table for a paper as CSV, without an index.
+
+        Parameters
+        ----------
+        path : path or file, optional
+            Where to; the text is returned without it.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
         text: str | None = self.to_table(level).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
-        """The table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments."""
+        """Write the table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to; the text is returned without it.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
         text = latex(self.to_table(level), {name: design.describe() for name, design in self.designs.items()})
         if path is None:
             return text
@@ -275,7 +391,20 @@ class Findings:
         return None
 
     def plot(self, level: float = 0.95, ax: Any = None) -> Any:
-        """All shares with their intervals in one picture: a row for each question, group and option."""
+        """Draw all shares with their intervals: a row for each question, group and option.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+        """
         drawn = {
             self._words(one, option): estimate
             for one in self.found
@@ -287,7 +416,7 @@ class Findings:
             refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
         return lazy("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
 
-    def _words(self, one: Found, option: str | int) -> str:
+    def _words(self, one: GroupEstimate, option: str | int) -> str:
         groups = ", ".join(map(str, one.group))
         several = len(one.estimate.labels) > 1
         return f"{one.question}{f': {option}' if several else ''}{f' ({groups})' if groups else ''}"

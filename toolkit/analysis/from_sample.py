@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
-from toolkit.analysis.group_estimate import Found, nobody
-from toolkit.analysis.reports import Asked, Reader, estimated_labels, of_shares
-from toolkit.analysis.sampling.columns import check_index
+from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
+from toolkit.analysis.homogeneity import TableTest, wald_f
+from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
+from toolkit.analysis.sampling.inputs import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.extras import extra
 from toolkit.core.inference.fit import fit_notes
 from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, in_order
+from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampleSource:
     """The rows of a frame, in the order of the sample's."""
 
     frame: Any
@@ -34,26 +35,14 @@ class Sampled:
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
-        nw = extra("narwhals")
-
-        try:
-            table = nw.from_native(self.frame, eager_only=True)
-        except TypeError:
-            refuse(
-                "with a `sample` the frame must hold its rows in order",
-                type(self.frame).__name__,
-                "collect it first, as a frame of pandas, polars or pyarrow",
-                TypeError,
-            )
-        names = [*self.by, *self.readers]
-        lost = [name for name in names if name not in table.columns]
-        if lost:
+        table, names = rows_in_order(self.frame), [*self.by, *self.readers]
+        if lost := [name for name in names if name not in table.columns]:
             refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
         if self.sample.rows is not None and self.sample.rows != len(table):
             rule = f"the frame must have {self.sample.rows} rows, as the sample has"
-            refuse(rule, len(table), "rows go by place")
+            refuse(rule, len(table), "rows are matched by position")
         check_index(self.sample.index, self.frame, "the frame")
-        return {name: numbered(table[name]) for name in names}
+        return {name: number_cells(table[name]) for name in names}
 
     @cached_property
     def _rows(self) -> int:
@@ -91,25 +80,25 @@ class Sampled:
     def _scores(self, name: str) -> Array:
         """Scores of those who have a report; NaN of the others. Each kind of report is scored once."""
         values, places = self._read(name)
-        return _scored(self.readers[name].design, values)[places]
+        return _scores_of(self.readers[name].design, values)[places]
 
     def _where(self, group: Group) -> Mask:
         order, places = self._places
         return np.asarray(places == order[group])
 
-    def _estimated(self, design: Asked, estimate: Estimate) -> Estimate:
+    def _estimated(self, design: QuestionModel, estimate: Estimate) -> Estimate:
         notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
         if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
         return replace(
             estimate,
             loss=design.loss,
-            covers=_covered(estimate.covers, plain=design.loss is None),
-            method=f"{_described(design)}, {estimate.method}",
+            covers=_covers_of(estimate.covers, plain=design.loss is None),
+            method=f"{_design_words(design)}, {estimate.method}",
             notes=(*estimate.notes, *notes),
         )
 
-    def _sample(self, design: Asked) -> tuple[Sample, dict[str, Any]]:
+    def _sample(self, design: QuestionModel) -> tuple[Sample, dict[str, Any]]:
         if self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
@@ -118,27 +107,29 @@ class Sampled:
             return replace(self.sample, population=None), {}
         return self.sample, {"noise": "shares"}
 
-    def found(self, name: str, method: str) -> list[Found]:
+    def found(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
             refuse("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
         design, (values, places) = self.readers[name].design, self._read(name)
-        scored = _scored(design, values)
+        scored = _scores_of(design, values)
         known = np.array([value is not None for value in values])[places]
         last = np.array([value == 1 for value in values])[places]
-        binary, made = len(design.report_options) == 2, []
+        binary, estimated = len(design.report_options) == 2, []
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
             if not used:
-                made.append(Found(name, group, nobody(design), rows, rows))
+                estimated.append(GroupEstimate(name, group, empty_estimate(design), rows, rows))
                 continue
             estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
             yes = int(np.count_nonzero(last & where)) / used if binary else None
             deff = _deff(estimate, scored[places][where])
-            made.append(Found(name, group, estimate, rows, rows - used, yes, deff))
-        return made
+            estimated.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff))
+        return estimated
 
-    def _reports(self, design: Asked, values: Sequence[Any], scored: Array, places: Codes, where: Mask) -> Reports:
+    def _reports(
+        self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask
+    ) -> Reports:
         weights = self.sample.final_weights(self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 
@@ -146,72 +137,72 @@ class Sampled:
         """The estimate of a group. Its error is never 0 because all reports agree, and it says so where they
         contradict their design.
         """
-        sample, asked = self._sample(reports.design)
+        sample, noise = self._sample(reports.design)
         labels, (worth, added) = estimated_labels(reports.design), reports.worth()
-        made = with_variance(sample.mean(scores, where, labels=labels, **asked), added)
-        made = self._estimated(reports.design, made)
-        if worth is None or worth.fit is None or not isinstance(made.basis, Student):
-            return made
-        basis = replace(made.basis, shares=worth.basis)
-        return replace(made, basis=basis, fit=worth.fit, notes=fit_notes(worth.fit, basis) or made.notes)
+        estimate = with_variance(sample.mean(scores, where, labels=labels, **noise), added)
+        estimate = self._estimated(reports.design, estimate)
+        if worth is None or worth.fit is None or not isinstance(estimate.basis, Student):
+            return estimate
+        basis = replace(estimate.basis, shares=worth.basis)
+        return replace(estimate, basis=basis, fit=worth.fit, notes=fit_notes(worth.fit, basis) or estimate.notes)
 
     def _added(self, name: str, group: Group) -> Array:
         """What a group whose reports all agree adds to the variance of a difference."""
         design, (values, places) = self.readers[name].design, self._read(name)
-        return self._reports(design, values, _scored(design, values), places, self._where(group)).worth()[1]
+        return self._reports(design, values, _scores_of(design, values), places, self._where(group)).worth()[1]
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
-        scores, (sample, asked) = self._scores(name), self._sample(design)
+        scores, (sample, noise) = self._scores(name), self._sample(design)
         first, second = self._where(group), self._where(other)
         known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
         if not (known & first).any() or not (known & second).any():
-            return nobody(design)
-        made = sample.difference(scores, first, second, labels=estimated_labels(design), **asked)
-        made = with_variance(made, self._added(name, group) + self._added(name, other))
-        return replace(self._estimated(design, made), notes=())
+            return empty_estimate(design)
+        gap = sample.difference(scores, first, second, labels=estimated_labels(design), **noise)
+        gap = with_variance(gap, self._added(name, group) + self._added(name, other))
+        return replace(self._estimated(design, gap), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
         sample = replace(self.sample, population=None)  # how their noise goes together is not known
-        weights, found = self.sample.final_weights(self._rows), {}
+        weights, changes = self.sample.final_weights(self._rows), {}
         for group in self.groups():
             where = self._where(group)
-            made = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
+            gap = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
             mass = weights[where & ~np.isnan(pair).any(axis=1)] / weights.max()
             added = change_variance(designs, pair[where], weights[where]) * (mass**2).sum() / mass.sum() ** 2
-            found[group] = with_variance(replace(made, covers=_covered(made.covers)), added)
-        return found
+            changes[group] = with_variance(replace(gap, covers=_covers_of(gap.covers)), added)
+        return changes
 
-    def contrasts(self, name: str) -> tuple[Array, Array, int]:
-        """All groups less the first, all options but the last, side by side: values, covariance, df."""
+    def homogeneity(self, name: str) -> TableTest:
+        """Whether all groups have the same shares: all less the first, all options but the last, by Wald's F."""
         design = self.readers[name].design
-        scores, (sample, asked) = self._scores(name), self._sample(design)
+        scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
         own = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
         base = np.broadcast_to(self._where(first)[:, None], own.shape)
-        found = sample.difference(np.tile(flat, len(others)), own, base, **asked)
+        gaps = sample.difference(np.tile(flat, len(others)), own, base, **noise)
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
-        cov = np.asarray(found.cov) + side_by_side(added[0], added[1:])
-        return np.atleast_1d(found.value), cov, sample.units(len(scores)).df
+        cov = np.asarray(gaps.cov) + side_by_side(added[0], added[1:])
+        return wald_f(np.atleast_1d(gaps.value), cov, sample.units(len(scores)).df)
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
         (a, rows), (b, others) = self._read(first), self._read(second)
         codes = [None if x is None or y is None else x * width + y for x in a for y in b]
-        scored, places, found = _scored(design, codes), rows * len(b) + others, {}
+        scored, places, estimates = _scores_of(design, codes), rows * len(b) + others, {}
         for group in self.groups():
             where = self._where(group)
             reports = self._reports(design, codes, scored, places, where)
-            found[group] = self._mean(reports, scored[places], where)
-        return found
+            estimates[group] = self._mean(reports, scored[places], where)
+        return estimates
 
 
-def numbered(column: Any) -> tuple[list[Any], Codes]:
+def number_cells(column: Any) -> tuple[list[Any], Codes]:
     """The different cells of a column, and the number of each row's."""
     array = column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else None
     if array is not None and array.dtype.kind in "iuf":
@@ -229,23 +220,23 @@ def numbered(column: Any) -> tuple[list[Any], Codes]:
     return cells, places
 
 
-def _described(design: Asked) -> str:
+def _design_words(design: QuestionModel) -> str:
     return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
 
 
-def _covered(covers: Covers, *, plain: bool = False) -> Covers:
+def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:
     """What errors of scores cover, said of answers: plain ones are not randomized."""
     return covers.replaced(Source.SCORES, *() if plain else (Source.RANDOMIZATION,))
 
 
-def _scored(design: Asked, values: Sequence[Any]) -> Array:
+def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
     """A row of scores for each report; NaN where there is none."""
     there = np.array([value is not None for value in values])
     if not there.any():
         return np.full(len(values), np.nan)
-    made = design.scores_sent([value for value in values if value is not None])
-    scores = np.full((len(values), *made.shape[1:]), np.nan)
-    scores[there] = made
+    known = design.scores_sent([value for value in values if value is not None])
+    scores = np.full((len(values), *known.shape[1:]), np.nan)
+    scores[there] = known
     return scores
 
 

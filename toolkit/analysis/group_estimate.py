@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reports import Asked, estimated_labels, is_single
+from toolkit.analysis.reports import QuestionModel, estimated_labels, is_single
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
@@ -14,7 +14,7 @@ from toolkit.local.oracles.support import COVARIANCE_LIMIT
 
 
 @dataclass(frozen=True)
-class Found:
+class GroupEstimate:
     """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
     the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
     of that of as many people drawn alike; None without a sample.
@@ -39,11 +39,11 @@ class Found:
         return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]
 
 
-def nobody(design: Asked) -> Estimate:
+def empty_estimate(design: QuestionModel) -> Estimate:
     """The estimate where nobody answered: no number, under the labels that an estimate would have.
 
     >>> from toolkit import warner
-    >>> nobody(warner("3/4"))
+    >>> empty_estimate(warner("3/4"))
     <Estimate — without an error; n = 0; covers nothing, as nobody answered; privacy loss ε = 1.1>
     """
     labels = estimated_labels(design)
@@ -73,10 +73,10 @@ class Entry:
         return self.basis.methods
 
     def interval(self, level: float, method: str) -> Interval:
-        found = self.basis.interval(level, method)
-        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in found)
-        empty = np.broadcast_to(found.empty, np.shape(found.low))
-        return replace(found, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
+        limits = self.basis.interval(level, method)
+        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in limits)
+        empty = np.broadcast_to(limits.empty, np.shape(limits.low))
+        return replace(limits, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
 
 
 def entry(estimate: Estimate, place: int) -> Estimate:

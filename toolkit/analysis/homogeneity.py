@@ -48,11 +48,30 @@ def chi_squared(table: Any) -> TableTest:
 
 
 def homogeneity(design: Design, tables: Sequence[Any]) -> TableTest:
-    """Of counts of reports, one row a group, through a design."""
+    """Test whether groups have the same shares, from counts of their reports through a design.
+
+    Parameters
+    ----------
+    design : Design
+        What the reports came through.
+    tables : sequence of sequence of int
+        Counts of reports, one row per group.
+
+    Returns
+    -------
+    TableTest
+        Pearson's chi-squared; the likelihood ratio for a design with more reports than options.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> homogeneity(warner("3/4"), [[372, 291], [491, 290], [675, 281]]).df
+    2
+    """
     counts = np.asarray(tables, dtype=np.float64)
     if counts.ndim != 2 or counts.shape[1] != len(design.report_options):
         rule = f"counts must have {len(design.report_options)} columns, one a report"
-        refuse(rule, f"shape {counts.shape}", "one row a group")
+        refuse(rule, f"shape {counts.shape}", "one row per group")
     if design.matrix.shape[0] == design.matrix.shape[1]:
         return chi_squared(counts)
     if len(counts) < 2 or not counts.any(axis=1).all():
@@ -79,8 +98,3 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
     wald = float(difference @ np.linalg.solve(cov, difference))
     statistic = rest / (df * q) * wald
     return TableTest(statistic, (q, rest), float(fdtrc(q, rest, statistic)), f"Wald's F, W = {wald:.6g}")
-
-
-def wald_homogeneity(source: Any, name: str) -> TableTest:
-    """Of a sample: all groups less the first, all options but the last, through the clusters."""
-    return wald_f(*source.contrasts(name))

@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.fitted import Comparison, Fitted, Footing
-from toolkit.analysis.regression.reading.columns import as_frame, column, floats
-from toolkit.analysis.regression.reading.covariates import Covariates, standardized
-from toolkit.analysis.regression.reading.rows import Rows, read_rows
+from toolkit.analysis.regression.covariates import Covariates, standardize
+from toolkit.analysis.regression.fitted import Comparison, FitProvenance, Fitted
+from toolkit.analysis.regression.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
@@ -19,6 +18,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal
 from toolkit.core.inference.special import chdtrc, expit
+from toolkit.frames.table import as_frame, column, floats
 
 _LEAST = 1e-150
 # Below it the curvature at a mode is replaced by an upper bound: the likelihood is not log-concave.
@@ -97,8 +97,8 @@ class GroupModel:
         return u, 1 / np.sqrt(self._curved(sd, lean, bend))
 
     def _curved(self, sd: float, lean: Array, bend: Array) -> Array:
-        found = 1 - sd**2 * self._sum(bend)
-        return np.where(found < _FLATTEST, 1 + sd**2 * self._sum(lean**2), found)
+        curvature = 1 - sd**2 * self._sum(bend)
+        return np.where(curvature < _FLATTEST, 1 + sd**2 * self._sum(lean**2), curvature)
 
     def _height(self, eta: Array, sd: float, u: Array) -> Array:
         return self._sum(self.logs(eta + sd * np.repeat(u, self.sizes))[0]) - u**2 / 2
@@ -115,23 +115,23 @@ class GroupModel:
         top = heights.max(axis=1, keepdims=True)
         parts = np.exp(heights - top)
         total = parts.sum(axis=1, keepdims=True)
-        found = (top + np.log(total))[:, 0] + np.log(width) - np.log(np.pi) / 2
-        return found, nodes, parts / total, lean
+        log_likelihoods = (top + np.log(total))[:, 0] + np.log(width) - np.log(np.pi) / 2
+        return log_likelihoods, nodes, parts / total, lean
 
     def group_scores(self, at: Array) -> tuple[Array, Array]:
         """The log-likelihood of each group, and the gradient of the exact integral."""
-        found, nodes, posterior, lean = self.integrate(at)
+        log_likelihoods, nodes, posterior, lean = self.integrate(at)
         each = np.repeat(posterior, self.sizes, axis=0)
         rows = (lean * each).sum(axis=1)
         by_sd = float(np.exp(at[-1])) * (self._sum(lean) * posterior * nodes).sum(axis=1)
-        return found, np.column_stack([self._sum(self.columns * rows[:, None]), by_sd])
+        return log_likelihoods, np.column_stack([self._sum(self.columns * rows[:, None]), by_sd])
 
     def point(self, at: Array) -> Point:
         """Height, gradient, and the sum of the scores' squares for the information."""
-        found, scores = self.group_scores(at)
+        log_likelihoods, scores = self.group_scores(at)
         gradient = self.weights @ scores
         information = scores.T @ (scores * self.weights[:, None]) + 1e-9 * np.eye(len(at))
-        return Point(at, float(self.weights @ found), gradient, information)
+        return Point(at, float(self.weights @ log_likelihoods), gradient, information)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,12 +209,12 @@ class MixedFit(Fitted):
         weights = np.array([np.where(values == label, sizes, 0.0) for label in labels])
         if np.any(weights.sum(axis=1) <= 0):
             refuse("every part of the population must have people", "one without", "it has no prevalence")
-        shown = ("population",) if by is None else tuple(map(str, labels))
+        names = ("population",) if by is None else tuple(map(str, labels))
         return self._averages(
             self.covariates.of(frame),
             self._places(frame),
             weights / weights.sum(axis=1, keepdims=True),
-            shown,
+            names,
             "poststratification",
         )
 
@@ -343,7 +343,7 @@ def mixed_logistic(
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(len(places)))
     mass = _group_weights(rows, order, starts)
-    columns, back = standardized(rows.covariates)
+    columns, back = standardize(rows.covariates)
     model = GroupModel(columns[order], rows.channel.seen[:, order], starts, mass, nodes)
     plain = _without_groups(model)
     point = _maximum(model, plain)
@@ -352,17 +352,14 @@ def mixed_logistic(
 
 def _group_weights(rows: Rows, order: Codes, starts: Codes) -> Array:
     """One weight per group; weights within groups have no agreed scaling, and are refused."""
-    given = rows.people.weights
-    if given is None:
+    weights = rows.people.weights
+    if weights is None:
         return np.ones(len(starts))
-    sorted_weights = given[order]
+    sorted_weights = weights[order]
     first = sorted_weights[starts]
     if not np.array_equal(np.repeat(first, np.diff(np.append(starts, len(order)))), sorted_weights):
-        refuse(
-            "weights must be the same for all rows of a group",
-            "others",
-            "weights within groups must be scaled, and the standard deviation depends on how",
-        )
+        rule = "weights must be the same for all rows of a group"
+        refuse(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
     return np.asarray(first / first.mean())
 
 
@@ -378,15 +375,15 @@ def _without_groups(model: GroupModel) -> Point:
         expected = model.columns.T @ (model.columns * (weight + 1e-12)[:, None])
         return Point(at, float(each @ log), model.columns.T @ (each * lean), expected)
 
-    found = climb(evaluate, np.zeros(model.columns.shape[1]), steps=400)
-    point, _ = newton(evaluate, found.point)
+    ascent = climb(evaluate, np.zeros(model.columns.shape[1]), steps=400)
+    point, _ = newton(evaluate, ascent.point)
     return point
 
 
 def _maximum(model: GroupModel, plain: Point) -> Point:
     start = np.append(plain.at, np.log(0.5))
-    found = climb(model.point, start, steps=60)
-    point, arrived = newton(model.point, found.point, steps=20)
+    ascent = climb(model.point, start, steps=60)
+    point, arrived = newton(model.point, ascent.point, steps=20)
     if point.at[-1] > _ZERO and not arrived:
         rule = "the likelihood must have its maximum at finite coefficients"
         refuse(rule, "none within 80 steps", "use fewer covariates, or more groups")
@@ -418,7 +415,7 @@ def _as_fit(
         plain.height if zero else point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
-        Footing((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
+        FitProvenance((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
         _edge_test(max(2 * (point.height - plain.height), 0.0)),
@@ -432,8 +429,8 @@ def _as_fit(
 def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
     """The coefficients of the covariates."""
     value, se, cov = (np.asarray(one) for one in (everything.value, everything.se, everything.cov))
-    shown: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
-    return replace(everything, value=value[:-1], se=se[:-1], basis=Normal(value[:-1], se[:-1]), **shown)
+    rest: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
+    return replace(everything, value=value[:-1], se=se[:-1], basis=Normal(value[:-1], se[:-1]), **rest)
 
 
 def _is_zero(point: Point, plain: Point) -> bool:
@@ -461,11 +458,11 @@ def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> 
     """The inverse of minus the Hessian, with weights around the groups' scores; of an sd of 0 zeros."""
     width = model.columns.shape[1]
     if zero:
-        found = np.zeros((width + 1,) * 2)
+        cov = np.zeros((width + 1,) * 2)
         bend = model.logs(model.columns @ point.at)[2]
         each = np.repeat(model.weights, model.sizes)
-        found[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (each * bend)[:, None]))
-        return found
+        cov[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (each * bend)[:, None]))
+        return cov
     bread = np.linalg.inv(curvature(model.point, point))
     if not weighted:
         return np.asarray(bread)

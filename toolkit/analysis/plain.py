@@ -1,6 +1,4 @@
-"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has
-them.
-"""
+"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,8 +78,24 @@ class Plain:
 def plain(
     options: Sequence[str | int] | None = None, *, bounds: tuple[Number, Number] | None = None, multiple: bool = False
 ) -> Plain:
-    """A column of plain answers, for `estimates`: one of the options, several of them, or a number.
+    """Declare a column of plain answers, for `estimates`: one of the options, several of them, or a number.
 
+    Parameters
+    ----------
+    options : sequence of str or int, optional
+        The labels of the answers.
+    bounds : tuple of two numbers, optional
+        The least and the greatest number, in place of options.
+    multiple : bool
+        Whether several options may be ticked.
+
+    Returns
+    -------
+    Plain
+        With the verbs that an analysis asks of a randomizer; nothing is hidden.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from toolkit.analysis import estimates
     >>> frame = pd.DataFrame({"age": [20, 25, 30], "sex": ["f", "m", "m"]})
@@ -98,8 +112,8 @@ def plain(
             refuse("`bounds` must be a lower and a higher number", bounds, "answers lie between them")
         return Plain("number", (), (low, high))
     if isinstance(options, str):
-        told = "its letters would become the options"
-        refuse("`options` must be a list of labels", "one string", told, TypeError)
+        consequence = "its letters would become the options"
+        refuse("`options` must be a list of labels", "one string", consequence, TypeError)
     labels = tuple(options or ())
     if not labels or len({str(label) for label in labels}) < len(labels):
         refuse("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
@@ -111,8 +125,10 @@ def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
     direct = Design(np.eye(len(counts), dtype=np.int64), 1, range(len(counts)), name="direct")
-    found, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
-    return Estimate(found.value, found.se, labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis)
+    estimate, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
+    return Estimate(
+        estimate.value, estimate.se, labels, estimate.cov, estimate.n, None, _COVERS, _PLAIN, basis=estimate.basis
+    )
 
 
 def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:

@@ -27,7 +27,7 @@ from toolkit.local.protocol import AnswerKind
 
 
 @runtime_checkable
-class Asked(Protocol):
+class QuestionModel(Protocol):
     """A part of `Randomizer`; of plain answers the loss is None, as nothing is promised."""
 
     @property
@@ -54,30 +54,30 @@ class Asked(Protocol):
     def describe(self) -> str: ...
 
 
-def checked_designs(designs: Any) -> dict[str, Asked]:
+def checked_designs(designs: Any) -> dict[str, QuestionModel]:
     """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
     if not isinstance(designs, dict) or not designs:
         refuse("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
-    found = {}
+    models = {}
     for name, design in designs.items():
         if not isinstance(name, str):
             refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
         rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
         if isinstance(design, str):
             refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
-        made = restore(design) if isinstance(design, dict) else design
-        if not isinstance(made, Asked) or isinstance(made, type):
+        model = restore(design) if isinstance(design, dict) else design
+        if not isinstance(model, QuestionModel) or isinstance(model, type):
             refuse(rule, type(design).__name__, "see toolkit.local, or plain(…)", TypeError)
-        found[name] = made
-    return found
+        models[name] = model
+    return models
 
 
-def with_matrix(asked: Asked) -> TypeGuard[Design]:
+def with_matrix(asked: QuestionModel) -> TypeGuard[Design]:
     """Whether a table holds the probabilities of its reports."""
     return asked.matrix is not None
 
 
-def estimated_labels(asked: Asked) -> Labels:
+def estimated_labels(asked: QuestionModel) -> Labels:
     """What the entries of an estimate are called: options, of two of them the last one, the points of a
     distribution, or the mean.
 
@@ -91,12 +91,12 @@ def estimated_labels(asked: Asked) -> Labels:
     return asked.options[1:] if len(asked.options) == 2 and asked.asks == "choice" else asked.options
 
 
-def of_shares(asked: Asked) -> bool:
+def of_shares(asked: QuestionModel) -> bool:
     """Whether shares are estimated, of options or of the points of a distribution; else it is a mean."""
     return asked.bounds is None or hasattr(asked, "labels")
 
 
-def is_single(asked: Asked) -> bool:
+def is_single(asked: QuestionModel) -> bool:
     """Whether an estimate is one number."""
     return len(estimated_labels(asked)) == 1 and asked.asks != "ticks" and not hasattr(asked, "labels")
 
@@ -112,7 +112,7 @@ class Reader:
     """
 
     name: str
-    design: Asked
+    design: QuestionModel
     missing: tuple[Any, ...] = ()
     advice: str = "say what stands for no answer with missing=(…)"
 
@@ -158,8 +158,8 @@ class Reader:
         if isinstance(value, str) and value in labels:
             return labels.index(value)
         known = not isinstance(value, bool) or value in [x for x in labels if isinstance(x, bool)]
-        found = self._labels.get(cell_key(value)) if known else None
-        return found if found is not None else self._by_word(value, STRANGE)
+        code = self._labels.get(cell_key(value)) if known else None
+        return code if code is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: Any, otherwise: Any = None) -> Any:
         """By a truth value, 0 or 1, or a word for yes or no."""
@@ -196,8 +196,8 @@ class Reader:
         mapped = f"1 is read as yes and 0 as no; if these are other codes, {mapped}" if says else mapped
         # Where no row is a report, a code for no answer is not what is missing.
         advice = "" if mapped and strange == rows else self.advice
-        told = "; ".join(filter(None, (mapped, advice)))
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", told)
+        remedy = "; ".join(filter(None, (mapped, advice)))
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
 
 
 def _plain(cell: Any) -> Any:

@@ -26,7 +26,7 @@ WAYS = ("random", "self_protective", "self_incriminating")
 class TippingPoint:
     """For each way of not following the instructions the share of people that would explain the estimate if
     the truth were `null`, and the one that would explain the limit of the `level` interval that is nearest to
-    `null`: with so many the estimate is in doubt. NaN: no share does it.
+    `null`: from that share on the estimate is in doubt. NaN: no share does it.
 
     random : report anything, evenly. self_protective : report what speaks most for the first option, always.
     self_incriminating : report what speaks most for the last option, always.
@@ -53,28 +53,42 @@ class TippingPoint:
 def tipping_point(
     estimate: Estimate, null: Number = 0, *, design: Design | None = None, level: float = 0.95
 ) -> TippingPoint:
-    """What share of people who answer at random, or always the same, would explain an estimate of a share.
+    """Find the share of people who answer at random, or always the same, that would explain an estimate of a share.
 
     Parameters
     ----------
-    estimate : of a design with two answers and two reports. null : what the truth might be instead: what
-    people said when they were asked directly, or 0. design : where the estimate was not made by it alone, as
-    of a sample.
+    estimate : Estimate
+        Of a design with two answers and two reports.
+    null : number
+        What the truth might be instead: what people said when they were asked directly, or 0.
+    design : Design, optional
+        Where the estimate was not made by it alone, as of a sample.
+    level : float
+        Of the interval whose nearer limit is explained, too.
 
+    Returns
+    -------
+    TippingPoint
+        One share for each way of not following the instructions; NaN where no share does it.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> tipping_point(warner("3/4").estimate_counts([700, 300]))
     <TippingPoint: if the truth were 0, it would be explained by random 20 %, self_protective no share, ...>
     """
     truth, (no, yes) = float(probability(null, "null")), _row(estimate, design)
-    said = dict(zip(WAYS, (0.5, 0.0, 1.0) if yes > no else (0.5, 1.0, 0.0), strict=True))
+    chances = dict(zip(WAYS, (0.5, 0.0, 1.0) if yes > no else (0.5, 1.0, 0.0), strict=True))
     low, high = (float(limit) for limit in estimate.interval(level))
     value = float(estimate.value)
     expected, seen = (no + (yes - no) * share for share in (truth, value))
-    explains = {way: _share(seen, expected, told) for way, told in said.items()}
+    explains = {way: _share(seen, expected, chance) for way, chance in chances.items()}
     if low <= truth <= high:  # the interval holds it already
         return TippingPoint(truth, level, explains, dict.fromkeys(WAYS, 0.0))
     limit = no + (yes - no) * (low if value > truth else high)
-    return TippingPoint(truth, level, explains, {way: _share(limit, expected, told) for way, told in said.items()})
+    return TippingPoint(
+        truth, level, explains, {way: _share(limit, expected, chance) for way, chance in chances.items()}
+    )
 
 
 def _share(seen: float, expected: float, said: float) -> float:
@@ -93,11 +107,8 @@ def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
         refuse("the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together")
     if design is not None:
         if design.matrix.shape != (2, 2):
-            refuse(
-                "`design` must have two answers and two reports",
-                f"shape {design.matrix.shape}",
-                "others have no name here",
-            )
+            rule = "`design` must have two answers and two reports"
+            refuse(rule, f"shape {design.matrix.shape}", "others have no name here")
         return float(design.matrix[0, 1]), float(design.matrix[1, 1])
     basis = estimate.basis
     if not isinstance(basis, Shares) or basis.given.shape != (1, 2):

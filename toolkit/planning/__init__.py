@@ -2,9 +2,9 @@
 would learn.
 """
 
-from toolkit.planning.conditions import Field
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit
 from toolkit.planning.families import Snapped, snap
+from toolkit.planning.fieldwork import Field
 from toolkit.planning.models import (
     DifferencePlan,
     ListPlan,

@@ -1,10 +1,9 @@
-"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one
-protocol.
-"""
+"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one protocol."""
 
 import inspect
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +14,8 @@ from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.conditions import Field
 from toolkit.planning.families import Family, is_randomizer, member, not_above
+from toolkit.planning.fieldwork import Field
 from toolkit.planning.power import MOST_COUNTED, ScoreTest, score_tests
 
 
@@ -47,11 +46,9 @@ class Spread:
     alike: Array | None = None
 
     def left(self, part: Any) -> Array:
-        """The variance when so much of the sampling variance is left, at the spread of answers that makes it
-        largest.
-        """
-        found = self.noise + self.sampling * part
-        return np.asarray(found if self.alike is None else np.maximum(found, self.alike))
+        """The variance with this part of the sampling variance left, at the spread of answers that makes it largest."""
+        variance = self.noise + self.sampling * part
+        return np.asarray(variance if self.alike is None else np.maximum(variance, self.alike))
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,8 @@ class Accuracy:
 
     def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
-        found = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
-        return float(found) if np.ndim(n) == 0 else found
+        margin = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
+        return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> Any:
         """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the
@@ -98,8 +95,8 @@ class Accuracy:
         before, after = np.sqrt(self.variance(n)), np.sqrt(self.variance(n, self.other))
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = (self.shift - critical(self.level, self.sides) * before) / after
-        found = np.where(self.shift > 0, ndtr(np.nan_to_num(reach, nan=-math.inf)), 0).max(axis=-1)
-        return float(found) if np.ndim(n) == 0 else found
+        power = np.where(self.shift > 0, ndtr(np.nan_to_num(reach, nan=-math.inf)), 0).max(axis=-1)
+        return float(power) if np.ndim(n) == 0 else power
 
     def without_noise(self) -> "Accuracy":
         """Direct questioning, if everybody told the truth."""
@@ -135,29 +132,40 @@ class Case:
         return is_randomizer(self.source)
 
     def randomizer(self, epsilon: float | None) -> Randomizer:
-        """What hides each answer when a person may lose epsilon in all."""
+        """What hides each answer when a person may lose epsilon in all; each is made once."""
         if self.fixed:
             return self.source  # type: ignore[return-value]
-        return member(self.source, not_above(exact(epsilon or 0, "epsilon") / self.field.at_once))  # type: ignore[arg-type]
+        if epsilon not in self._randomizers:
+            share = not_above(exact(epsilon or 0, "epsilon") / self.field.at_once)
+            self._randomizers[epsilon] = member(self.source, share)  # type: ignore[arg-type]
+        return self._randomizers[epsilon]
+
+    @cached_property
+    def _randomizers(self) -> dict[float | None, Randomizer]:
+        return {}
+
+    @cached_property
+    def _accuracies(self) -> dict[float | None, Accuracy]:
+        return {}
 
     def accuracy(self, epsilon: float | None) -> Accuracy:
         """Margin and power at this epsilon, as functions of n."""
-        randomizer = self._behaved(self.randomizer(epsilon))
+        if epsilon not in self._accuracies:
+            self._accuracies[epsilon] = self._accuracy(self._behaved(self.randomizer(epsilon)))
+        return self._accuracies[epsilon]
+
+    def _accuracy(self, randomizer: Randomizer) -> Accuracy:
         here = spread_of(randomizer, self.prevalence, self.sd)
         if self.detect is None:
             return Accuracy(self.field, self.level, here)
-        gap = np.abs(
-            np.atleast_1d(np.asarray(self.detect, dtype=float))
-            - np.atleast_1d(np.asarray(self.prevalence, dtype=float))
-        )
+        truth, guess = (np.atleast_1d(np.asarray(share, dtype=float)) for share in (self.detect, self.prevalence))
+        gap = np.abs(truth - guess)
         counted, direct = self._counted(randomizer) or (None, None)
         other = spread_of(randomizer, self.detect, self.sd)
         return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
 
     def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
-        """The tests whose reports are binomial: those of one yes/no question to n people of a large
-        population.
-        """
+        """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""
         if not has_matrix(randomizer) or not self.field.plain:
             return None
         before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))
@@ -167,11 +175,8 @@ class Case:
         if self.field.compliance is None:
             return randomizer
         if not has_matrix(randomizer):
-            refuse(
-                "`compliance` needs a design with a matrix",
-                type(randomizer).__name__,
-                "leave it out, or ask a yes/no question",
-            )
+            remedy = "leave it out, or ask a yes/no question"
+            refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, remedy)
         return self.field.compliance.seen_through(randomizer)
 
 

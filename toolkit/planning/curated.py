@@ -1,6 +1,4 @@
-"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the
-mean.
-"""
+"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the mean."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.planning.accuracy import Accuracy
-from toolkit.planning.conditions import Field
+from toolkit.planning.fieldwork import Field
 
 _ROOT = 2**0.5
 _LEAST = 1e-12  # a standard deviation of so little of the noise is none
@@ -47,8 +45,8 @@ class Curated:
     def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
         widest = np.sqrt(self.direct.variance(n).max(axis=-1))
-        found = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
-        return float(found) if np.ndim(n) == 0 else found
+        margin = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
+        return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""

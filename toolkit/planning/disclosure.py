@@ -20,9 +20,21 @@ from toolkit.local.questions import warner
 class Learned:
     """What one report does to an observer's belief in the last option, yes.
 
-    `chance` : how often this report is received. `odds_factor` : by how much it multiplies the odds of yes;
-    within e**epsilon and its inverse. `stake_factor` : what a fair bet of 1 on yes, placed before the report
-    came, is worth after it.
+    Parameters
+    ----------
+    report : str or int
+        The report.
+    chance : float
+        How often this report is received.
+    before, after : float
+        The probability of yes without and with the report.
+    odds_factor : float
+        By how much it multiplies the odds of yes; within e**epsilon and its inverse.
+
+    Examples
+    --------
+    >>> Learned("yes", 0.3, 0.1, 0.25, 3.0).stake_factor
+    2.5
     """
 
     report: str | int
@@ -35,6 +47,7 @@ class Learned:
 
     @property
     def stake_factor(self) -> float:
+        """What a fair bet of 1 on yes, placed before the report came, is worth after it."""
         return self.after / self.before if self.before else 1.0
 
     def __str__(self) -> str:
@@ -47,8 +60,22 @@ class Learned:
 
 
 def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
-    """What an observer concludes from each report, who held `prior` for the probability of yes before.
+    """Compute what an observer concludes from each report.
 
+    Parameters
+    ----------
+    design : Design
+        Of two options.
+    prior : number
+        The observer's probability of yes before.
+
+    Returns
+    -------
+    tuple of Learned
+        One for each report.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> [round(step.after, 3) for step in learned(warner("3/4"), 0.1)]
     [0.036, 0.25]
@@ -63,9 +90,20 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
 
 
 def guess_rate(epsilon: Number) -> float:
-    """How often the best guess of a yes or no is right, from one report and no other knowledge: at most e**e
-    / (1 + e**e).
+    """Compute how often the best guess of a yes or no is right, from one report and no other knowledge.
 
+    Parameters
+    ----------
+    epsilon : number
+        Of the design.
+
+    Returns
+    -------
+    float
+        At most e**epsilon / (1 + e**epsilon).
+
+    Examples
+    --------
     >>> round(guess_rate(1.0), 3)
     0.731
     """
@@ -73,21 +111,29 @@ def guess_rate(epsilon: Number) -> float:
 
 
 def guess_rate_of(design: Design, prior: Number = 0.5) -> float:
-    """How often the best guess of the answer is right after a report, for an observer who held `prior`
-    before.
-    """
+    """How often the best guess of the answer is right after a report, for an observer who held `prior` before."""
     belief = _belief(design, prior)
     joint = np.array([[1 - belief], [belief]]) * design.matrix
     return float(joint.max(axis=0).sum())
 
 
 def bet(epsilon: Number) -> float:
-    """The most that a stake of 1 on somebody's answer, at odds that were fair before the report, is worth
-    after it.
+    """Compute the most that a stake of 1 on a person's answer, at odds fair before the report, is worth after it.
 
-    Who bets on a person's answer can multiply the stake by e**epsilon at the very most, whatever was known
-    before.
+    The stake is multiplied by e**epsilon at the very most, whatever was known before.
 
+    Parameters
+    ----------
+    epsilon : number
+        Of the design.
+
+    Returns
+    -------
+    float
+        The factor e**epsilon.
+
+    Examples
+    --------
     >>> round(bet(1.0), 3)
     2.718
     """
@@ -95,9 +141,28 @@ def bet(epsilon: Number) -> float:
 
 
 def roc_limit(false_alarms: npt.ArrayLike, epsilon: Number) -> Array:
-    """The largest share of yes that any test finds among its false alarms: min(e**e x, 1 - e**-e (1 - x)).
+    """Compute the largest share of yes that any test finds: min(e**e x, 1 - e**-e (1 - x)).
 
-    References: L. Wasserman and S. Zhou, Journal of the American Statistical Association 105 (2010).
+    Parameters
+    ----------
+    false_alarms : array
+        The share x of no that the test takes for yes.
+    epsilon : number
+        Of the design.
+
+    Returns
+    -------
+    array
+        One limit for each share of false alarms.
+
+    References
+    ----------
+    L. Wasserman and S. Zhou, Journal of the American Statistical Association 105 (2010).
+
+    Examples
+    --------
+    >>> roc_limit([0.0, 0.1, 1.0], 1.0).round(2).tolist()
+    [0.0, 0.27, 1.0]
     """
     share, factor = np.asarray(false_alarms, dtype=np.float64), math.exp(_epsilon(epsilon))
     if np.any((share < 0) | (share > 1)):
@@ -106,9 +171,7 @@ def roc_limit(false_alarms: npt.ArrayLike, epsilon: Number) -> Array:
 
 
 def roc(design: Design) -> Array:
-    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to
-    (1, 1).
-    """
+    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to (1, 1)."""
     if len(design.options) != 2:
         refuse("`design` must have two options", len(design.options), "a test tells two answers apart")
     no, yes = design.matrix
@@ -118,22 +181,33 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: Any) -> float:
-    """How many times as many people this yes/no design needs as Warner's with the same epsilon: never below
-    1.
+    """Compute how many times as many people this yes/no design needs as Warner's with the same epsilon.
 
+    Parameters
+    ----------
+    design : Design
+        Of two options and a finite epsilon.
+    prevalence : number
+        A guess of the truth.
+
+    Returns
+    -------
+    float
+        Never below 1.
+
+    References
+    ----------
+    N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomized response (2017).
+
+    Examples
+    --------
     >>> from toolkit import unrelated
     >>> round(people_at_equal_epsilon(unrelated(p=0.7, prevalence=0.3), 0.1), 2)
     1.17
-
-    References: N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomized
-    response (2017).
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):
-        refuse(
-            "`design` must have two options and a finite epsilon",
-            design,
-            "only then is there a Warner design beside it",
-        )
+        rule = "`design` must have two options and a finite epsilon"
+        refuse(rule, design, "only then is there a Warner design beside it")
     best = warner(epsilon=design.epsilon)
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 

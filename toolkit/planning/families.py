@@ -24,22 +24,16 @@ def is_randomizer(source: object) -> bool:
 
 
 def check_family(family: Any) -> None:
-    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a
-    place.
-    """
+    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
     name = _name(family)
     if not callable(family):
-        refuse(
-            "`design` must be a randomizer or a family",
-            type(family).__name__,
-            "warner is a family, warner(0.7) a design",
-            TypeError,
-        )
+        rule = "`design` must be a randomizer or a family"
+        refuse(rule, type(family).__name__, "warner is a family, warner(0.7) a design", TypeError)
     try:
         parameters = inspect.signature(family).parameters
     except (TypeError, ValueError):
         parameters = {}  # type: ignore[assignment]
-    said = f"{name}({', '.join(parameters)})"
+    signature = f"{name}({', '.join(parameters)})"
     epsilon = parameters.get("epsilon")
     if epsilon is None or epsilon.kind not in (epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY):
         own = ", ".join(f"{key}=…" for key in parameters) or "…"
@@ -47,7 +41,7 @@ def check_family(family: Any) -> None:
             f"give the design itself, {name}({own}), which has its own epsilon; or a function with the "
             "parameter `epsilon`"
         )
-        refuse("a family must take the keyword `epsilon`", said, advice)
+        refuse("a family must take the keyword `epsilon`", signature, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
     needed = [
         key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single
@@ -55,7 +49,9 @@ def check_family(family: Any) -> None:
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
         refuse(
-            "a family must need nothing but `epsilon`", said, f"fill in the rest: functools.partial({name}, {filled})"
+            "a family must need nothing but `epsilon`",
+            signature,
+            f"fill in the rest: functools.partial({name}, {filled})",
         )
 
 
@@ -67,13 +63,15 @@ def member(family: Family, epsilon: float) -> Randomizer:
     True
     """
     check_family(family)
-    made = family(epsilon=epsilon)
-    if not is_randomizer(made):
-        refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
-    if not made.epsilon <= epsilon:
+    randomizer = family(epsilon=epsilon)
+    if not is_randomizer(randomizer):
+        refuse("a family must make a randomizer", type(randomizer).__name__, "warner(epsilon=1.0) is one", TypeError)
+    if not randomizer.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        refuse(rule, f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it")
-    return made
+        refuse(
+            rule, f"{randomizer.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it"
+        )
+    return randomizer
 
 
 def not_above(asked: Fraction) -> float:
@@ -96,8 +94,22 @@ def _name(family: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Snapped:
-    """A device near the wanted design. `people` is how many times as many are needed as with the wanted
-    design.
+    """A device near the wanted design.
+
+    Parameters
+    ----------
+    device : Device
+        What people use.
+    wanted : float
+        The epsilon that was asked for.
+    people : float
+        How many times as many people are needed as with the wanted design.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> snap(warner, 1.2, 0.1)[0].keeps
+    True
     """
 
     device: Device[Design]
@@ -106,6 +118,7 @@ class Snapped:
 
     @property
     def epsilon(self) -> float:
+        """The epsilon of the device."""
         return self.device.epsilon
 
     @property
@@ -124,9 +137,24 @@ class Snapped:
 
 @explains("snap(warner, 1.2, 0.1)")
 def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...]:
-    """Devices for a family of designs: first those that keep epsilon, fewest people first; then those that
-    pass it, nearest first.
+    """Find devices for a family of designs: those that keep epsilon first, then those that pass it.
 
+    Parameters
+    ----------
+    family : callable
+        A function with the parameter `epsilon`, as `warner`.
+    epsilon : number
+        What one person may lose.
+    prevalence : number or sequence
+        A guess of the truth.
+
+    Returns
+    -------
+    tuple of Snapped
+        Those that keep epsilon by the number of people, those that pass it by their epsilon.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> snap(warner, 1.2, 0.1)[0]
     <Snapped two coins, one after the other: epsilon 1.1 keeps 1.2; 1.19 times the people; ...>
@@ -138,9 +166,9 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     if not has_matrix(design):
         refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
     before = _worst(design, prevalence)
-    found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
+    devices = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
     return tuple(
-        sorted(found, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
+        sorted(devices, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
     )
 
 

@@ -1,6 +1,4 @@
-"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the
-third.
-"""
+"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the third."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,8 +11,8 @@ from toolkit.core.checks import level as check_level
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Accuracy, Case
-from toolkit.planning.conditions import Compliance, Field, checked_field
 from toolkit.planning.families import Family, check_family, is_randomizer, not_above
+from toolkit.planning.fieldwork import Compliance, Field, checked_field
 from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, margin_of, people_for, power_of
 from toolkit.planning.solution import Plan
 
@@ -45,37 +43,68 @@ def plan(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> Plan:
-    """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is
-    reached.
+    """Solve for the one of epsilon, n and margin that is left out; n is rounded up, and the target is reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is
-    the test that agrees with the default interval. For one yes/no question to up to a million people its
-    power is counted from the binomial law of the reports, and n people are enough if every larger number is,
-    too. Margins, and any other power, are by the normal approximation; a note says how a power was found.
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test
+    that agrees with the default interval. For one yes/no question to up to a million people its power is counted from
+    the binomial law of the reports, and n is the smallest size such that all larger sizes suffice, too. Margins, and
+    any other power, are by the normal approximation; a note says how a power was found.
 
     Parameters
     ----------
-    design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its
-    own epsilon. prevalence : a guess of the truth: a share, one share an option, or a mean. margin : half the
-    width of the interval, on the scale of the estimate: 0.03 is 3 percentage points. detect, power : another
-    truth, and the probability that a test of nominal size 1 - `level` tells it from `prevalence`. sides : of
-    the test: 2, or 1 if only a truth on the side of `detect` would be looked for. sd : of a mean, the guessed
-    standard deviation of the answers; the worst possible if left out. subgroup : share of the smallest
-    subgroup that needs this precision. population : its finite size. response : share of the invited who
-    answer; nobody of a population is invited twice. questions : how many are asked of the same people.
-    compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
-    deff : design effect of the truth, 1 + (people a cluster - 1) * their correlation; the randomization is
-    not touched by it. weighting : 1 + the squared coefficient of variation of the weights.
+    design : callable or Randomizer
+        A family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
+    prevalence : number or sequence
+        A guess of the truth: a share, one share per option, or a mean.
+    epsilon : number, optional
+        What one person may lose in all.
+    n : int, optional
+        People whose reports arrive.
+    margin : number, optional
+        Half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
+    level : number
+        Confidence level.
+    power : number, optional
+        The probability that a test of nominal size 1 - `level` tells `detect` from `prevalence`.
+    detect : number or sequence, optional
+        Another truth.
+    sides : {2, 1}
+        Of the test; 1 if only a truth on the side of `detect` would be looked for.
+    sd : number, optional
+        Of a mean, the guessed standard deviation of the answers; the worst possible if left out.
+    subgroup : number
+        Share of the smallest subgroup that needs this precision.
+    population : int, optional
+        Its finite size.
+    response : number
+        Share of the invited who answer; nobody of a population is invited twice.
+    questions : int
+        How many are asked of the same people.
+    compliance : mapping, optional
+        {"self_protective": share, "random": share} of people who do not follow the instructions.
+    deff : number
+        Design effect of the truth, 1 + (people per cluster - 1) * their correlation; the randomization is not touched.
+    weighting : number
+        1 + the squared coefficient of variation of the weights.
 
-    >>> from toolkit import warner
+    Returns
+    -------
+    Plan
+        All quantities, with the margins of other ways to ask.
+
+    Raises
+    ------
+    ValueError
+        If no number of people, or no epsilon, reaches the target.
+
+    Examples
+    --------
+    >>> from toolkit import forced, warner
     >>> plan(warner, prevalence=0.2, margin=0.03, level=0.95, epsilon=1.0)
     <Plan: 4,613 people, epsilon 1, margin ±3 points at 95 %; solved for n; warner>
-    >>> from toolkit import forced
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
     277
-    >>> plan(
-    ...     forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1
-    ... ).n  # 212 by the literature's normal formula
+    >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the normal formula
     223
     """
     given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
@@ -102,26 +131,20 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if given[idle] is not None:
         missing = "" if testing else "; give `detect`, what the power is for"
-        refuse(
-            f"`{idle}` must be left out {'with' if testing else 'without'} `detect`",
-            given[idle],
-            f"plan a margin or a test{missing}",
-        )
+        rule = f"`{idle}` must be left out {'with' if testing else 'without'} `detect`"
+        refuse(rule, given[idle], f"plan a margin or a test{missing}")
     names = ["epsilon", "n", goal]
     if is_randomizer(design):
         if given["epsilon"] is not None:
-            refuse(
-                "`epsilon` must be left out when the design is given",
-                given["epsilon"],
-                "the design has its own; or give a family",
-            )
+            consequence = "the design has its own; or give a family"
+            refuse("`epsilon` must be left out when the design is given", given["epsilon"], consequence)
         names.remove("epsilon")
     else:
         check_family(design)
     left_out = [name for name in names if given[name] is None]
     if len(left_out) != 1:
-        said = " and ".join(f"`{name}`" for name in left_out)
-        received = f"{said} left out" if left_out else "all of them"
+        names_left = " and ".join(f"`{name}`" for name in left_out)
+        received = f"{names_left} left out" if left_out else "all of them"
         advice = f"give {len(left_out) - 1} more of them" if left_out else "leave out the one to solve for"
         refuse(f"exactly one of {', '.join(names[:-1])} and {names[-1]} must be left out", received, advice)
     return left_out[0]
@@ -129,38 +152,24 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
 
 def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
     """The given quantities as numbers; contradictions are refused here."""
-    margin = (
-        None
-        if given["margin"] is None
-        else float(positive(given["margin"], "margin", "no number of people has no error"))
-    )
+    if (margin := given["margin"]) is not None:
+        margin = float(positive(margin, "margin", "no number of people has no error"))
     people = None if given["n"] is None else whole(given["n"], "n")
-    epsilon = (
-        None
-        if given["epsilon"] is None
-        else not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
-    )
-    if case.fixed:
-        epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
+    epsilon = float(case.source.epsilon) if case.fixed else None  # type: ignore[union-attr]
+    if given["epsilon"] is not None:
+        epsilon = not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
     power = None if given["power"] is None else exact(given["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
-        refuse(
-            f"`power` must lie between {1 - case.level:.3g} and 1",
-            given["power"],
-            "a test that ignores the reports has the first",
-        )
+        rule = f"`power` must lie between {1 - case.level:.3g} and 1"
+        refuse(rule, given["power"], "a test that ignores the reports has the first")
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
-        refuse(
-            "`margin` must be below 1",
-            given["margin"],
-            "a share lies between 0 and 1, and 3 percentage points are 0.03",
-        )
+        consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
+        refuse("`margin` must be below 1", given["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
-        refuse(
-            "`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own"
-        )
+        rule = "`detect` must be written as `prevalence` is"
+        refuse(rule, "another number of shares", "each is compared with its own")
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
@@ -176,11 +185,8 @@ def _check_people(field: Field, n: int | None) -> None:
     if n > (field.population or 0):
         refuse(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
     consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
-    refuse(
-        f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited",
-        f"{n:,}",
-        consequence,
-    )
+    rule = f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited"
+    refuse(rule, f"{n:,}", consequence)
 
 
 def _planned(case: Case, goal: _Goal) -> Plan:
@@ -190,9 +196,9 @@ def _planned(case: Case, goal: _Goal) -> Plan:
     people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else power_of(accuracy, people)
     margin = target.margin if target.margin is not None else margin_of(accuracy, people)
-    randomizer = case.randomizer(epsilon)
-    behaviour = case.field.compliance
-    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and has_matrix(randomizer) else 0.0
+    randomizer, compliance = case.randomizer(epsilon), case.field.compliance
+    bias = compliance.bias(randomizer, case.prevalence) if compliance and has_matrix(randomizer) else 0.0
+    reached = {"power": power} if solved == "power" else {"margin": margin} if power is None else {}
     return Plan(
         design=randomizer,
         solved=solved,
@@ -207,56 +213,44 @@ def _planned(case: Case, goal: _Goal) -> Plan:
         bias=bias,
         notes=(*_notes(case), *_test_note(case, accuracy, target, people)),
         case=case,
-        target=replace(target, power=power)
-        if solved == "power"
-        else replace(target, margin=margin)
-        if power is None
-        else target,
+        target=replace(target, **reached),
     )
 
 
 def _better(case: Case, goal: _Goal) -> Plan:
-    """Several questions: one random question for each person, or all with the budget split; the better, and
-    by how much.
-    """
+    """Several questions: one random one per person, or all with the budget split; the better, and by how much."""
     solved = goal.solved
-    found: list[Plan] = []
+    plans: list[Plan] = []
     for one_each in (True, False):
         try:
-            found.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
+            plans.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
         except OutOfReach as error:
             failure = error
-    if not found:
+    if not plans:
         raise failure
 
     def cost(plan: Plan) -> float:
         # Nine digits: of two plans that need the same, rounding does not choose one.
         return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
 
-    found.sort(key=cost)
-    if len(found) == 1:
-        return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
-    other = getattr(found[1], solved)
-    words = (
-        in_words(other, shares=goal.target.shares)
-        if solved == "margin"
-        else f"{other:,}"
-        if solved == "n"
-        else f"{other:.3g}"
-    )
-    way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
-    return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
+    plans.sort(key=cost)
+    if len(plans) == 1:
+        return replace(plans[0], notes=(*plans[0].notes, "the other way to ask several questions cannot reach this"))
+    other = getattr(plans[1], solved)
+    words = f"{other:,}" if solved == "n" else f"{other:.3g}"
+    if solved == "margin":
+        words = in_words(other, shares=goal.target.shares)
+    way = "all questions to everybody" if plans[0].case.field.one_each else "one random question each"
+    return replace(plans[0], notes=(*plans[0].notes, f"{way} would have {solved} {words}"))
 
 
 def _notes(case: Case) -> tuple[str, ...]:
     field = case.field
     notes = []
     if field.questions > 1:
-        way = (
-            "each person is asked one of them, drawn at random"
-            if field.one_each
-            else "everybody answers all, with the budget split"
-        )
+        way = "everybody answers all, with the budget split"
+        if field.one_each:
+            way = "each person is asked one of them, drawn at random"
         notes.append(f"{field.questions} questions: {way}")
     if field.smallest < 1:
         notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
@@ -267,17 +261,13 @@ def _notes(case: Case) -> tuple[str, ...]:
     if field.weighting != 1:
         notes.append(f"weights multiply every variance by {field.weighting:.4g}")
     if field.compliance:
-        notes.append(
-            f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the "
-            "estimate corrects for it"
-        )
+        others = 100 * (1 - field.compliance.followers)
+        notes.append(f"{others:.3g} % do not follow the instructions, and the estimate corrects for it")
     return tuple(notes)
 
 
 def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
-    """Which test it is, and how its power was found; for counted powers, where they first reach what was
-    asked for.
-    """
+    """Which test it is, and how its power was found; for counted powers, where they first reach what was asked for."""
     if case.detect is None:
         return ()
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"

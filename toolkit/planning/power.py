@@ -9,7 +9,7 @@ import numpy.typing as npt
 from toolkit.core.inference.special import betainc, rel_entr
 
 MOST_COUNTED = 10**6
-"""Up to so many people power is counted; beyond it takes seconds, and the normal formula stands in."""
+"""Up to this number of people power is counted; beyond, by the normal formula."""
 _ROUNDING = 1e-12  # forty times what the incomplete beta function was seen to be off by at these sizes
 
 
@@ -103,9 +103,7 @@ class ScoreTest:
         return True
 
     def _block(self, least: int, most: int) -> float:
-        """No n from least to most has less power than this: the fewest people with the strictest
-        threshold.
-        """
+        """No n from least to most has less power than this: the fewest people with the strictest threshold."""
         return self._rejects(least, self._accepted(most))
 
     def _surely(self, power: float) -> int:

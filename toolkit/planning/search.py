@@ -1,6 +1,4 @@
-"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any
-search.
-"""
+"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any search."""
 
 import math
 from collections.abc import Callable
@@ -44,9 +42,7 @@ class Target:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:
-        """Whether n people reach the target, and so does every larger number: a counted power may fall
-        again.
-        """
+        """Whether n people reach the target, and so does every larger number: a counted power may fall again."""
         reached = self.reached(accuracy, n)
         return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
 
@@ -80,10 +76,10 @@ def people_for(accuracy: Precision, target: Target) -> int:
     most = MOST_PEOPLE if reachable is None else reachable
     if most == 0 or not target.reached(accuracy, most):
         _explain_people(accuracy, target, most)
-    found = _smallest(accuracy, target, most)
-    if target.counts(accuracy, found):
+    people = _smallest(accuracy, target, most)
+    if target.counts(accuracy, people):
         return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
-    return found
+    return people
 
 
 def _smallest(accuracy: Precision, target: Target, most: int) -> int:
@@ -154,7 +150,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
             refuse(rule, target, "ask more people", OutOfReach)
     if counted:
-        return _lowered(case, target, n, found)
+        return _lower_epsilon(case, target, n, found)
     return found if case.randomizer(found).matrix is not None else _less(missed, found)
 
 
@@ -169,7 +165,7 @@ def _less(missed: Callable[[float], float], found: float) -> float:
     return _root(missed, (below, missed(below)), (reached[-1], missed(reached[-1])))
 
 
-def _lowered(case: Case, target: Target, n: int, found: float) -> float:
+def _lower_epsilon(case: Case, target: Target, n: int, found: float) -> float:
     """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that
     is enough.
 
@@ -195,9 +191,7 @@ _Point = tuple[float, float]
 
 
 def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not
-    exist.
-    """
+    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not exist."""
     here = (1.0, missed(1.0))
     low, high = (here, None) if here[1] > 0 else (None, here)
     while high is None and low and low[0] < MOST_EPSILON:
@@ -210,9 +204,7 @@ def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | N
 
 
 def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: float = _CLOSE) -> float:
-    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic
-    axis.
-    """
+    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic axis."""
     if low[1] <= 0:
         return low[0]
     old, a, b, part = low, low, high, 0.5

@@ -13,19 +13,51 @@ from toolkit.planning.search import Target, in_words, people_for
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolkit.planning.comparison import Way
+    from toolkit.planning.four_ways import Way
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """How many people, how private, how precise: all quantities, of which `solved` was the unknown.
+    """How many people, how private, how precise: all quantities of a plan.
 
-    n counts reports that arrive; `invited` those to ask so that n arrive. `epsilon` is what one person loses
-    in all, `design` hides each answer. `margin` is half the width of an interval of `level`, and that of the
-    smallest subgroup if one was named. `power` is what n people have, of the test of size 1 - `level` that
-    tells `detect` from `prevalence`, with its estimate on the side of `detect`; the notes say how it was
-    found. `bias` is how far the estimate would be off if the people who do not comply were not corrected for;
-    n and margin are with the correction. `target` is what was asked for, or found.
+    Parameters
+    ----------
+    design : Randomizer
+        What hides each answer.
+    solved : str
+        The quantity that was unknown.
+    epsilon : float
+        What one person loses in all.
+    n : int
+        Reports that must arrive; `invited` are the people to ask so that n arrive.
+    margin : float
+        Half the width of an interval of `level`, and that of the smallest subgroup if one was named.
+    level : float
+        Confidence level.
+    prevalence : float or list
+        The guessed truth.
+    se : float
+        The standard error of the option with the largest.
+    power : float or None
+        Of the test of size 1 - `level` that tells `detect` from `prevalence`, with its estimate on the side of
+        `detect`; the notes say how it was found.
+    detect : float or list or None
+        The truth to tell.
+    bias : float
+        How far the estimate would be off if the people who do not comply were not corrected for; n and margin are with
+        the correction.
+    notes : tuple of str
+        What a reader must not miss.
+    case : Case
+        The question and its field.
+    target : Target
+        What was asked for, or found.
+
+    Examples
+    --------
+    >>> from toolkit import plan, warner
+    >>> plan(warner, prevalence=0.2, n=1000, epsilon=1.0).solved
+    'margin'
     """
 
     design: Randomizer
@@ -61,19 +93,39 @@ class Plan:
         return float(accuracy.variance(self.n).max() / direct) if direct > 0 else math.inf
 
     def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
-        """Direct, local, shuffled and central at this epsilon and n."""
+        """Compute direct, local, shuffled and central at this epsilon and n.
+
+        Parameters
+        ----------
+        delta : float
+            Of the promise of shuffled reports.
+
+        Returns
+        -------
+        tuple of Way
+            One for each way.
+        """
         # only now: it brings shuffling, and `import toolkit` is light
-        from toolkit.planning.comparison import check_delta, four_ways
+        from toolkit.planning.four_ways import check_delta, four_ways
 
         return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
-        """The same promise kept in four ways, side by side: errors, people needed for this plan's goal, and
-        whom to trust.
+        """Compare four ways to keep the same promise: errors, people needed for this plan's goal, and whom to trust.
 
-        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a
-        person if the shuffler fails. Margins are by the normal approximation, to which the central way adds
-        its Laplace noise as it is.
+        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if
+        the shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as
+        it is.
+
+        Parameters
+        ----------
+        delta : float
+            Of the promise of shuffled reports.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each way.
         """
         pd = extra("pandas")
 
@@ -83,12 +135,21 @@ class Plan:
         return pd.DataFrame(rows, columns=columns, index=pd.Index([way.name for way in ways], name="way"))
 
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
-        """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN:
-        out of reach.
+        """Compute how the answer moves if the guessed prevalence is wrong.
+
+        Parameters
+        ----------
+        prevalences : sequence, optional
+            Other truths; around the guess without them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The solved quantity at each truth; NaN where it is out of reach.
         """
         pd = extra("pandas")
 
-        from toolkit.planning.comparison import answers_at, other_guesses
+        from toolkit.planning.four_ways import answers_at, other_guesses
 
         guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
         answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
@@ -100,7 +161,13 @@ class Plan:
         return self.design.bounds is None
 
     def direct_n(self) -> int:
-        """How many people direct questioning would need, if everybody told the truth."""
+        """Compute how many people direct questioning would need, if everybody told the truth.
+
+        Returns
+        -------
+        int
+            For the same target.
+        """
         return people_for(self.case.accuracy(self.epsilon).without_noise(), self.target)
 
     def _rows(self) -> list[tuple[str, str]]:
@@ -138,8 +205,8 @@ class Plan:
 
 
 def _row(name: str, text: str, *, solved: bool) -> str:
-    shown = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
-    return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{shown}</td></tr>"
+    cell = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
+    return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{cell}</td></tr>"
 
 
 def _guess(prevalence: Any) -> str:

@@ -25,10 +25,30 @@ _SMALLEST_PART = 1e-3  # of the budget: what a question gets at least
 
 @dataclass(frozen=True, repr=False)
 class Split:
-    """Epsilon, randomizer and margin of each question. The epsilons add up to at most `epsilon`, exactly.
+    """A budget that is split over questions. The epsilons add up to at most `epsilon`, exactly.
 
-    `one_random` holds the margins if each person were asked one question, drawn at random, with the whole
-    budget.
+    Parameters
+    ----------
+    epsilon : float
+        What one person loses in all.
+    n : int
+        People whose reports arrive.
+    level : float
+        Confidence level.
+    shares : mapping
+        The epsilon of each question.
+    designs : mapping
+        The randomizer of each question.
+    margins : mapping
+        The margin of each question.
+    one_random : mapping
+        The margins if each person were asked one question, drawn at random, with the whole budget.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> budget_for({"a": (warner, 0.5), "b": (warner, 0.5)}, epsilon=2.0).shares["a"]
+    1.0
     """
 
     epsilon: float
@@ -46,13 +66,17 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """How many times fewer people are needed for the largest margin if everybody is asked one random
-        question.
-        """
+        """How many times fewer people the largest margin needs if everybody is asked one random question."""
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a question."""
+        """Return one row per question.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Epsilon, margin, and the margin of one random question each.
+        """
         pd = extra("pandas")
 
         rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
@@ -80,15 +104,28 @@ def budget_for(
     level: Number = 0.95,
     weights: Mapping[str, Number] | None = None,
 ) -> Split:
-    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by
-    weights.
+    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by weights.
 
     Parameters
     ----------
-    questions : for each name a family (a function of epsilon) and the guessed truth.
-    epsilon : what one person may lose in all.
-    weights : shares of the budget, in any unit; None for the smallest largest margin.
+    questions : mapping
+        For each name a family (a function of epsilon) and the guessed truth.
+    epsilon : number
+        What one person may lose in all.
+    n : int
+        People whose reports arrive.
+    level : number
+        Confidence level.
+    weights : mapping, optional
+        Shares of the budget, in any unit; without them the largest margin is made smallest.
 
+    Returns
+    -------
+    Split
+        Epsilon, randomizer and margin of each question.
+
+    Examples
+    --------
     >>> from toolkit import k_ary, warner
     >>> from functools import partial
     >>> asked = {"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [0.25] * 4)}
@@ -102,17 +139,14 @@ def budget_for(
     if not isinstance(questions, Mapping) or not all(
         isinstance(one, tuple | list) and len(one) == 2 for one in questions.values()
     ):
-        told = 'its error decides its part: {"cheated": (warner, 0.2)}'
-        refuse("each question must be a family and a guess of the truth", "others", told, TypeError)
+        consequence = 'its error decides its part: {"cheated": (warner, 0.2)}'
+        refuse("each question must be a family and a guess of the truth", "others", consequence, TypeError)
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:
-            refuse(
-                "each question must be a family, a function of epsilon",
-                f"a fixed design for {name!r}",
-                "its epsilon is not free",
-            )
-    parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
+            rule = "each question must be a family, a function of epsilon"
+            refuse(rule, f"a fixed design for {name!r}", "its epsilon is not free")
+    parts = _parts_by_weight(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(parts, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
     alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
@@ -120,7 +154,7 @@ def budget_for(
     return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
 
 
-def _weighted(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
+def _parts_by_weight(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
         refuse("`weights` must name every question once", "other names", "each question needs its share")
     return {

@@ -11,7 +11,7 @@ from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.conditions import Field, checked_field
+from toolkit.planning.fieldwork import Field, checked_field
 from toolkit.planning.models import plan_difference, plan_slope
 from toolkit.planning.planner import plan
 
@@ -30,7 +30,7 @@ _PURPOSES = {
 @dataclass(frozen=True)
 class Needed:
     """What one wish needs. `n` : people in the group, whose share of all is `share`; `people` : in the whole
-    survey; `invited` : so that so many answer; `binding` : whether no other wish needs more.
+    survey; `invited` : so that as many answer; `binding` : whether no other wish needs more.
     """
 
     question: str
@@ -48,21 +48,43 @@ class Needed:
 
 @dataclass(frozen=True, repr=False)
 class PeopleNeeded:
-    """`rows` : one for each wish. `n` : people whose reports must arrive, for all wishes together."""
+    """How many people a survey needs for all wishes together, as `plan_survey` returns it.
+
+    Parameters
+    ----------
+    rows : tuple of Needed
+        One for each wish.
+    notes : tuple of str
+        What a reader must not miss.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> plan_survey({"a": warner("3/4")}, {"a": {"margin": 0.05}}, prevalence={"a": 0.2}).n > 1000
+    True
+    """
 
     rows: tuple[Needed, ...]
     notes: tuple[str, ...]
 
     @property
     def n(self) -> int:
+        """People whose reports must arrive, for all wishes together."""
         return max(row.people for row in self.rows)
 
     @property
     def invited(self) -> int:
+        """People to invite so that as many answer."""
         return max(row.invited for row in self.rows)
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row a wish."""
+        """Return one row per wish.
+
+        Returns
+        -------
+        pandas.DataFrame
+            What each wish needs, and which one decides.
+        """
         return extra("pandas").DataFrame([vars(row) for row in self.rows])
 
     def __repr__(self) -> str:
@@ -91,18 +113,31 @@ def plan_survey(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> PeopleNeeded:
-    """How many people must answer, so that every wish is fulfilled.
+    """Compute how many people must answer, so that every wish is fulfilled.
 
     Parameters
     ----------
-    designs : the randomizer of each question. prevalence : a guess of each truth, as for `plan`.
-    wishes : for each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06,
-    "subgroup": "1/4"} in a part of the people; {"detect": 0.2} a test against the guess; {"difference":
-    (0.1, 0.2), "groups": ("1/2", "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic
-    regression. Tests have "power": 0.8 unless it is said.
-    response, population, deff, weighting : as for `plan`; a population smaller than those to invite is
-    refused.
+    designs : mapping
+        The randomizer of each question.
+    wishes : mapping
+        For each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06, "subgroup": "1/4"} in
+        a part of the people; {"detect": 0.2} a test against the guess; {"difference": (0.1, 0.2), "groups": ("1/2",
+        "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic regression. Tests have "power": 0.8
+        unless it is said.
+    prevalence : mapping
+        A guess of each truth, as for `plan`.
+    level : number
+        Confidence level.
+    response, population, deff, weighting : optional
+        As for `plan`; a population smaller than those to invite is refused.
 
+    Returns
+    -------
+    PeopleNeeded
+        People for all wishes, and for each.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> die = forced("1/6", "1/6")
     >>> wishes = [{"margin": 0.03}, {"margin": 0.06, "subgroup": "1/4"}, {"slope": 0.5, "intercept": -1}]
@@ -110,7 +145,7 @@ def plan_survey(
     <PeopleNeeded: 1,720 people, 3,440 invited, for 3 wishes; cheated, ± 0.06 (1/4 of the people) decides>
     """
     field = checked_field(1, population, response, 1, None, deff, weighting)
-    found: list[tuple[str, str, str, float, str, int, int]] = []
+    needs: list[tuple[str, str, str, float, str, int, int]] = []
     if not all(isinstance(one, Mapping) for one in (designs, wishes, prevalence)):
         refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
     for name, wanted in wishes.items():
@@ -118,16 +153,16 @@ def plan_survey(
             refuse("a wish must be a mapping, or several", type(wanted).__name__, _CALL, TypeError)
         if name not in designs:
             refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
-        found += [
+        needs += [
             (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
             for wish in ([wanted] if isinstance(wanted, Mapping) else wanted)
         ]
-    if not found:
+    if not needs:
         refuse("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
-    most = max(people for *_, people in found)
+    most = max(people for *_, people in needs)
     rows = tuple(
         Needed(name, purpose, group, share, target, n, people, field.invited(people), people == most)
-        for name, purpose, group, share, target, n, people in found
+        for name, purpose, group, share, target, n, people in needs
     )
     if field.population is not None and field.invited(most) > field.population:
         rule = f"the population must hold the {field.invited(most):,} people to invite"
@@ -140,27 +175,27 @@ _Row = tuple[str, str, float, str, int, int]
 
 def _needed(design: Any, wish: Any, guess: Any, level: Number, field: Field) -> _Row:
     """Purpose, group in words, its share, target in words, people in the group, and in all."""
-    purpose, given = _purpose(wish)
+    purpose, wanted = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
         refuse("`prevalence` must hold a guess for each question", "none for one", "errors depend on it")
     if purpose == "difference":
-        return _difference(design, given, level, field)
-    share = exact(given.pop("subgroup", 1), "subgroup")
+        return _difference(design, wanted, level, field)
+    share = exact(wanted.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
         refuse("`subgroup` must be a share above 0 and at most 1", share, "it says how many are in it")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
-        found = plan_slope(design, **{"power": _POWER, **given}, **shared)
-        n = math.ceil(found.n * field.weighting - 1e-9)
-        target = f"slope {found.slope:g} with power {float(given.get('power', _POWER)):g}"
+        slope_plan = plan_slope(design, **{"power": _POWER, **wanted}, **shared)
+        n = math.ceil(slope_plan.n * field.weighting - 1e-9)
+        target = f"slope {slope_plan.slope:g} with power {float(wanted.get('power', _POWER)):g}"
     else:
         shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}
-        more = {"power": _POWER, **given} if purpose == "test" else given
+        more = {"power": _POWER, **wanted} if purpose == "test" else wanted
         n = plan(design, **more, **shared).n
         target = (
-            f"± {float(given['margin']):g}"
+            f"± {float(wanted['margin']):g}"
             if purpose == "margin"
-            else f"{given['detect']} from {guess} with power {float(more['power']):g}"
+            else f"{wanted['detect']} from {guess} with power {float(more['power']):g}"
         )
     return purpose, _part(share), float(share), target, n, _in_all(n, share)
 
@@ -170,7 +205,7 @@ def _difference(design: Any, given: dict[str, Any], level: Number, field: Field)
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
     pair, power = given["difference"], given.get("power", _POWER)
-    found = plan_difference(
+    difference_plan = plan_difference(
         design,
         prevalence=pair,
         power=power,
@@ -180,9 +215,9 @@ def _difference(design: Any, given: dict[str, Any], level: Number, field: Field)
         weighting=field.weighting,
     )
     target = f"{pair[0]} from {pair[1]} with power {float(power):g}"
-    people = max(_in_all(n, share) for n, share in zip(found.n, shares, strict=True))
+    people = max(_in_all(n, share) for n, share in zip(difference_plan.n, shares, strict=True))
     group = f"{shares[0]} and {shares[1]} of the people"
-    return "difference", group, float(shares[0]), target, found.n[0], people
+    return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
 
 def _purpose(wish: Any) -> tuple[str, dict[str, Any]]:
@@ -209,9 +244,9 @@ def _part(share: Fraction) -> str:
 
 
 def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:
-    said = ["n are people whose reports arrive; margins are by the normal approximation"]
+    notes = ["n are people whose reports arrive; margins are by the normal approximation"]
     if any(row.purpose == "slope" for row in rows):
-        said.append("people for a slope are approximate, and clusters are not accounted for in them")
+        notes.append("people for a slope are approximate, and clusters are not accounted for in them")
     if field.population is not None:
-        said.append("no error was taken to be smaller because the population is finite")
-    return tuple(said)
+        notes.append("no error was taken to be smaller because the population is finite")
+    return tuple(notes)

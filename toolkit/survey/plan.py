@@ -14,7 +14,7 @@ from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
-from toolkit.planning.conditions import checked_field
+from toolkit.planning.fieldwork import checked_field
 from toolkit.survey.question import Question
 from toolkit.survey.writing.unknown_fields import naming
 

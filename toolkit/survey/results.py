@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.analysis.estimating import checked_method, estimates
-from toolkit.analysis.findings import Findings, groupless_notes
-from toolkit.analysis.from_counts import Counted
-from toolkit.analysis.group_estimate import Found
+from toolkit.analysis.estimating import CountSource, checked_method, estimates, groupless_notes
+from toolkit.analysis.findings import Findings
+from toolkit.analysis.group_estimate import GroupEstimate
 from toolkit.analysis.plain import plain
-from toolkit.analysis.reports import Asked, Reader
+from toolkit.analysis.reports import QuestionModel, Reader
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate
@@ -133,7 +132,7 @@ def estimate(
     rows = Rows(survey, reports, groups)
     people = rows.people()
     _check_groups(survey, groups, people)
-    analysis = Findings(designs, groups, (), Counted(reports, groups, {}))
+    analysis = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
         analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
     asked = {name: rows.asked(survey[name]) for name in designs}
@@ -153,7 +152,7 @@ def _least(survey: Survey, minimum: int | None) -> int:
     return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
 
 
-def _model(question: Question) -> Asked:
+def _model(question: Question) -> QuestionModel:
     if question.design is not None:
         return question.design
     if question.bounds is not None:
@@ -168,7 +167,7 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
 
 
-def _finding(question: Question, one: Found, asked: Mapping[Group, int]) -> Finding:
+def _finding(question: Question, one: GroupEstimate, asked: Mapping[Group, int]) -> Finding:
     known = question.design is not None and one.used
     liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
     people = turnout(question, one.used, asked.get(one.group, 0), one.rows)
@@ -201,7 +200,7 @@ def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
     for question in survey.questions:
         if question.anchor is None or question.design is None or not has_matrix(question.design):
             continue
-        source = Counted(reports, (), {question.name: Reader(question.name, question.design)})
+        source = CountSource(reports, (), {question.name: Reader(question.name, question.design)})
         if counts := source.counts(question.name):
             shares[question.name] = attention_counts(question.design, counts[()], truth=question.anchor)
     return shares

@@ -165,7 +165,7 @@ def test_predictions_and_margins_belong_together(case) -> None:
 
 def test_what_cannot_be_read_is_a_sentence() -> None:
     data, p = liars()
-    with pytest.raises(ValueError, match="of another group"):
+    with pytest.raises(ValueError, match="of one of the groups in `p`"):
         latent.lie_detector("y ~ x", data, p={0: 0.3, 2: 0.8}, group="g")
     with pytest.raises(TypeError, match="which group is which"):
         latent.lie_detector("y ~ x", data, p=(0.3, 0.8), group="g")

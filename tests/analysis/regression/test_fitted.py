@@ -8,8 +8,8 @@ import pytest
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic, mixed_logistic
-from toolkit.analysis.regression.fitted import covered, part_of
-from toolkit.analysis.regression.links import LINKS
+from toolkit.analysis.regression.fitted import covers_of, part_of
+from toolkit.analysis.regression.logistic import LINKS
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -39,7 +39,7 @@ def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
         assert "age10" in shown
     assert text.splitlines()[4].split() == ["age10", "-0.258", "0.043", "-0.343", "to", "-0.173", "<", "0.001"]
     assert page.count("<tr>") == 6
-    assert covered(FIT.data.people) == FIT.coefficients.covers
+    assert covers_of(FIT.data.people) == FIT.coefficients.covers
 
 
 def test_a_fit_says_of_itself_what_an_estimate_says() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.margins import Effect, effects
+from toolkit.analysis.regression.marginal_effects import Effect, effects
 
 DATA = survey().assign(sex=lambda frame: np.where(frame.female, "f", "m"))
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -146,7 +146,7 @@ def test_a_posterior_moves_the_odds_by_at_most_epsilon() -> None:
     assert np.abs(moved).max() <= DIE.epsilon + 1e-12
 
 
-def test_the_sample_of_a_penalised_fit_is_refused() -> None:
+def test_the_sample_of_a_penalized_fit_is_refused() -> None:
     with pytest.raises(ValueError, match="respondents='sample' needs a fit without penalty"):
         logistic("forced ~ 1", DATA, DIE, penalty="jeffreys").margins(respondents="sample")
 

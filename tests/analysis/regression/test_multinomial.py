@@ -1,6 +1,4 @@
-"""Multinomial regression: the reference fit of a Likert question, and what it shares with the logistic
-one.
-"""
+"""Multinomial regression: the reference fit of a Likert question, and what it shares with the logistic one."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,7 @@ import pytest
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit import Design, forced_options, k_ary
 from toolkit.analysis import logistic, multinomial
-from toolkit.analysis.regression.likelihoods import OptionsModel
+from toolkit.analysis.regression.multinomial import OptionsModel
 
 DATA = survey()
 LIKERT = forced_options(5, [0.08] * 5)

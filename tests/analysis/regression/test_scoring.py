@@ -6,11 +6,9 @@ import pytest
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import mangat
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.likelihoods import BinaryModel
-from toolkit.analysis.regression.links import LINKS, link_named
-from toolkit.analysis.regression.reading.channel import through
-from toolkit.analysis.regression.reading.covariates import from_arrays, standardized
-from toolkit.analysis.regression.reading.people import people
+from toolkit.analysis.regression.covariates import from_arrays, standardize
+from toolkit.analysis.regression.logistic import LINKS, BinaryModel, link_named
+from toolkit.analysis.regression.rows import channel, people
 from toolkit.analysis.regression.scoring import Climb, Point, climb, covariance, inverse, kind_of_error, newton
 
 DATA = survey()
@@ -19,8 +17,8 @@ DATA = survey()
 def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows: int = 400) -> BinaryModel:
     table = from_arrays(DATA[["female", "age10"]][:rows].to_numpy())
     weights = people(rows, DATA.weight[:rows].to_numpy(), None, None, None)
-    reports = through(DATA[report][:rows].to_numpy(), design, None)
-    return BinaryModel(standardized(table)[0], link_named(link), reports, weights, jeffreys)
+    reports = channel(DATA[report][:rows].to_numpy(), design, None)
+    return BinaryModel(standardize(table)[0], link_named(link), reports, weights, jeffreys)
 
 
 @pytest.mark.parametrize("jeffreys", [False, True])
@@ -48,7 +46,7 @@ def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports()
     total = np.zeros((3, 3))
     for code in range(4):
         chance = BOTH.matrix[0, code] * (1 - share) + BOTH.matrix[1, code] * share
-        everybody = through(np.full(40, code), BOTH, None)
+        everybody = channel(np.full(40, code), BOTH, None)
         told = BinaryModel(one.columns, one.link, everybody, people(40, one.people.weights * chance, None, None, None))
         total += told.observed(at)
     assert np.allclose(total, one.point(at).information)
@@ -61,8 +59,8 @@ def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -
     assert not found.flat
     assert np.abs(found.point.gradient).max() < 1e-6
     reports, x = runaway()
-    columns, _ = standardized(from_arrays(x))
-    away = BinaryModel(columns, link_named("logit"), through(reports, DIE, None), people(300, None, None, None, None))
+    columns, _ = standardize(from_arrays(x))
+    away = BinaryModel(columns, link_named("logit"), channel(reports, DIE, None), people(300, None, None, None, None))
     assert climb(away.point, np.zeros(2)).flat
 
 
@@ -104,15 +102,14 @@ def test_mangats_impossible_report_does_not_spoil_the_fit(link: str) -> None:
 
 
 @pytest.mark.slow
-def test_low_prevalence_is_fitted_refused_or_penalised_but_never_absurd() -> None:
-    """100 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is
-    refused; the penalized one is always finite. In 200 simulated surveys of the reference notes 17 % had
-    their highest point at infinity, and about half of these run away. The penalized interval of the slope
-    covered in 0.932 of 250 of them; a binomial of 100 with that chance is below 83 with probability
-    1.4e-4.
+def test_low_prevalence_is_fitted_refused_or_penalized_but_never_absurd() -> None:
+    """40 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is refused; the
+    penalized one is always finite. In 200 simulated surveys of the reference notes 17 % had their highest
+    point at infinity, and about half of these run away. The penalized interval of the slope covered in 0.932 of
+    250 of them; a binomial of 40 with that chance is below 30 with probability 5.2e-5.
     """
     rng, refused, covered = np.random.default_rng(7), 0, 0
-    for _ in range(100):
+    for _ in range(40):
         x = rng.normal(size=300)
         reports = DIE.randomize(rng.random(300) < 1 / (1 + np.exp(3 - 0.5 * x)), rng=rng)
         bound = logistic(reports, x, DIE, penalty="jeffreys")
@@ -126,8 +123,8 @@ def test_low_prevalence_is_fitted_refused_or_penalised_but_never_absurd() -> Non
         else:
             assert np.abs(free.value).max() < 30
             assert free.se.max() < 60
-    assert 4 <= refused <= 32
-    assert covered >= 83
+    assert 1 <= refused <= 16
+    assert covered >= 30
 
 
 def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import DIE, survey
-from tests.analysis.sampling.test_calibration import CELLS, COLUMNS, MARGINS, TOTALS
+from tests.analysis.sampling.test_known_totals import CELLS, COLUMNS, MARGINS, TOTALS
 from toolkit.analysis import Replicates, Sample
 
 DATA = survey()
@@ -44,7 +44,7 @@ BAD = {
     "other rows": (np.ones((2, 4)), {"scale": 1}, "a table of 3 rows"),
     "negative weights": (-np.ones((3, 4)), {"scale": 1}, "finite, at least 0"),
     "a scale of zero": (np.ones((3, 4)), {"scale": 0}, "`scale` must be above 0"),
-    "too few factors": (np.ones((3, 4)), {"scale": 1, "factors": [1, 1]}, "one factor a replicate"),
+    "too few factors": (np.ones((3, 4)), {"scale": 1, "factors": [1, 1]}, "one factor per replicate"),
 }
 
 

@@ -34,9 +34,7 @@ def test_who_tells_none_or_all_is_counted() -> None:
 
 
 def test_a_list_that_changes_its_other_answers_is_noticed() -> None:
-    """People hide the other items, too: fewer with the long list, in a way no share of carriers can
-    explain.
-    """
+    """People hide the other items, too: fewer with the long list, in a way no share of carriers can explain."""
     rng = np.random.default_rng(1)
     found = list_experiment(rng.binomial(4, 0.6, 800), rng.binomial(4, 0.3, 800), items=4)
     assert found.test.p < 1e-6

@@ -4,6 +4,7 @@ The numbers were computed by independent code for the reference notes; of cheate
 question the estimates and errors are also those of RRreg's RRuni.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 
 from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
-from toolkit.analysis.twogroup.groups import boundary_test, read_groups
+from toolkit.analysis.twogroup.group_counts import Groups, Kinds, boundary_test, read_groups
 from toolkit.analysis.twogroup.models import ExtendedCrosswise, Lying, Unknown, _profile, imbens_manski
 
 DATA = survey()
@@ -155,7 +156,7 @@ def test_bad_counts_are_refused(given: Any, sentence: str) -> None:
 def test_bad_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="of one of the groups in `p`, got 1169 of 2400"):
         cheater_detection(DATA.cdm, {1: 0.2, 3: 0.8}, by=DATA.group)
-    with pytest.raises(TypeError, match=r"`p` must be \{group: probability\}"):
+    with pytest.raises(TypeError, match=r"`p` must be a mapping, \{group: probability\}"):
         cheater_detection(DATA.cdm, (0.2, 0.8), by=DATA.group)
     with pytest.raises(ValueError, match="one group for each report"):
         cheater_detection(DATA.cdm, {1: 0.2, 2: 0.8}, by=DATA.group[:5])
@@ -204,9 +205,8 @@ def test_the_interval_covers_both_ends_of_the_range(carriers: float, cheaters: f
 
 @pytest.mark.slow
 def test_the_profile_interval_of_honesty_covers() -> None:
-    """1000 surveys of 2 x 1000, 20 % carriers, 60 % of them honest: a binomial of chance 0.95 is below 924
-    with probability 1.6e-4. The interval holds 0.6 exactly when the likelihood there is within 1.9207 of
-    the highest.
+    """1000 surveys of 2 x 1000, 20 % carriers, 60 % of them honest: a binomial of chance 0.95 is below 924 with
+    probability 1.6e-4. The interval holds 0.6 exactly when the likelihood there is within 1.9207 of the highest.
     """
     rng, covered = np.random.default_rng(10), 0
     for _ in range(1000):
@@ -217,9 +217,7 @@ def test_the_profile_interval_of_honesty_covers() -> None:
 
 
 def test_the_unknown_questions_interval_covers_by_enumeration() -> None:
-    """All pairs of counts of two groups of 80, prevalences 0.15 and 0.3: Wald's interval for the sensitive
-    share.
-    """
+    """All pairs of counts of two groups of 80, prevalences 0.15 and 0.3: Wald's interval for the sensitive share."""
     from scipy.stats import binom
 
     first, second, n = 0.75, 0.2, 80
@@ -233,3 +231,35 @@ def test_the_unknown_questions_interval_covers_by_enumeration() -> None:
     assert 0.935 < coverage < 0.955
     one = unknown_question([[n - 17, 17], [n - 20, 20]], (first, second)).estimate
     assert np.allclose([one.value[0], one.se[0]], [value[17, 20], se[17, 20]])
+
+
+def test_shares_of_yes_that_the_kinds_would_make_give_the_kinds_back() -> None:
+    shares, sometimes = np.array([0.2, 0.7, 0.1]), (0.2, 0.8)
+    yes = np.array([shares @ [1, p, 0] for p in sometimes])
+    found = Kinds(Groups(1000 * np.stack([1 - yes, yes], axis=1), sometimes), sometimes)
+    assert found.value == pytest.approx(shares)
+    assert found.cov.sum(axis=1) == pytest.approx(0, abs=1e-15)  # three shares of one whole
+
+
+@pytest.mark.slow
+def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
+    """All counts of 6 and 6 people against 231 points of the triangle of shares."""
+    grid = np.array([(a, b, 20 - a - b) for a in range(21) for b in range(21 - a)]) / 20
+    corners = np.array([[1.0, 1.0], [0.2, 0.8], [0.0, 0.0]])
+    for a, b in product(range(7), repeat=2):
+        groups = Groups(np.array([[6 - a, a], [6 - b, b]], dtype=float), (0.2, 0.8))
+        shares, height = Kinds(groups, (0.2, 0.8)).likeliest
+        assert shares.min() >= 0
+        assert shares.sum() == pytest.approx(1)
+        assert height >= max(groups.log_likelihood(point @ corners) for point in grid) - 1e-9
+        assert groups.log_likelihood(np.clip(shares @ corners, 0, 1)) == pytest.approx(height, abs=1e-9)
+
+
+def test_the_lie_detector_is_cheater_detection_by_other_names() -> None:
+    """A non-carrier of the one says yes as often as an honest non-carrier of the other is told to."""
+    counts = [[300, 700], [750, 250]]
+    lying, cheating = lie_detector(counts, (0.3, 0.8)), cheater_detection(counts, (0.7, 0.2))
+    admit, others, _ = cheating.estimate.value
+    assert lying.estimate.value == pytest.approx([1 - others, admit / (1 - others)])
+    assert lying.estimate.se[0] == pytest.approx(cheating.estimate.se[1])
+    assert lying.test.statistic == pytest.approx(cheating.test.statistic)

@@ -27,9 +27,7 @@ def carriers(model: str, counts, p) -> tuple[float, float]:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_planned_errors_are_those_that_the_analysis_estimates(model: str) -> None:
-    """Counts as they are expected: then the estimate is the truth, and its error the planned one, up to
-    n and n - 1.
-    """
+    """Counts as they are expected: then the estimate is the truth, and its error the planned one, up to n and n - 1."""
     p, prevalence, other = MODELS[model]
     n = 10_000
     yes = np.rint(n * _Case(model, p, other, 0.95, 1.96, 1.0).yes(prevalence))

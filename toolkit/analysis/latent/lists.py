@@ -3,8 +3,9 @@
 There is no epsilon here: somebody who says "none" or "all" has told everything.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,23 +18,20 @@ from toolkit.analysis.latent.model import (
     LatentFit,
     Model,
     Predictor,
-    checked_missing,
     constant,
     expit,
     fit_latent,
     read_answers,
     trait_share,
-    vanished,
+    vanishing_share,
 )
-from toolkit.analysis.regression.fitted import Comparison, Footing, covered
-from toolkit.analysis.regression.reading.columns import floats
+from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
 from toolkit.analysis.regression.scoring import Point, climb
-from toolkit.analysis.twogroup.lists import mean_difference
+from toolkit.analysis.twogroup.lists import item_counts, mean_difference
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Normal, Student
 from toolkit.core.inference.special import ndtr
 from toolkit.local.matrix.encoding import encode
 
@@ -111,14 +109,8 @@ def list_experiment(
         whether carriers with none, or all, of the harmless items may deny the sensitive one.
     direct : str or array, optional
         Answers to the direct question of everybody; nobody is taken to confess falsely. Needs method="ml".
-    se : {"observed", "expected", "opg", "robust"}, optional
-        How standard errors of a likelihood are computed.
-    sample : Sample, optional
-        How people were drawn; or, in its place,
-    weights, strata, clusters : str or array, optional
-        Columns of a complex sample.
-    missing : {"refuse", "drop"}
-        What to do with rows that have a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -138,7 +130,7 @@ def list_experiment(
     choice(method, "method", ("nls", "ml"))
     named = {"treatment": treatment} | ({} if direct is None else {"direct": direct})
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    answers = read_answers(formula, data, named, sampling, checked_missing(missing))
+    answers = read_answers(formula, data, named, sampling, missing)
     most = whole(items, "items")
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
@@ -150,9 +142,9 @@ def list_experiment(
         _only_for_likelihoods([name for name, given in options.items() if given])
         return _least_squares(answers, counts, treated, most, plain)
     choice(control, "control", ("binomial", "beta-binomial"))
-    told = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
-    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, told is not None)
-    codes = counts if told is None else 2 * counts + told
+    confessed = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
+    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, confessed is not None)
+    codes = counts if confessed is None else 2 * counts + confessed
     return _likelihood(answers, codes.astype(np.intp), law, plain, se, counts)
 
 
@@ -163,19 +155,13 @@ def _only_for_likelihoods(given: Sequence[str]) -> None:
 
 
 def _counts(values: Any, treated: Mask, most: int) -> Array:
-    found = floats(values)
-    if found is None:
-        refuse("counts must be whole numbers", "something else", "they count items", TypeError)
-    limit = most + treated
-    if bad := int(np.count_nonzero((found < 0) | (found > limit) | (found != np.floor(found)))):
-        rule = f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list"
-        refuse(rule, f"{bad} of {len(found)} that are not", "they count items")
+    rule = f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list"
+    counts = item_counts(values, most + treated, rule)
     for arm, name in ((treated, "long"), (~treated, "short")):
-        if int(arm.sum()) < 2:
-            refuse(
-                "each list must have at least two people", f"{int(arm.sum())} with the {name} one", "they are compared"
-            )
-    return found
+        if (people := int(arm.sum())) < 2:
+            rule = "each list must have at least two people"
+            refuse(rule, f"{people} with the {name} one", "they are compared")
+    return counts
 
 
 # Nonlinear least squares
@@ -224,46 +210,32 @@ def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array:
         information = slope.T @ (slope * mass[:, None])
         return Point(at, -float(mass @ error**2) / 2, slope.T @ (mass * error), information)
 
-    found = climb(evaluate, start, steps=300)
-    if not found.arrived:
+    ascent = climb(evaluate, start, steps=300)
+    if not ascent.arrived:
         rule = "least squares must have a solution at finite coefficients"
         refuse(rule, "none within 300 steps", "use fewer covariates, or ask more people")
-    return found.point.at
+    return ascent.point.at
 
 
 def _as_list_fit(
     answers: Answers, counts: Array, treated: Mask, most: int, value: Array, cov: Array, plain: Estimate
 ) -> ListFit:
     people, covariates = answers.people, answers.covariates
-    se = np.sqrt(np.diag(cov))
     predictors = (Predictor("", covariates, value[:0]), Predictor("control", covariates, value[:0]))
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=tuple(label for one in predictors for label in one.labels),
-        cov=cov,
-        n=people.n,
-        loss=None,
-        covers=covered(people).replaced(Source.RANDOMIZATION),
-        method="list experiment, nonlinear least squares, robust errors",
-        notes=answers.notes,
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
+    labels = tuple(label for one in predictors for label in one.labels)
+    method = "list experiment, nonlinear least squares, robust errors"
+    estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
     law = ListLaw(most, treated, False, True, False, False, False)
     model = Model(law.probabilities, (covariates.matrix,) * 2, counts.astype(np.intp), people)
-    footing = Footing(("nls", counts, treated, people.mass), covariates.matrix, "robust", False, people.df)
-    return ListFit(
-        estimate,
-        float("nan"),
-        {"used": people.n, **answers.dropped},
-        "list experiment with covariates (nonlinear least squares)",
-        footing,
-        answers,
-        predictors,
-        trait_share,
-        model,
-        plain,
-    )
+    provenance = FitProvenance(("nls", counts, treated, people.mass), covariates.matrix, "robust", False, people.df)
+    used, title = {"used": people.n, **answers.dropped}, "list experiment with covariates (nonlinear least squares)"
+    about = _without_randomization(estimate)
+    return ListFit(about, np.nan, used, title, provenance, answers, predictors, trait_share, model, plain)
+
+
+def _without_randomization(estimate: Estimate) -> Estimate:
+    """No device randomizes a list."""
+    return replace(estimate, covers=estimate.covers.replaced(Source.RANDOMIZATION))
 
 
 # Likelihoods
@@ -335,7 +307,7 @@ class ListLaw:
         y, j = np.arange(self.items + 1), np.arange(self.items)
         up, down = np.maximum(mean + theta * j, 1e-300), np.maximum(1 - mean + theta * j, 1e-300)
         first, second = j[:, None] < y, j[:, None] < self.items - y
-        choose = np.array([_choose(self.items, int(one)) for one in y])
+        choose = np.array([math.comb(self.items, int(one)) for one in y], dtype=float)
         log = np.log(up) @ first + np.log(down) @ second - np.log(1 + theta * j).sum(axis=1, keepdims=True)
         law = choose * np.exp(log)
         slopes = np.zeros((len(self.names), *law.shape))
@@ -390,26 +362,15 @@ def _likelihood(
     while True:
         predictors = _predictors(answers, law, counts, plain)
         model = Model(law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people)
-        gone = vanished(model, predictors, np.concatenate([one.start for one in predictors]))
+        gone = vanishing_share(model, predictors, np.concatenate([one.start for one in predictors]))
         if gone is None:
             break
         law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
     title, shared = f"list experiment with covariates ({law.form})", (law.treated, law.direct)
     how = Fit(title, law.described, shared, trait_share, se, notes)
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
-    about = replace(fit.coefficients, covers=fit.covers.replaced(Source.RANDOMIZATION))
-    return ListFit(
-        about,
-        fit.log_likelihood,
-        fit.rows,
-        fit.title,
-        fit.footing,
-        answers,
-        fit.predictors,
-        trait_share,
-        fit.model,
-        plain,
-    )
+    parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
+    return ListFit(**(parts | {"coefficients": _without_randomization(fit.coefficients)}), difference=plain)
 
 
 def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) -> tuple[Predictor, ...]:
@@ -418,23 +379,16 @@ def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) 
     x, mass = covariates.matrix[short], answers.people.mass[short]
     control = _curve_fit(x, counts[short] / law.items, mass, np.zeros(x.shape[1]))
     starts = {"": _intercept_only(covariates.labels, float(np.asarray(plain.value)))}
-    found = []
+    predictors = []
     for name in law.names:
         if name == "" or name.startswith("control"):
-            found.append(Predictor(name, covariates, starts.get(name, control)))
+            predictors.append(Predictor(name, covariates, starts.get(name, control)))
         else:
             start = -2.0 if name.startswith("overdispersion") else 0.0 if name == "confession" else -1.0
-            found.append(constant(name, rows, start, may_vanish=name != "confession"))
-    return tuple(found)
+            predictors.append(constant(name, rows, start, may_vanish=name != "confession"))
+    return tuple(predictors)
 
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:
     odds = np.clip(share, 0.05, 0.95)
     return np.where(np.array(labels) == "Intercept", np.log(odds / (1 - odds)), 0.0)
-
-
-def _choose(n: int, k: int) -> float:
-    found = 1.0
-    for place in range(k):
-        found = found * (n - place) / (place + 1)
-    return found

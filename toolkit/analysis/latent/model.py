@@ -5,25 +5,16 @@ Likelihood, scores and expected information follow from it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.fitted import Fitted, Footing, covered
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
-from toolkit.analysis.regression.reading.columns import Column, as_frame, column, some_rows
-from toolkit.analysis.regression.reading.covariates import (
-    Covariates,
-    absent_in,
-    from_formula,
-    sides,
-    standardized,
-    variables,
-)
-from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
+from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardize, variables
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
+from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.rows import People, complete, gaps_in, sampling_columns, who
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -35,9 +26,10 @@ from toolkit.analysis.regression.scoring import (
     newton,
 )
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
+from toolkit.frames.table import Values, as_frame, column, some_rows
 
 Law = Callable[[Array], tuple[Array, Array]]
 """Linear predictors (predictor, person) -> probabilities (person, answer) and their derivatives."""
@@ -122,13 +114,10 @@ class Answers:
     """What a model with latent classes is fitted to: columns of a frame, and who stands behind its rows."""
 
     covariates: Covariates
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Values]
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
-
-    def intercepts(self) -> Array:
-        return np.ones((len(self.covariates.matrix), 1))
 
 
 def read_answers(
@@ -142,10 +131,10 @@ def read_answers(
     columns |= sampling_columns(frame, sampling)
     wanted = variables(right, frame)
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
-    kept, dropped = complete(gaps, missing, columns.get("times"))
-    people, notes = who(columns, kept, sampling, dropped, frame, finite=False)
-    cut = {what: values[kept] for what, values in columns.items()}
-    return Answers(from_formula(right, some_rows(frame, kept)), cut, people, dropped, notes)
+    used, dropped = complete(gaps, missing)
+    people, notes = who(columns, used, sampling, dropped, frame, finite=False)
+    cut = {what: values[used] for what, values in columns.items()}
+    return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +162,7 @@ def _ones(new: Any) -> Array:
 
 def trait_share(eta: Array) -> tuple[Array, Array]:
     """The share of the first predictor, by its logit; the others do not move it."""
-    share, slopes = _expit(eta[0]), np.zeros_like(eta)
+    share, slopes = expit(eta[0]), np.zeros_like(eta)
     slopes[0] = share * (1 - share)
     return share, slopes
 
@@ -218,16 +207,15 @@ class LatentFit(Fitted):
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
         basis = self.coefficients.basis
         inner = Student(eta, spread / odds, basis.df) if isinstance(basis, Student) else Normal(eta, spread / odds)
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=value,
             se=spread,
             labels=tuple(range(len(value))),
             cov=cov,
-            n=self.n,
-            loss=self.loss,
-            covers=self.covers,
+            notes=(),
             method=f"prediction; {self.method}",
-            basis=Mapped(inner, _expit),
+            basis=Mapped(inner, expit),
         )
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
@@ -253,9 +241,9 @@ class LatentFit(Fitted):
             others = [same.get(id(one.covariates), one.covariates.matrix) for one in rest]
             return [Effect("", *self._shares_of([matrix, *others]))]
 
-        found = effects(first.covariates, shares, variable, levels)
+        averaged = effects(first.covariates, shares, variable, levels)
         shares_only = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.answers.people, found, None, shares_only)
+        return margin_estimate(self.coefficients, self.answers.people, averaged, None, shares_only)
 
     def _matrix(self, predictor: Predictor, data: Any) -> Array:
         rows = len(self.predictors[0].covariates.of(data))
@@ -284,48 +272,40 @@ class Fit:
 def fit_latent(answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit) -> LatentFit:
     """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
     kind = kind_of_error(how.error, answers.people, False)
-    scaled = [standardized(one.covariates) for one in predictors]
+    scaled = [standardize(one.covariates) for one in predictors]
     model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
     back = _blocks([matrix for _, matrix in scaled])
     start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
     point = _maximum(model, start)
     note = _identified(point.information)
     cov = covariance(model, point.at, kind, point.information)
-    value, cov = back @ point.at, back @ cov @ back.T
-    se = np.sqrt(np.diag(cov))
-    people = answers.people
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=tuple(label for one in predictors for label in one.labels),
-        cov=cov,
-        n=people.n,
-        loss=None,
-        covers=covered(people),
-        method=f"{how.method}, maximum likelihood, {kind} errors",
-        notes=(*answers.notes, *how.notes, *note),
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
+    people, labels = answers.people, tuple(label for one in predictors for label in one.labels)
+    method, notes = f"{how.method}, maximum likelihood, {kind} errors", (*answers.notes, *how.notes, *note)
+    estimate = as_estimate(back @ point.at, back @ cov @ back.T, labels, people, None, method, notes)
     columns = np.column_stack([one.covariates.matrix for one in predictors])
-    footing = Footing((*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None)
+    provenance = FitProvenance(
+        (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
+    )
     used = {"used": people.n, **answers.dropped}
     original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
-    return LatentFit(estimate, point.height, used, how.title, footing, answers, tuple(predictors), how.share, original)
+    return LatentFit(
+        estimate, point.height, used, how.title, provenance, answers, tuple(predictors), how.share, original
+    )
 
 
 def _maximum(model: Model, start: Array) -> Point:
-    found = climb(model.point, start)
-    if not found.arrived:
-        point, arrived = newton(model.point, found.point)
-        found = Climb(point, arrived, found.start)
-    inner_maximum(model.observed, found, "use fewer covariates, or ask more people")
-    return found.point
+    ascent = climb(model.point, start)
+    if not ascent.arrived:
+        point, arrived = newton(model.point, ascent.point)
+        ascent = Climb(point, arrived, ascent.start)
+    inner_maximum(model.observed, ascent, "use fewer covariates, or ask more people")
+    return ascent.point
 
 
-def vanished(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
+def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
     """The first share that goes to 0 on the way to the maximum, by name."""
-    found = climb(model.point, start, steps=60)
-    eta = model.predictors(found.point.at)
+    ascent = climb(model.point, start, steps=60)
+    eta = model.predictors(ascent.point.at)
     for one, value in zip(predictors, eta, strict=True):
         if one.may_vanish and float(value[0]) < -7:
             return one.name
@@ -339,42 +319,22 @@ def _identified(information: Array) -> tuple[str, ...]:
     scale = np.sqrt(np.diag(information))
     least = float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
     if least < _UNIDENTIFIED:
-        refuse(
-            "the answers must tell the parameters apart",
-            f"a least eigenvalue of {least:.1g}",
-            "a second group with other odds, or a second list, identifies them",
-        )
+        consequence = "a second group with other odds, or a second list, identifies them"
+        refuse("the answers must tell the parameters apart", f"a least eigenvalue of {least:.1g}", consequence)
     return (FORM_ONLY,) if least < _BY_FORM else ()
-
-
-def group_codes(groups: Column, chances: Mapping[Any, float]) -> Array:
-    """The probability of each person's group."""
-    found = np.full(len(groups), np.nan)
-    for name, chance in chances.items():
-        found[groups == name] = chance
-    if unknown := int(np.count_nonzero(np.isnan(found))):
-        received = f"{unknown} of {len(found)} rows of another group"
-        refuse("every row must be of one of the groups in `p`", received, "its odds are not known")
-    return found
-
-
-def checked_missing(missing: str) -> str:
-    """Whether rows with missing values are refused or dropped."""
-    return choice(missing, "missing", ("refuse", "drop"))
 
 
 def _blocks(matrices: Sequence[Array]) -> Array:
     width = sum(one.shape[1] for one in matrices)
-    found, place = np.zeros((width, width)), 0
+    matrix, place = np.zeros((width, width)), 0
     for one in matrices:
-        found[place : place + len(one), place : place + len(one)] = one
+        matrix[place : place + len(one), place : place + len(one)] = one
         place += len(one)
-    return found
+    return matrix
 
 
-def _expit(eta: Array) -> Array:
+def expit(eta: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))
 
 
-expit = _expit
 Errors = Literal["observed", "expected", "opg", "robust"]

@@ -13,19 +13,15 @@ from toolkit.analysis.latent.model import (
     Fit,
     LatentFit,
     Predictor,
-    checked_missing,
     constant,
     expit,
     fit_latent,
-    group_codes,
     read_answers,
     trait_share,
 )
+from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
 from toolkit.core.arrays import Array
-from toolkit.core.checks import probability, refuse
 from toolkit.local.matrix.encoding import encode
-
-Sampling = Mapping[str, Any]
 
 
 def cheater_detection(
@@ -50,22 +46,14 @@ def cheater_detection(
 
     Parameters
     ----------
-    formula : str
-        "report ~ covariates".
-    data : frame
-        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    formula, data : str and frame
+        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping
         The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
     group : str or array
         The column of groups.
-    se : {"observed", "expected", "opg", "robust"}, optional
-        How standard errors are computed; "robust" by default with weights, strata or clusters.
-    sample : Sample, optional
-        How people were drawn; or, in its place,
-    weights, strata, clusters : str or array, optional
-        Columns of a complex sample.
-    missing : {"refuse", "drop"}
-        What to do with rows that have a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -83,12 +71,12 @@ def cheater_detection(
     >>> fit.labels
     ('Intercept', 'x', 'cheater: Intercept', 'cheater: x')
     """
-    answers, codes, odds = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
-    covariates = answers.covariates
-    start = np.zeros(len(covariates.labels))
-    first = Predictor("", covariates, _lean(start, covariates.labels, -1.0))
-    second = Predictor("cheater", covariates, _lean(start, covariates.labels, -2.0))
-    how = _how("cheater detection with covariates", "cheater detection", odds, _carriers, se)
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    answers, codes, odds = _read(formula, data, p, group, sampling, missing)
+    covariates, name = answers.covariates, "cheater detection"
+    first = Predictor("", covariates, _lean(covariates.labels, -1.0))
+    second = Predictor("cheater", covariates, _lean(covariates.labels, -2.0))
+    how = Fit(f"{name} with covariates", name, (name, odds), _carriers, se)
     return fit_latent(answers, codes, GroupLaw(_cheating, odds), (first, second), how)
 
 
@@ -113,22 +101,14 @@ def lie_detector(
 
     Parameters
     ----------
-    formula : str
-        "report ~ covariates".
-    data : frame
-        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    formula, data : str and frame
+        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping
         The probability that a non-carrier is told to say the truth in each group.
     group : str or array
         The column of groups.
-    se : {"observed", "expected", "opg", "robust"}, optional
-        How standard errors are computed; "robust" by default with weights, strata or clusters.
-    sample : Sample, optional
-        How people were drawn; or, in its place,
-    weights, strata, clusters : str or array, optional
-        Columns of a complex sample.
-    missing : {"refuse", "drop"}
-        What to do with rows that have a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -145,7 +125,8 @@ def lie_detector(
     >>> round(float(fit.margins().value), 2)
     0.28
     """
-    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    read = _read(formula, data, p, group, sampling, missing)
     return _one_trait(read, _lying, ("honesty", 1.0), "stochastic lie detector", se)
 
 
@@ -178,14 +159,8 @@ def extended_crosswise(
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
     group : str or array
         The column of groups.
-    se : {"observed", "expected", "opg", "robust"}, optional
-        How standard errors are computed; "robust" by default with weights, strata or clusters.
-    sample : Sample, optional
-        How people were drawn; or, in its place,
-    weights, strata, clusters : str or array, optional
-        Columns of a complex sample.
-    missing : {"refuse", "drop"}
-        What to do with rows that have a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -204,7 +179,8 @@ def extended_crosswise(
     0.2
     """
     labels = ("different", "same")
-    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing, labels)
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    read = _read(formula, data, p, group, sampling, missing, labels)
     return _one_trait(read, _crosswise, ("always different", -2.0), "extended crosswise model", se)
 
 
@@ -228,22 +204,14 @@ def unknown_question(
 
     Parameters
     ----------
-    formula : str
-        "report ~ covariates".
-    data : frame
-        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    formula, data : str and frame
+        "report ~ covariates", and a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     p : mapping
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
     group : str or array
         The column of groups.
-    se : {"observed", "expected", "opg", "robust"}, optional
-        How standard errors are computed; "robust" by default with weights, strata or clusters.
-    sample : Sample, optional
-        How people were drawn; or, in its place,
-    weights, strata, clusters : str or array, optional
-        Columns of a complex sample.
-    missing : {"refuse", "drop"}
-        What to do with rows that have a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -260,7 +228,8 @@ def unknown_question(
     >>> fit.labels
     ('Intercept', 'innocuous: Intercept')
     """
-    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    read = _read(formula, data, p, group, sampling, missing)
     return _one_trait(read, _unknown, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
 
 
@@ -317,20 +286,10 @@ def _one_trait(
 ) -> LatentFit:
     """A trait with a logit, and one more share without covariates."""
     answers, codes, odds = read
-    labels = answers.covariates.labels
-
-    first = Predictor("", answers.covariates, _lean(np.zeros(len(labels)), labels, -1.0))
+    first = Predictor("", answers.covariates, _lean(answers.covariates.labels, -1.0))
     second = constant(other[0], len(codes), other[1])
-    how = _how(f"{name} with covariates", name, odds, trait_share, se)
+    how = Fit(f"{name} with covariates", name, (name, odds), trait_share, se)
     return fit_latent(answers, codes, GroupLaw(curve, odds), (first, second), how)
-
-
-def _how(title: str, method: str, odds: Array, share: Any, se: Errors | None) -> Fit:
-    return Fit(title, method, (method, odds), share, se)
-
-
-def _sampling(sample: Any, weights: Any, strata: Any, clusters: Any) -> Sampling:
-    return {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
 
 
 def _read(
@@ -338,23 +297,21 @@ def _read(
     data: Any,
     p: Any,
     group: Any,
-    sampling: Sampling,
+    sampling: Mapping[str, Any],
     missing: str,
     labels: tuple[str, str] = ("no", "yes"),
 ) -> tuple[Answers, Codes, Array]:
     """Covariates and people; the answers as 0 and 1; and the odds of each person's group."""
-    if not isinstance(p, Mapping):
-        rule = "`p` must be a mapping, {group: probability}"
-        refuse(rule, type(p).__name__, "it says which group is which", TypeError)
-    odds = {name: float(probability(value, "p")) for name, value in p.items()}
-    answers = read_answers(formula, data, {"group": group}, sampling, checked_missing(missing))
+    chances = chances_by_group(p)
+    answers = read_answers(formula, data, {"group": group}, sampling, missing)
     codes = encode(answers.columns["answers"], labels, "answers").codes
-    return answers, np.asarray(codes, dtype=np.intp), group_codes(answers.columns["group"], odds)
+    odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
+    return answers, np.asarray(codes, dtype=np.intp), odds
 
 
-def _lean(start: Array, labels: tuple[str, ...], value: float) -> Array:
+def _lean(labels: tuple[str, ...], value: float) -> Array:
     """All coefficients 0 but the intercept, where there is one."""
-    return np.where(np.array(labels) == "Intercept", value, start)
+    return np.where(np.array(labels) == "Intercept", value, 0.0)
 
 
 def _three(eta: Array) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Regression through randomized answers: the answer as the outcome, or on the right-hand side."""
 
-from toolkit.analysis.regression.hidden import predictor
 from toolkit.analysis.regression.logistic import logistic
 from toolkit.analysis.regression.multinomial import multinomial
+from toolkit.analysis.regression.predictor import predictor
 
 __all__ = ["logistic", "multinomial", "predictor"]

@@ -1,6 +1,4 @@
-"""`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a
-comparison.
-"""
+"""`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a comparison."""
 
 import html
 from collections.abc import Mapping
@@ -9,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.people import People
-from toolkit.analysis.regression.reading.rows import Rows
+from toolkit.analysis.regression.rows import People, Rows
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED, Covers
@@ -27,9 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom,
-    p.
-    """
+    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom, p."""
 
     statistic: float
     df: float
@@ -40,7 +35,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, eq=False)
-class Footing:
+class FitProvenance:
     """What two fits must share to be compared: the rows, their reports, designs and weights, and how the
     errors were made.
     """
@@ -54,23 +49,28 @@ class Footing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A fitted model. `value`, `se`, `labels`, `cov`, `n`, `loss`, `covers`, `method`, `notes`, `interval`
-    and `test` are those of its coefficients.
+    """A fitted model; `value`, `se`, `labels`, `cov`, `n`, `loss` and so on are those of its coefficients.
 
     Parameters
     ----------
-    coefficients : the coefficients as an `Estimate`.
-    log_likelihood : at the coefficients, without any penalty; weighted where people have weights.
-    rows : how many rows were used, and how many were left out for a missing value, by where it was missing;
-        people, where a row stands for several.
-    title : what was fitted, in a few words.
+    coefficients : Estimate
+        The coefficients.
+    log_likelihood : float
+        At the coefficients, without any penalty; weighted where people have weights.
+    rows : mapping
+        How many rows were used, and how many were left out, by where a value was missing; people, where a row stands
+        for several.
+    title : str
+        What was fitted, in a few words.
+    provenance : FitProvenance
+        What another fit must share to be compared with this one.
     """
 
     coefficients: Estimate
     log_likelihood: float
     rows: Mapping[str, int]
     title: str
-    footing: Footing
+    provenance: FitProvenance
     ratios: ClassVar[str] = ""
     """What the exponential of a coefficient is called; nothing where it has no meaning."""
 
@@ -116,11 +116,19 @@ class Fitted:
         return part_of(self.coefficients, int(np.argmax(weights)))
 
     def contrast(self, weights: Mapping[str, float]) -> Estimate:
-        """A weighted sum of coefficients, {"female": 1, "male": -1}, with the error that their covariance
-        gives.
+        """Estimate a weighted sum of coefficients, with the error that their covariance gives.
 
-        To subtract two coefficients from each other as if they were independent would be wrong: they come
-        from the same people.
+        Coefficients come from the same people: they must not be subtracted as if they were independent.
+
+        Parameters
+        ----------
+        weights : mapping
+            Weights by label, {"female": 1, "male": -1}.
+
+        Returns
+        -------
+        Estimate
+            With the same kind of interval as the coefficients.
         """
         by = self._weights(weights)
         value, se = float(by @ self.value), float(np.sqrt(by @ self.cov @ by))
@@ -129,18 +137,16 @@ class Fitted:
 
     def _weights(self, weights: Mapping[str, float]) -> Array:
         """One weight for each coefficient, zero where none was named."""
-        found = np.zeros(len(self.labels))
+        row = np.zeros(len(self.labels))
         for label, weight in weights.items():
             if label not in self.labels:
-                shown = ", ".join(map(str, self.labels))
-                refuse("a coefficient must be one of the labels", repr(label), f"they are {shown}")
-            found[self.labels.index(label)] = weight
-        return found
+                known = ", ".join(map(str, self.labels))
+                refuse("a coefficient must be one of the labels", repr(label), f"they are {known}")
+            row[self.labels.index(label)] = weight
+        return row
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of
-        freedom.
-        """
+        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of freedom."""
         return self.coefficients.interval(level)
 
     def test(self, null: float = 0, sides: int = 2, *, direction: str | None = None) -> Significance:
@@ -148,21 +154,28 @@ class Fitted:
         return self.coefficients.test(null, sides, direction=direction)
 
     def to_frame(self, exp: bool = False, level: float = 0.95) -> "pd.DataFrame":
-        """One row a coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
+        """Return one row per coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
 
-        With `exp` the estimate and the limits are exponentials (odds ratios for the logit link), and the
-        standard error is theirs by the delta method; statistic and p stay those of the coefficient.
+        Parameters
+        ----------
+        exp : bool
+            Whether the estimate and the limits are exponentials (odds ratios for the logit link), with a standard
+            error by the delta method; statistic and p stay those of the coefficient.
+        level : float
+            Confidence level.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per coefficient.
         """
         frame = self.coefficients.to_frame(level)
-        found = self.test()
-        frame = frame.assign(statistic=found.statistic, p=found.p)
+        tests = self.test()
+        frame = frame.assign(statistic=tests.statistic, p=tests.p)
         if exp:
             if not self.ratios:
-                refuse(
-                    "`exp` needs a link whose coefficients are logarithms of ratios",
-                    "another",
-                    "their exponentials have no meaning",
-                )
+                rule = "`exp` needs a link whose coefficients are logarithms of ratios"
+                refuse(rule, "another", "their exponentials have no meaning")
             grown = np.exp(frame[["estimate", "low", "high"]])
             frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(columns={"estimate": self.ratios})
         return frame
@@ -170,52 +183,53 @@ class Fitted:
     def compare(self, smaller: "Fitted") -> Comparison:
         """Test this model against a smaller one inside it, fitted to the same rows.
 
-        By the likelihood ratio, on chi-squared; with weights, strata or clusters, where there is no
-        likelihood of the sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
+        By the likelihood ratio, on chi-squared; with weights, strata or clusters, where there is no likelihood of the
+        sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
+
+        Parameters
+        ----------
+        smaller : Fitted
+            A model of the same kind with fewer coefficients.
+
+        Returns
+        -------
+        Comparison
+            Statistic, degrees of freedom and p-value.
         """
         added = self._added(smaller)
-        if self.footing.penalized or smaller.footing.penalized:
+        if self.provenance.penalized or smaller.provenance.penalized:
             refuse("models to compare must not be penalized", "penalty='jeffreys'", "their heights are no likelihoods")
-        if self.footing.df is None:
+        if self.provenance.df is None:
             statistic = max(2 * (self.log_likelihood - smaller.log_likelihood), 0.0)
             more = len(self.labels) - len(smaller.labels)
             return Comparison(statistic, more, float(chdtrc(more, statistic)), "likelihood ratio")
         if len(added) != len(self.labels) - len(smaller.labels):
             rule = "the smaller model must have the coefficients of the larger, less some"
             refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
-        if self.footing.error != "robust" or self.footing.df < len(added):
-            refuse(
-                "there must be more sampling units than coefficients to test",
-                str(self.footing.df),
-                "F has no degrees of freedom left",
-            )
-        gone, count, df = self.value[added], len(added), self.footing.df
+        if self.provenance.error != "robust" or self.provenance.df < len(added):
+            consequence = "F has no degrees of freedom left"
+            refuse("there must be more sampling units than coefficients to test", str(self.provenance.df), consequence)
+        gone, count, df = self.value[added], len(added), self.provenance.df
         wald = float(gone @ np.linalg.solve(self.cov[np.ix_(added, added)], gone))
         scaled = (df - count + 1) / (df * count) * wald
         return Comparison(scaled, count, float(fdtrc(count, df - count + 1, scaled)), "Wald, F")
 
     def _added(self, smaller: "Fitted") -> list[int]:
         """Places of the coefficients that the smaller model lacks."""
-        mine, other = self.footing, smaller.footing
+        mine, other = self.provenance, smaller.provenance
         same = len(mine.reports) == len(other.reports) and all(
             np.array_equal(one, two) for one, two in zip(mine.reports, other.reports, strict=True)
         )
         if type(self) is not type(smaller) or not same:
-            refuse(
-                "models to compare must be of one kind, through the same designs and rows",
-                "others",
-                "their likelihoods are of different data",
-            )
+            rule = "models to compare must be of one kind, through the same designs and rows"
+            refuse(rule, "others", "their likelihoods are of different data")
         added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
         left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
         if len(self.labels) <= len(smaller.labels) or np.abs(left).max(initial=0) > 1e-8 * np.abs(other.columns).max(
             initial=1
         ):
-            refuse(
-                "the other model must be a smaller one inside this one",
-                "another",
-                "compare(smaller) tests what was added",
-            )
+            consequence = "compare(smaller) tests what was added"
+            refuse("the other model must be a smaller one inside this one", "another", consequence)
         return added
 
     def __repr__(self) -> str:
@@ -226,7 +240,7 @@ class Fitted:
             + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
             for row in rows
         ]
-        return "\n".join([self.title, *lines, self._footing(), *(f"note: {note}" for note in self.notes)])
+        return "\n".join([self.title, *lines, self._foot(), *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p"))
@@ -239,7 +253,7 @@ class Fitted:
             f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{cells}</tbody><tfoot><tr>"
             "<td colspan='5' "
-            f"style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+            f"style='text-align:left'>{html.escape(self._foot())}{notes}</td></tr></tfoot></table>"
         )
 
     def _text_rows(self) -> list[tuple[str, str, str, str, str]]:
@@ -249,13 +263,13 @@ class Fitted:
             for (label, value, se, limits), p in zip(self.coefficients.text_rows(), chances, strict=True)
         ]
 
-    def _footing(self) -> str:
-        made = self.coefficients
-        size = f"n = {made.n:,}" + (
+    def _foot(self) -> str:
+        estimate = self.coefficients
+        size = f"n = {estimate.n:,}" + (
             "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.2f}"
         )
-        loss = "no privacy claim" if made.loss is None else f"privacy loss {made.loss}"
-        return f"{size}; covers {made.covers}; {loss}; {made.method}"
+        loss = "no privacy claim" if estimate.loss is None else f"privacy loss {estimate.loss}"
+        return f"{size}; covers {estimate.covers}; {loss}; {estimate.method}"
 
 
 def p_value(p: float) -> str:
@@ -279,32 +293,32 @@ def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estima
     return replace(whole, value=value, se=se, labels=(label,), cov=np.array([[se**2]]), basis=basis)
 
 
-def covered(people: People) -> Covers:
+def covers_of(people: People) -> Covers:
     """What the errors account for, in words."""
     if not people.complex:
         return SAMPLED
     return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")
 
 
-def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, method: str) -> Estimate:
+def as_estimate(
+    value: Array,
+    cov: Array,
+    labels: tuple[str, ...],
+    people: People,
+    loss: Loss | None,
+    method: str,
+    notes: tuple[str, ...],
+) -> Estimate:
     """Coefficients with t intervals where the sample has degrees of freedom, else with normal ones."""
-    se, people = np.sqrt(np.diag(cov)), rows.people
-    return Estimate(
-        value=value,
-        se=se,
-        labels=labels,
-        cov=cov,
-        n=people.n,
-        loss=rows.channel.loss,
-        covers=covered(people),
-        method=method,
-        notes=rows.notes,
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
+    se = np.sqrt(np.diag(cov))
+    basis = Student(value, se, people.df) if people.complex else Normal(value, se)
+    return Estimate(value, se, labels, cov, people.n, loss, covers_of(people), method, notes, basis)
 
 
-def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
+def provenance_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> FitProvenance:
     """What another fit must share with this one to be compared with it."""
     matrices = tuple(design.matrix for design in rows.channel.designs)
     shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
-    return Footing(shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None)
+    return FitProvenance(
+        shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None
+    )

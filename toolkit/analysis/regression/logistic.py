@@ -1,31 +1,164 @@
 """`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
-from toolkit.analysis.regression.likelihoods import BinaryModel
-from toolkit.analysis.regression.links import Link, link_named
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
-from toolkit.analysis.regression.reading.covariates import standardized
-from toolkit.analysis.regression.reading.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import climb, covariance, inner_maximum, kind_of_error, penalised_maximum
+from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
+from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
+from toolkit.analysis.regression.scoring import (
+    Point,
+    climb,
+    covariance,
+    influence_of,
+    inner_maximum,
+    kind_of_error,
+    penalized_maximum,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
+from toolkit.core.inference.special import expit, ndtr
 
 _MANY = 1000  # predictions whose covariance matrix is still kept
+_FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
-    "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design "
-    "moves "
-    "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing "
-    "protects."
+    "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design moves "
+    "the odds by at most a factor e**epsilon, but the odds before come from covariates, which nothing protects."
 )
+
+
+@dataclass(frozen=True)
+class Link:
+    """The inverse of a link function, eta to probability.
+
+    `share` and `rest` are the probability and one minus it, each without cancellation; `slope` is the
+    derivative of the probability, `bend` the second derivative divided by the first.
+    """
+
+    name: str
+    share: Callable[[Array], Array]
+    rest: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    bend: Callable[[Array], Array]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name: functions without one cannot be pickled."""
+        return link_named, (self.name,)
+
+
+def _hazard(eta: Array) -> Array:
+    return np.asarray(np.exp(np.minimum(eta, _FARTHEST)))
+
+
+def _bell(eta: Array) -> Array:
+    return np.asarray(np.exp(-(eta**2) / 2) / np.sqrt(2 * np.pi))
+
+
+LINKS = {
+    "logit": Link(
+        "logit", expit, lambda eta: expit(-eta), lambda eta: expit(eta) * expit(-eta), lambda eta: -np.tanh(eta / 2)
+    ),
+    "probit": Link("probit", ndtr, lambda eta: ndtr(-eta), _bell, lambda eta: -eta),
+    "cloglog": Link(
+        "cloglog",
+        lambda eta: -np.expm1(-_hazard(eta)),
+        lambda eta: np.exp(-_hazard(eta)),
+        lambda eta: np.exp(np.minimum(eta, _FARTHEST) - _hazard(eta)),
+        lambda eta: 1 - _hazard(eta),
+    ),
+}
+
+
+def link_named(name: object) -> Link:
+    """One of the links by its name.
+
+    >>> float(link_named("logit").share(np.array(0.0)))
+    0.5
+    """
+    return LINKS[choice(name, "link", tuple(LINKS))]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryModel:
+    """Columns of covariates, the link, the designs and the people; `jeffreys` adds half the log
+    determinant of the information.
+    """
+
+    columns: Array
+    link: Link
+    channel: Channel
+    people: People
+    jeffreys: bool = False
+
+    @cached_property
+    def _difference(self) -> Array:
+        return np.asarray(self.channel.seen[1] - self.channel.seen[0])
+
+    def log_likelihood(self, at: Array) -> float:
+        eta = self.columns @ at
+        return float(self.people.mass @ np.log(self.channel.likelihood(self.link.share(eta), self.link.rest(eta))))
+
+    def point(self, at: Array) -> Point:
+        """Height, gradient and expected information at these coefficients."""
+        eta = self.columns @ at
+        share, rest, slope = self.link.share(eta), self.link.rest(eta), self.link.slope(eta)
+        probability = self.channel.likelihood(share, rest)
+        height = float(self.people.mass @ np.log(probability))
+        gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
+        kappa, change = self.channel.curvature(share, rest)
+        weight = self.people.mass * slope * slope * kappa
+        information = self.columns.T @ (self.columns * weight[:, None])
+        if self.jeffreys:
+            sign, log_determinant = np.linalg.slogdet(information)
+            if sign <= 0:
+                return Point(at, -np.inf, gradient, information)
+            height += log_determinant / 2
+            leverage = weight * np.einsum("ij,ij->i", self.columns @ np.linalg.inv(information), self.columns)
+            gradient += self.columns.T @ (leverage * (self.link.bend(eta) + slope * change / kappa / 2))
+        return Point(at, height, gradient, information)
+
+    def scores(self, at: Array) -> Array:
+        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
+        return np.asarray(self.columns * (self._weights * self._lean(at))[:, None])
+
+    def observed(self, at: Array) -> Array:
+        """Minus the Hessian of the log-likelihood."""
+        lean = self._lean(at)
+        curved = self.people.mass * lean * (lean - self.link.bend(self.columns @ at))
+        return np.asarray(self.columns.T @ (self.columns * curved[:, None]))
+
+    def randomization(self, at: Array, share: Array) -> Array:
+        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
+        person counted with a share.
+        """
+        eta = self.columns @ at
+        yes, no = self.link.share(eta), self.link.rest(eta)
+        spread = np.zeros_like(eta)
+        for rows, matrix in self.channel.parts():
+            chance = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
+            lean = (matrix[1] - matrix[0])[:, None] / np.maximum(chance, 1e-150)
+            for truth, chances in ((no, matrix[0]), (yes, matrix[1])):
+                spread[rows] += truth[rows] * (chances @ lean**2 - (chances @ lean) ** 2)
+        weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
+        return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
+
+    @property
+    def _weights(self) -> Array:
+        return np.ones(1) if self.people.weights is None else self.people.weights
+
+    def _lean(self, at: Array) -> Array:
+        """The derivative of a person's log-likelihood by the linear predictor."""
+        eta = self.columns @ at
+        probability = self.channel.likelihood(self.link.share(eta), self.link.rest(eta))
+        return np.asarray(self.link.slope(eta) * self._difference / probability)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,11 +173,20 @@ class LogisticFit(Fitted):
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
     def predict(self, data: Any = None) -> Estimate:
-        """The prevalence among people with these covariates, one entry a row; of the rows of the fit
-        without `data`.
+        """Estimate the prevalence among people with these covariates.
 
-        The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is
-        for the prevalence, not for one person's truth.
+        The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is for the
+        prevalence, not for one person's truth.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            One prevalence per row.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         eta, slope = matrix @ self.value, self.link.slope(matrix @ self.value)
@@ -52,14 +194,13 @@ class LogisticFit(Fitted):
         basis = self.coefficients.basis
         inner = Student(eta, spread, basis.df) if isinstance(basis, Student) else Normal(eta, spread)
         few = len(eta) <= _MANY
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=self.link.share(eta),
             se=slope * spread,
             labels=tuple(range(len(eta))),
             cov=slope[:, None] * (matrix @ self.cov @ matrix.T) * slope if few else None,
-            n=self.n,
-            loss=self.coefficients.loss,
-            covers=self.coefficients.covers,
+            notes=(),
             method=f"prediction of a logistic regression ({self.link.name} link)",
             basis=Mapped(inner, self.link.share),
         )
@@ -71,31 +212,43 @@ class LogisticFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Prevalences and differences of prevalences, averaged over the people of the fit.
+        """Estimate prevalences and differences of prevalences, averaged over the people of the fit.
 
-        Without a variable: the mean predicted prevalence. With a variable: how much the prevalence changes by
-        one unit of it (the mean derivative), or, for a column of two values or of categories, from its first
-        value to each other one. With `levels`: the prevalence if everybody had each of these values.
-        Intervals of prevalences are cut to 0 to 1.
+        Parameters
+        ----------
+        variable : str, optional
+            Without it, the mean predicted prevalence. With it, how much the prevalence changes by one unit of it (the
+            mean derivative), or, for a column of two values or of categories, from its first value to each other one.
+        levels : sequence, optional
+            The prevalence if everybody had each of these values of the variable.
+        respondents : {"fixed", "sample"}
+            Whether the covariates are taken as they are, or other people could have been drawn.
 
-        The standard error is by the delta method. respondents="fixed" takes the covariates as they are;
-        "sample" adds that other people could have been drawn.
+        Returns
+        -------
+        Estimate
+            With errors by the delta method; intervals of prevalences are cut to 0 to 1.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        found = effects(self.data.covariates, self._shares, variable, levels)
+        averaged = effects(self.data.covariates, self._shares, variable, levels)
         return margin_estimate(
             self.coefficients,
             self.data.people,
-            found,
+            averaged,
             self._influence() if sampled else None,
             variable is None or levels is not None,
         )
 
     def posterior(self) -> Array:
-        """Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
+        """Compute Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
         unpublished.
 
         Its mean is the mean prediction, which `predict` gives without speaking of anybody.
+
+        Returns
+        -------
+        array
+            One probability per row of the fit.
         """
         warnings.warn(PERSONAL, UserWarning, stacklevel=2)
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
@@ -107,11 +260,10 @@ class LogisticFit(Fitted):
         return [Effect("", self.link.share(eta), self.link.slope(eta)[:, None] * matrix)]
 
     def _influence(self) -> Array:
-        """What each person moves the coefficients by, to first order: one row a person."""
-        if self.footing.penalized:
+        if self.provenance.penalized:
             refuse("respondents='sample' needs a fit without penalty", "penalty='jeffreys'", "use respondents='fixed'")
         model = BinaryModel(self.data.covariates.matrix, self.link, self.data.channel, self.data.people)
-        return np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
+        return influence_of(model, self.value)
 
 
 Error = Literal["observed", "expected", "opg", "robust"]
@@ -134,30 +286,54 @@ def logistic(
     times: Any = None,
     missing: Any = "refuse",
 ) -> LogisticFit:
-    """Regression of a yes/no truth on covariates, from reports that a design has randomized.
+    """Regress a yes/no truth on covariates, from reports that a design has randomized.
 
     A person with covariates x has the trait with probability g(x'b); a report y then has probability
-    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher
-    scoring from zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is
-    rare or the people are few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher scoring from
+    zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is rare or the people are
+    few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
-    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a
-        table of numbers, to which an intercept is added.
-    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays. Of DuckDB, Dask, Ibis,
-        PySpark or a lazy one of polars the rows stay where they are: how often each combination of values
-        comes is counted there, so covariates should be categories or bands.
-    design : the design; or several by name, and `design_by` says which is whose: a column or an array.
-    link : "logit", "probit" or "cloglog".
-    se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
-    penalty : "jeffreys", or None.
-    sample : how people were drawn, as a `Sample`; or, as columns or arrays,
-    weights, strata, clusters : of a complex sample.
-    times : how many people a row stands for.
-    missing : "refuse", or "drop" to leave out rows with missing values, which `.rows` counts; or what stands
-        for no answer, (9, "refused"), and they are left out, too.
+    formula : str or array
+        "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a table of
+        numbers, to which an intercept is added.
+    data : frame or mapping
+        Of pandas, polars or pyarrow, or names and arrays. Of DuckDB, Dask, Ibis, PySpark or a lazy frame of polars the
+        rows stay where they are: how often each combination of values comes is counted there, so covariates should be
+        categories or bands.
+    design : Design or mapping
+        The design; or several by name, and `design_by` says which is whose.
+    design_by : str or array, optional
+        The name of each row's design.
+    link : {"logit", "probit", "cloglog"}
+        How the linear predictor becomes a probability.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "observed" by default, "robust" with a complex sample.
+    penalty : {"jeffreys"}, optional
+        Half the log determinant of the information.
+    sample : Sample, optional
+        How people were drawn; or, in its place, the next three.
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    times : str or array, optional
+        How many people a row stands for.
+    missing : {"refuse", "drop"} or tuple
+        Whether rows with missing values are refused, or left out and counted in `.rows`; or what stands for no answer,
+        (9, "refused"): those rows are left out, too.
 
+    Returns
+    -------
+    LogisticFit
+        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
     >>> female = rng.random(4000) < 0.5
@@ -176,24 +352,26 @@ def logistic(
 
 def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     """The maximum, its errors, and both in the units of the covariates."""
-    columns, back = standardized(rows.covariates)
+    columns, back = standardize(rows.covariates)
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
-    found = climb(model.point, np.zeros(columns.shape[1]))
+    ascent = climb(model.point, np.zeros(columns.shape[1]))
     at = (
-        penalised_maximum(model.point, found)
+        penalized_maximum(model.point, ascent)
         if jeffreys
-        else inner_maximum(model.observed, found, "use penalty='jeffreys'")
+        else inner_maximum(model.observed, ascent, "use penalty='jeffreys'")
     )
     cov = covariance(model, at, kind, model.point(at).information)
     how = "penalized" if jeffreys else "maximum"
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
     return LogisticFit(
-        as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
+        as_estimate(
+            back @ at, back @ cov @ back.T, rows.covariates.labels, rows.people, rows.channel.loss, method, rows.notes
+        ),
         model.log_likelihood(at),
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
-        footing_of(rows, link.name, kind, jeffreys),
+        provenance_of(rows, link.name, kind, jeffreys),
         rows,
         link,
     )

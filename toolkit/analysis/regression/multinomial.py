@@ -1,30 +1,136 @@
 """`multinomial`: who chose what? Regression of a truth among k options, seen through randomized reports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, footing_of
-from toolkit.analysis.regression.likelihoods import OptionsModel, option_shares
-from toolkit.analysis.regression.margins import Effect, basis_of, effects, margin_estimate
-from toolkit.analysis.regression.reading.covariates import standardized
-from toolkit.analysis.regression.reading.rows import Rows, read_rows
+from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
+from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
+from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
+    Point,
     climb,
     covariance,
+    influence_of,
     inner_maximum,
     kind_of_error,
-    penalised_maximum,
+    penalized_maximum,
     with_penalty,
 )
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.special import softmax
 
 Error = Literal["observed", "expected", "opg", "robust"]
 _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
+
+
+@dataclass(frozen=True, eq=False)
+class OptionsModel:
+    """Columns of covariates, the designs and the people; `order` is that of the options, the base first.
+
+    A report y has the probability sum_t p_t P[t, y], with p the softmax of x'b_t and b = 0 for the base. Coefficients
+    stand option by option, those of the base left out.
+    """
+
+    columns: Array
+    channel: Channel
+    people: People
+    order: tuple[int, ...]
+
+    @property
+    def width(self) -> int:
+        return (len(self.order) - 1) * int(self.columns.shape[1])
+
+    def shares(self, at: Array) -> Array:
+        """Pr(truth), one row per option in `order`, one column per person."""
+        return option_shares(self.columns, at, len(self.order))
+
+    def log_likelihood(self, at: Array) -> float:
+        return float(self.people.mass @ np.log(self._joint(self.shares(at)).sum(axis=0)))
+
+    def point(self, at: Array) -> Point:
+        """Height, gradient and expected information at these coefficients."""
+        shares = self.shares(at)
+        joint = self._joint(shares)
+        likelihood = joint.sum(axis=0)
+        leans = self.people.mass * (joint / likelihood - shares)
+        height = float(self.people.mass @ np.log(likelihood))
+        return Point(at, height, (leans[1:] @ self.columns).ravel(), self._blocks(self._told(shares)))
+
+    def scores(self, at: Array) -> Array:
+        """The gradient of each person's log-likelihood, times the person's weight: one row per person."""
+        shares = self.shares(at)
+        joint = self._joint(shares)
+        leans = joint / joint.sum(axis=0) - shares
+        if self.people.weights is not None:
+            leans = leans * self.people.weights
+        return np.concatenate([lean[:, None] * self.columns for lean in leans[1:]], axis=1)
+
+    def observed(self, at: Array) -> Array:
+        """Minus the Hessian: the spread of the truth before the report, less what is left of it after."""
+        shares = self.shares(at)
+        joint = self._joint(shares)
+        return self._blocks(_spread(shares) - _spread(joint / joint.sum(axis=0)))
+
+    def randomization(self, at: Array, share: Array) -> Array:
+        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
+        person counted with a share.
+        """
+        shares = self.shares(at)
+        variance = np.zeros((len(shares), *shares.shape))
+        for rows, matrix in self.channel.parts():
+            chances = matrix[list(self.order)]
+            here = shares[:, rows]
+            after = chances[:, :, None] * here[:, None] / np.maximum(chances.T @ here, 1e-150)
+            mean = np.einsum("ty,syi->tsi", chances, after)
+            variance[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, chances, after, after)
+            variance[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
+        weights = 1.0 if self.people.weights is None else self.people.weights
+        return self._blocks(variance * share * weights**2 / self.people.mass)
+
+    def _joint(self, shares: Array) -> Array:
+        return np.asarray(shares * self.channel.seen[list(self.order)])
+
+    def _told(self, shares: Array) -> Array:
+        """What one report is expected to tell: p_s p_t (sum_y P[s, y] P[t, y] / Pr(y) - 1) for options s, t."""
+        k = len(self.order)
+        information = np.zeros((k, k, shares.shape[1]))
+        for rows, matrix in self.channel.parts():
+            chances = matrix[list(self.order)]
+            likelihood = chances.T @ shares[:, rows]
+            inner = np.einsum("sy,ty,yi->sti", chances, chances, 1 / likelihood) - 1
+            information[:, :, rows] = inner * shares[:, None, rows] * shares[None, :, rows]
+        return information
+
+    def _blocks(self, weights: Array) -> Array:
+        """The sum over people of weights[s, t] x x', as one matrix with a block for each pair of options."""
+        k, p = len(self.order) - 1, self.columns.shape[1]
+        blocks = np.empty((k, p, k, p))
+        for s in range(k):
+            for t in range(s, k):
+                weight = self.people.mass * weights[s + 1, t + 1]
+                blocks[s, :, t] = self.columns.T @ (self.columns * weight[:, None])
+                blocks[t, :, s] = blocks[s, :, t]
+        return blocks.reshape(k * p, k * p)
+
+
+def option_shares(columns: Array, at: Array, options: int) -> Array:
+    """The softmax of the linear predictors, that of the base 0: one row per option, one column per person."""
+    eta = np.vstack([np.zeros(len(columns)), at.reshape(options - 1, -1) @ columns.T])
+    return np.asarray(softmax(eta, axis=0))
+
+
+def _spread(shares: Array) -> Array:
+    """diag(p) - p p' for each person."""
+    cov = -shares[:, None] * shares[None]
+    for place, share in enumerate(shares):
+        cov[place, place] += share
+    return np.asarray(cov)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,23 +147,30 @@ class MultinomialFit(Fitted):
         return tuple(self.data.channel.options[place] for place in self.order)
 
     def predict(self, data: Any = None) -> Estimate:
-        """The share of each option among people with these covariates: for each row, the options in order,
-        the base first; of the rows of the fit without `data`. Intervals are by t where the coefficients have
-        degrees of freedom, and cut to 0 to 1.
+        """Estimate the share of each option among people with these covariates.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            For each row the options in order, the base first, with intervals that are cut to 0 to 1.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
-        found = self._shares(matrix)
-        value = np.stack([effect.each for effect in found], axis=1)
-        variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in found]
+        predicted = self._shares(matrix)
+        value = np.stack([effect.each for effect in predicted], axis=1)
+        variance = [np.einsum("ij,jk,ik->i", effect.gradient, self.cov, effect.gradient) for effect in predicted]
         se = np.sqrt(np.stack(variance, axis=1))
-        return Estimate(
+        return replace(
+            self.coefficients,
             value=value.ravel(),
             se=se.ravel(),
             labels=tuple(f"{row}: {option}" for row in range(len(matrix)) for option in self.options),
             cov=None,
-            n=self.n,
-            loss=self.coefficients.loss,
-            covers=self.coefficients.covers,
+            notes=(),
             method="prediction of a multinomial regression",
             basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
         )
@@ -69,26 +182,35 @@ class MultinomialFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Shares of the options and their differences, averaged over people: as `logistic` has them, for each
-        option.
+        """Estimate shares of the options and their differences, averaged over people.
+
+        Parameters
+        ----------
+        variable, levels, respondents : optional
+            As for `logistic`.
+
+        Returns
+        -------
+        Estimate
+            One entry per option, and per change of the variable.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        found = effects(self.data.covariates, self._shares, variable, levels)
-        model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+        averaged = effects(self.data.covariates, self._shares, variable, levels)
         influence = None
         if sampled:
-            influence = np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
+            model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+            influence = influence_of(model, self.value)
         shares = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.data.people, found, influence, shares)
+        return margin_estimate(self.coefficients, self.data.people, averaged, influence, shares)
 
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
-        found = []
+        predicted = []
         for place, (share, option) in enumerate(zip(shares, self.options, strict=True)):
             moves = [share * ((place == other) - shares[other]) for other in range(1, len(shares))]
             gradient = np.concatenate([move[:, None] * matrix for move in moves], axis=1)
-            found.append(Effect(str(option), share, gradient))
-        return found
+            predicted.append(Effect(str(option), share, gradient))
+        return predicted
 
 
 @explains(
@@ -111,18 +233,33 @@ def multinomial(
     times: Any = None,
     missing: Any = "refuse",
 ) -> MultinomialFit:
-    """Regression of a truth among k options on covariates, from reports that a design has randomized.
+    """Regress a truth among k options on covariates, from reports that a design has randomized.
 
-    Each option but the base has coefficients of its own, the logarithms of odds against the base. The
-    likelihood is climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity,
-    the fit is refused; with penalty="jeffreys" the maximum is always finite.
+    Each option but the base has coefficients of its own, the logarithms of odds against the base. The likelihood is
+    climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity, the fit is refused; with
+    penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
-    base : the option that the others are compared with; the first one without it.
-    formula, data, design, design_by, se, penalty, sample, weights, strata, clusters, times, missing : as for
-    `logistic`.
+    formula, data, design : str, frame and Design
+        As for `logistic`.
+    base : str or int, optional
+        The option that the others are compared with; the first one without it.
+    design_by, se, penalty, sample, weights, strata, clusters, times, missing : optional
+        As for `logistic`.
 
+    Returns
+    -------
+    MultinomialFit
+        Coefficients with errors, a table, `predict`, `margins` and `compare`.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
     >>> from toolkit import k_ary
     >>> rng, design = np.random.default_rng(0), k_ary(("never", "once", "often"), epsilon=2.0)
     >>> old = rng.random(5000) < 0.5
@@ -145,22 +282,22 @@ def multinomial(
 def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
     """The maximum, its errors, and both in the units of the covariates."""
     options = rows.channel.options
-    columns, back = standardized(rows.covariates)
+    columns, back = standardize(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
     point = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
-    found = climb(point, np.zeros(model.width))
-    at = penalised_maximum(point, found) if jeffreys else inner_maximum(model.observed, found, _ADVICE)
+    ascent = climb(point, np.zeros(model.width))
+    at = penalized_maximum(point, ascent) if jeffreys else inner_maximum(model.observed, ascent, _ADVICE)
     cov = covariance(model, at, kind, model.point(at).information)
     wide = np.kron(np.eye(len(order) - 1), back)
     labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)
     method = f"{rows.channel.described}, {'penalized' if jeffreys else 'maximum'} likelihood, {kind} errors"
     against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
-        as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows, method),
+        as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows.people, rows.channel.loss, method, rows.notes),
         model.log_likelihood(at),
         {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer ({against})",
-        footing_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),
+        provenance_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),
         rows,
         order,
     )

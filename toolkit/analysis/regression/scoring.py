@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.rows import People
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 
@@ -71,6 +71,11 @@ def _spread(model: Curved, at: Array, scores: Array) -> Array:
     return drawn.scatter(scores, finite=True) + model.randomization(at, drawn.fraction)
 
 
+def influence_of(model: Curved, at: Array) -> Array:
+    """How much each person moves the coefficients, to first order: one row per person."""
+    return np.asarray(np.linalg.solve(model.observed(at), model.scores(at).T).T)
+
+
 def inverse(information: Array) -> Array:
     """The inverse of a positive definite matrix; a maximum has no other."""
     try:
@@ -113,7 +118,7 @@ class Climb:
     @property
     def flat(self) -> bool:
         """Whether some direction has less than 1/1000 of its information at zero left, and too little for a
-        standard error of 1: there a maximum cannot be told from a slope that rises for ever.
+        standard error of 1: there a maximum cannot be told from a slope that rises without end.
         """
         try:
             root = np.linalg.inv(np.linalg.cholesky(self.start.information))
@@ -127,7 +132,7 @@ def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
     """Fisher scoring from `start`, or whatever the information of the points makes of it."""
     first = point = evaluate(start)
     for _ in range(steps):
-        step = _solved(point.information, point.gradient)
+        step = _solve(point.information, point.gradient)
         if step is None:
             return Climb(point, False, first)
         if abs(float(point.gradient @ step)) < _CLOSE:
@@ -186,11 +191,11 @@ def curvature(evaluate: Evaluate, point: Point) -> Array:
         evaluate(point.at - width * axis).gradient - evaluate(point.at + width * axis).gradient
         for axis in np.eye(len(point.at))
     ]
-    found = np.array(columns) / (2 * width)
-    return np.asarray((found + found.T) / 2)
+    hessian = np.array(columns) / (2 * width)
+    return np.asarray((hessian + hessian.T) / 2)
 
 
-def _solved(matrix: Array, vector: Array) -> Array | None:
+def _solve(matrix: Array, vector: Array) -> Array | None:
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -222,17 +227,14 @@ def _half_log(information: Array) -> float:
     return float(height) / 2 if sign > 0 else -np.inf
 
 
-def penalised_maximum(evaluate: Evaluate, found: Climb) -> Array:
+def penalized_maximum(evaluate: Evaluate, found: Climb) -> Array:
     """The maximum of a penalized likelihood: it falls to minus infinity in every direction."""
     point, arrived = found.point, found.arrived
     if not arrived:
         point, arrived = newton(evaluate, point)
     if not arrived:
-        refuse(
-            "the penalized likelihood must lead to its maximum",
-            "none within 60 steps",
-            "rescale or leave out covariates",
-        )
+        rule = "the penalized likelihood must lead to its maximum"
+        refuse(rule, "none within 60 steps", "rescale or leave out covariates")
     return point.at
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.sampling import units as linear
-from toolkit.analysis.sampling.calibration import Calibration
-from toolkit.analysis.sampling.columns import domain, positive_weights, table
+from toolkit.analysis.sampling.inputs import domain, positive_weights, table
+from toolkit.analysis.sampling.known_totals import Calibration
 from toolkit.analysis.sampling.units import Units
 from toolkit.core.arrays import Array
 from toolkit.core.checks import exact, refuse, whole
@@ -20,7 +20,23 @@ from toolkit.core.estimate import Estimate
 class Replicates:
     """Weights, and replicates of them: the variance is the sum of factor * (estimate - that of all)**2.
 
-    `replicate` : the weights of one replicate by its number, zeros allowed. `factors` : one for each.
+    Parameters
+    ----------
+    weights : array
+        The weights of the whole sample.
+    replicate : callable
+        The weights of one replicate by its number, zeros allowed.
+    factors : array
+        One factor per replicate.
+    df : int
+        Degrees of freedom of the intervals.
+    method : str
+        How they were made, in words.
+
+    Examples
+    --------
+    >>> Replicates.given([1, 1, 1, 1], [[0, 2], [2, 0], [0, 2], [2, 0]], scale=0.5)
+    <Replicates of 4 rows: 2 replicates, 1 df>
     """
 
     weights: Array
@@ -33,36 +49,92 @@ class Replicates:
     def given(
         cls, weights: Any, replicates: Any, *, scale: Any, df: int | None = None, factors: Any = None
     ) -> "Replicates":
-        """Replicate weights that came with the data, one column each.
+        """Use replicate weights that came with the data.
 
-        scale : said by whoever made them, and never guessed: (R - 1) / R for JK1, 1 / R for BRR,
-        1 / (R (1 - k)**2) for Fay's, 1 / R or 1 / (R - 1) for a bootstrap. factors : one more for each
-        replicate, as JKn has. df : degrees of freedom, else one less than there are replicates.
+        Parameters
+        ----------
+        weights : array
+            The weights of the whole sample.
+        replicates : table
+            Replicate weights, one column each.
+        scale : number
+            As the producer of the data says, and never guessed: (R - 1) / R for JK1, 1 / R for BRR, 1 / (R (1 - k)**2)
+            for Fay's, 1 / R or 1 / (R - 1) for a bootstrap.
+        df : int, optional
+            Degrees of freedom, else one less than there are replicates.
+        factors : array, optional
+            One more factor per replicate, as JKn has.
+
+        Returns
+        -------
+        Replicates
+            With the verbs `mean`, `total` and `difference`.
         """
         own = positive_weights(weights)
         columns = np.asarray(replicates.to_numpy() if hasattr(replicates, "to_numpy") else replicates)
         if columns.ndim != 2 or len(columns) != len(own) or columns.shape[1] < 2 or columns.dtype.kind not in "iuf":
             rule = f"replicate weights must be a table of {len(own)} rows and at least two columns"
-            refuse(rule, f"shape {columns.shape}", "one column a replicate")
+            refuse(rule, f"shape {columns.shape}", "one column per replicate")
         if not np.all(np.isfinite(columns) & (columns >= 0)) or not columns.any(axis=0).all():
             refuse("replicate weights must be finite, at least 0, and not all 0", "others", "they weigh people")
         number = float(exact(scale, "scale"))
         each = np.ones(columns.shape[1]) if factors is None else np.asarray(factors, dtype=np.float64)
         if each.shape != (columns.shape[1],) or not np.all(each >= 0) or number <= 0:
-            refuse("`scale` must be above 0, with one factor a replicate", f"{number:g}", "it makes the variance")
+            refuse("`scale` must be above 0, with one factor per replicate", f"{number:g}", "it makes the variance")
         free = columns.shape[1] - 1 if df is None else whole(df, "df")
         return cls(own, lambda place: columns[:, place].astype(np.float64), number * each, free)
 
     def mean(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
-        """The weighted mean of scores, in all or of a domain."""
+        """Estimate the weighted mean of scores, in all or of a domain.
+
+        Parameters
+        ----------
+        scores : array
+            One row per person; NaN where there is none.
+        where : array of bool, optional
+            The domain.
+        labels : sequence, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (where,), labels, linear.mean)
 
     def total(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
-        """The weighted sum of scores."""
+        """Estimate the weighted sum of scores.
+
+        Parameters
+        ----------
+        scores, where, labels : optional
+            As for `mean`.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (where,), labels, linear.total)
 
     def difference(self, scores: Any, first: Any, second: Any, *, labels: Any = None) -> Estimate:
-        """The mean of one domain less that of another."""
+        """Estimate the mean of one domain less that of another.
+
+        Parameters
+        ----------
+        scores : array
+            One row per person; NaN where there is none.
+        first, second : array of bool
+            The domains.
+        labels : sequence, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Estimate
+            With an error by replicates, and a t interval.
+        """
         return self._estimated(scores, (first, second), labels, linear.mean)
 
     def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, made: Any) -> Estimate:
@@ -78,12 +150,12 @@ class Replicates:
             return np.asarray(parts[0] - parts[1] if len(parts) == 2 else parts[0])
 
         whole_one = [made(numbers, self.weights, one) for one in inside]
-        found = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
-        apart = np.stack([value(self.replicate(b)) for b in range(len(self.factors))]) - found.value
+        whole_sample = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
+        apart = np.stack([value(self.replicate(b)) for b in range(len(self.factors))]) - whole_sample.value
         cov = (apart * self.factors[:, None]).T @ apart
         detail = f"({len(self.factors)} replicates, {self.df} df)"
         covers = Covers([Source.SAMPLING, Source.SCORES], detail)
-        return linear.as_estimate(found, cov, self.df, single, labels, self.method, covers)
+        return linear.as_estimate(whole_sample, cov, self.df, single, labels, self.method, covers)
 
     def __repr__(self) -> str:
         return f"<Replicates of {len(self.weights):,} rows: {len(self.factors):,} replicates, {self.df:,} df>"

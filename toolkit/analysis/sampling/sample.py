@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.sampling import units as linear
-from toolkit.analysis.sampling.calibration import Calibration, calibration
-from toolkit.analysis.sampling.columns import (
+from toolkit.analysis.sampling.inputs import (
     check_index,
     column,
     domain,
@@ -18,6 +17,7 @@ from toolkit.analysis.sampling.columns import (
     same_length,
     table,
 )
+from toolkit.analysis.sampling.known_totals import Calibration, calibration
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Linear, Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
@@ -27,24 +27,35 @@ from toolkit.core.estimate import Estimate
 
 Noise = Literal["shares"] | float | Any
 _COLUMNS = ("weights", "strata", "clusters")
+FINITE = "the finite population is not used here: the errors are rather too large"
 
 
 @explains('Sample(weights=frame["w"], clusters=frame["school"])')
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """Weights, strata and clusters, one entry a row of the frame that scores are made from, in its order.
+    """How people were drawn: weights, strata and clusters, one entry per row of the frame, in its order.
+
     Where they are columns of pandas, their index must be that of the frame.
 
     Parameters
     ----------
-    weights : how many people each row stands for, or in proportion to that; None: all the same.
-    strata, clusters : who was drawn together; clusters may be numbered within strata.
-    population : how many clusters there are in all (persons, where there are no clusters), for each stratum
-    by name: then the sampling error is smaller. All persons of a cluster that was drawn must be in the
-    sample.
-    lonely : what to do with a stratum of one cluster: "refuse" it, "collapse" it into the next, or "centre"
-    its total at the mean of all clusters.
+    weights : array, optional
+        How many people each row stands for, or in proportion to that; all the same without it.
+    strata, clusters : array, optional
+        Who was drawn together; clusters may be numbered within strata.
+    population : int or mapping, optional
+        How many clusters there are in all (persons, where there are no clusters), for each stratum by name: then the
+        sampling error is smaller. All persons of a cluster that was drawn must be in the sample.
+    lonely : {"refuse", "collapse", "centre"}
+        What to do with a stratum of one cluster: refuse it, merge it with the next, or centre its total at the mean of
+        all clusters.
+    calibration : Calibration, optional
+        Known totals, as `poststratified` and `raked` make them.
+    index : pandas.Index, optional
+        The index of the columns, found by itself.
 
+    Examples
+    --------
     >>> from toolkit import forced
     >>> sample = Sample(weights=[1, 2, 1, 2], clusters=[1, 1, 2, 2])
     >>> sample.mean(forced("1/6", "1/6").scores([1, 0, 0, 1]))
@@ -86,14 +97,36 @@ class Sample:
         return self._drawn[rows]
 
     def units(self, rows: int | None = None) -> Units:
-        """Clusters in strata, of the sample's rows; a sample without columns has as many as are asked for."""
+        """Return clusters in strata, one entry per row.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many rows there are, for a sample without columns.
+
+        Returns
+        -------
+        Units
+            Which cluster each row is in, and which stratum each cluster.
+        """
         size = self.rows if self.rows is not None else rows
         if size is None:
             refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
         return self._units(size)
 
     def final_weights(self, rows: int | None = None) -> Array:
-        """The weights, after they were made to add up to known totals where that was asked for."""
+        """Return the weights, after they were made to add up to known totals if that was asked for.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many rows there are, for a sample without columns.
+
+        Returns
+        -------
+        array
+            One weight per row.
+        """
         base = np.ones(self.units(rows).unit.shape) if self.weights is None else self.weights
         return base if self.calibration is None else self.calibration.weights(base)
 
@@ -104,30 +137,49 @@ class Sample:
 
     @property
     def effective_n(self) -> float:
-        """Kish's number of people: so many who weigh the same have the same error. (sum w)**2 / sum w**2."""
+        """Kish's number of people who weigh the same and have the same error: (sum w)**2 / sum w**2."""
         weights = self.final_weights()
         return float(weights.sum() ** 2 / (weights**2).sum())
 
     def mean(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
-        """The weighted mean (Hájek) of scores, in all or of a domain, with a t interval that is not cut.
+        """Estimate the weighted mean (Hájek) of scores, in all or of a domain.
 
         Parameters
         ----------
-        scores : one row a person, as `design.scores(reports)` makes them; NaN where there is none.
-        where : truth values that say who is in the domain, or a table of them with a domain for each column.
-        All rows are kept: clusters without members count.
-        noise : with a `population`, how much of each score's variance is randomization, which a finite
-        population does not lessen: "shares" for scores of options, 0 for what nothing hides, or one number a
-        row. labels : what the columns are called.
+        scores : array
+            One row per person, as `design.scores(reports)` makes them; NaN where there is none.
+        where : array of bool, optional
+            The domain, or a table with a domain for each column. All rows are kept: clusters without members count.
+        noise : {"shares"} or number or array, optional
+            With a `population`, how much of each score's variance is randomization, which a finite population does not
+            lessen: "shares" for scores of options, 0 for what nothing hides, or one number per row.
+        labels : sequence, optional
+            Names of the columns.
+
+        Returns
+        -------
+        Estimate
+            With a t interval that is not cut.
         """
         numbers, single = self._table(scores)
         inside = self._where(where, numbers)
-        found = linear.mean(numbers, self._weights(numbers), inside)
-        made = self._estimated(found, numbers, single, noise, labels, "weighted mean")
-        return linear.without_certainty(made, numbers, inside)
+        linearized = linear.mean(numbers, self._weights(numbers), inside)
+        estimate = self._estimated(linearized, numbers, single, noise, labels, "weighted mean")
+        return linear.without_certainty(estimate, numbers, inside)
 
     def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
-        """The weighted sum of scores: how many people have it, if weights say how many a row stands for."""
+        """Estimate the weighted sum of scores: a number of people, if weights say how many a row stands for.
+
+        Parameters
+        ----------
+        scores, where, noise, labels : optional
+            As for `mean`.
+
+        Returns
+        -------
+        Estimate
+            With a t interval that is not cut.
+        """
         numbers, single = self._table(scores)
         return self._estimated(
             linear.total(numbers, self._weights(numbers), self._where(where, numbers)),
@@ -139,28 +191,72 @@ class Sample:
         )
 
     def difference(self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None) -> Estimate:
-        """The mean of one domain less that of another; clusters may hold members of both."""
+        """Estimate the mean of one domain less that of another; clusters may hold members of both.
+
+        Parameters
+        ----------
+        scores : array
+            One row per person; NaN where there is none.
+        first, second : array of bool
+            The domains.
+        noise, labels : optional
+            As for `mean`.
+
+        Returns
+        -------
+        Estimate
+            With a t interval that is not cut.
+        """
         numbers, single = self._table(scores)
         weights = self._weights(numbers)
         one, other = (linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second))
         return self._estimated(one - other, numbers, single, noise, labels, "difference of weighted means")
 
     def jackknife(self) -> Replicates:
-        """The same verbs, with errors by leaving out one cluster at a time: the others of its stratum weigh
-        m / (m - 1) times more, and the weights are fitted to known totals anew.
+        """Return the same verbs, with errors by leaving out one cluster at a time.
+
+        The others of its stratum weigh m / (m - 1) times more, and the weights are fitted to known totals again.
+
+        Returns
+        -------
+        Replicates
+            One replicate per cluster.
         """
         base = np.ones(self.units().unit.shape) if self.weights is None else self.weights
         return jackknife(self.units(), base, self.calibration)
 
     def poststratified(self, cells: Any, totals: Mapping[Any, Any]) -> "Sample":
-        """The sample with weights that add up to known totals of cells: {cell: people}."""
+        """Return the sample with weights that add up to known totals of cells.
+
+        Parameters
+        ----------
+        cells : array
+            The cell of each row.
+        totals : mapping
+            People of each cell in the population.
+
+        Returns
+        -------
+        Sample
+            With errors that the totals lessen.
+        """
         check_index(self.index, cells, "`cells`")
         return replace(self, calibration=calibration({"cells": totals}, {"cells": cells}, self.rows))
 
     def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any) -> "Sample":
-        """The sample with weights that add up to known totals of several columns: {"sex": {"f": 2300, …}, …}.
+        """Return the sample with weights that add up to known totals of several columns.
 
-        `columns` : a frame, or a mapping, that has them.
+        Parameters
+        ----------
+        margins : mapping
+            The totals of each column, {"sex": {"f": 2300, …}, …}.
+        columns : frame or mapping
+            The columns.
+
+        Returns
+        -------
+        Sample
+            With errors that the totals lessen.
         """
         check_index(self.index, columns, "`columns`")
         return replace(self, calibration=calibration(margins, columns, self.rows))
@@ -199,3 +295,67 @@ class Sample:
         used = [name for name in (*_COLUMNS, "population") if getattr(self, name) is not None]
         size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
         return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRows:
+    """`used` : which rows of the sample are in the model. The others add nothing to it, but their clusters
+    count: they could have had members.
+    """
+
+    sample: Sample
+    used: Mask
+
+    @property
+    def units(self) -> Units:
+        return self.sample.units(len(self.used))
+
+    @property
+    def weights(self) -> Array:
+        """Of the rows in the model, after the weights were made to add up to known totals."""
+        return self.sample.final_weights(len(self.used))[self.used]
+
+    @property
+    def fraction(self) -> Array | None:
+        """For each row in the model the share of its stratum's clusters that were drawn; None of a population
+        without end.
+        """
+        return None if self.sample.population is None else self.units.row_fraction()[self.used]
+
+    @property
+    def described(self) -> list[str]:
+        """What the sample knows, in words."""
+        known = [name for name in ("weights", "strata", "clusters") if getattr(self.sample, name) is not None]
+        known += ["known totals"] if self.sample.calibration is not None else []
+        return known + (["finite population"] if self.sample.population is not None else [])
+
+    def scatter(self, parts: Array, *, finite: bool = False) -> Array:
+        """The variance of the sum of `parts`, one row per person of the model, weights in it already. If
+        `finite`, that of drawing people from the population alone, as if nothing else were random.
+        """
+        values = np.zeros((len(self.used), parts.shape[1]))
+        values[self.used] = parts
+        if self.sample.calibration is not None:
+            weights = self.sample.final_weights(len(self.used))
+            values = self.sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
+        units = self.units if finite else replace(self.units, fraction=np.zeros(len(self.units.drawn)))
+        return units.covariance(values)
+
+
+def checked_sample(sample: Any, given: list[str], rows: int, data: Any) -> Sample | None:
+    """A sample that says how people were drawn; None where it says nothing."""
+    if not isinstance(sample, Sample):
+        refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
+    if given:
+        refuse("`sample` must be given alone", ", ".join(given), "it says how people were drawn")
+    if sample.rows is None and sample.population is None:
+        return None
+    if sample.rows is not None and sample.rows != rows:
+        refuse(f"the data must have {sample.rows} rows, as the sample has", rows, "rows go by place")
+    check_index(sample.index, data, "the data")
+    return sample
+
+
+def without_population(sample: Sample) -> Sample:
+    """The same of a population without end."""
+    return replace(sample, population=None)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.sampling.columns import codes
+from toolkit.analysis.sampling.inputs import codes
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.covers import Covers
@@ -67,20 +67,19 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     Of scores of options that variance is estimated, without bias, by S S' - diag(S): an option is had or not.
     """
     if noise is None:
-        refuse(
-            "with a `population`, `noise` must say how much of the scores is randomization",
-            "nothing",
-            "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance a row",
-        )
+        consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance per row"
+        refuse("with a `population`, `noise` must say how much of the scores is randomization", "nothing", consequence)
     known = np.nan_to_num(scores) * factors
     if isinstance(noise, str):
         if noise != "shares":
-            refuse("`noise` must be 'shares', a number, or one number a row", repr(noise)[:40], "nothing else is known")
+            refuse(
+                "`noise` must be 'shares', a number, or one number per row", repr(noise)[:40], "nothing else is known"
+            )
         own = np.nan_to_num(scores) * factors**2
         return np.asarray((known * fraction[:, None]).T @ known - np.diag(fraction @ own))
     variance = np.asarray(noise, dtype=np.float64)
     if variance.ndim > 1 or (variance.ndim and len(variance) != len(scores)) or not np.all(variance >= 0):
-        refuse("`noise` must be at least 0, one number a row", f"shape {variance.shape}", "it is a variance")
+        refuse("`noise` must be at least 0, one number per row", f"shape {variance.shape}", "it is a variance")
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
@@ -183,7 +182,7 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
         rule = "every stratum must have at least two clusters"
         refuse(rule, f"one in {', '.join(alone[:5])}", "use lonely='collapse' or lonely='centre', or merge strata")
     if lonely == "collapse":
-        stratum, drawn, there = _collapsed(stratum, drawn, there)
+        stratum, drawn, there = _collapse(stratum, drawn, there)
     return Units(unit, stratum, drawn, drawn / there)
 
 
@@ -202,7 +201,7 @@ def _population(given: Any, names: tuple[Any, ...], stratified: bool) -> Array:
     return np.array([float(exact(given, "population"))] * len(names))
 
 
-def _collapsed(stratum: Any, drawn: Any, there: Any) -> tuple[Any, Any, Any]:
+def _collapse(stratum: Any, drawn: Any, there: Any) -> tuple[Any, Any, Any]:
     """Strata of one cluster merged with the next in order; the last with the one before it."""
     into, number = np.arange(len(drawn)), drawn.copy()
     for place in range(len(drawn)):
@@ -211,7 +210,7 @@ def _collapsed(stratum: Any, drawn: Any, there: Any) -> tuple[Any, Any, Any]:
             number[target] += 1
             number[place] = 0
             into[into == into[place]] = target
-    kept, merged = np.unique(into, return_inverse=True)
-    size, total = np.bincount(merged, drawn, len(kept)), np.zeros(len(kept))
+    strata, merged = np.unique(into, return_inverse=True)
+    size, total = np.bincount(merged, drawn, len(strata)), np.zeros(len(strata))
     np.add.at(total, merged, there)
     return merged[stratum].astype(np.intp), size.astype(np.int64), total

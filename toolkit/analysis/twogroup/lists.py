@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.reading.columns import floats
-from toolkit.analysis.twogroup.groups import ModelTest
+from toolkit.analysis.twogroup.group_counts import ModelTest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
+from toolkit.frames.table import floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class ListExperiment:
     test : whether some combination has a negative share: then the sensitive item changed the answers to the
         others. Bonferroni over all of them.
     told_none, told_all : the shares of the long list's group who said none, or all, and can deny nothing.
-    carriers_by_count : estimated share of people who have the trait and so many of the other items.
+    carriers_by_count : estimated share of people with the trait, by how many of the other items they have.
     """
 
     estimate: Estimate
@@ -41,14 +41,22 @@ class ListExperiment:
 
 @explains("list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)")
 def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
-    """How many have a trait, from how many items of a list people say they have, without and with the
-    trait on it.
+    """Estimate a share of carriers from how many items of a list people say they have, without and with the trait.
 
     Parameters
     ----------
-    short, long : counts that people told, of the list without and with the sensitive item.
-    items : how many items the short list has; a long answer is 0 to items + 1.
+    short, long : array of int
+        Counts that people told, of the list without and with the sensitive item.
+    items : int
+        How many items the short list has; a long answer is 0 to items + 1.
 
+    Returns
+    -------
+    ListExperiment
+        The estimate, a test of what it assumes, and how many can deny nothing.
+
+    Examples
+    --------
     >>> found = list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)
     >>> round(found.estimate.value, 3), round(found.estimate.se, 3)
     (0.5, 0.453)
@@ -75,8 +83,20 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
 
 @explains("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Any, long: Any) -> Estimate:
-    """The mean of a sensitive quantity, from sums that people told without and with it.
+    """Estimate the mean of a sensitive quantity, from sums that people told without and with it.
 
+    Parameters
+    ----------
+    short, long : array
+        Sums without and with the sensitive quantity.
+
+    Returns
+    -------
+    Estimate
+        The difference of means, with Welch's interval.
+
+    Examples
+    --------
     >>> item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0]).value
     4.0
     """
@@ -136,22 +156,25 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
     >>> round(found.confessed, 3), round(found.estimate.value, 3)
     (0.333, 1.0)
     """
-    most, told, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
-    found = _counts(counts, most + 1, "counts")
-    _same_length(found, told, on)
-    no = ~told
-    parts = [mean_difference(found[one & ~on], found[one & on], "difference in means") for one in (no, told)]
-    share, rest = float(told.mean()), float(parts[0])
+    most, confessed, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
+    items_told = _counts(counts, most + 1, "counts")
+    _same_length(items_told, confessed, on)
+    no = ~confessed
+    parts = [
+        mean_difference(items_told[one & ~on], items_told[one & on], "difference in means") for one in (no, confessed)
+    ]
+    share, rest = float(confessed.mean()), float(parts[0])
     value = share + (1 - share) * rest
-    variance = (1 - rest) ** 2 * share * (1 - share) / (len(told) - 1)
+    variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
     se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(parts[0].se)) ** 2))
-    moved = mean_difference(told[~on].astype(float), told[on].astype(float), "confessions by list")
-    return CombinedList(_of_lists(value, se, len(found), "list and direct question"), share, parts[1], moved)
+    moved = mean_difference(confessed[~on].astype(float), confessed[on].astype(float), "confessions by list")
+    return CombinedList(_of_lists(value, se, len(items_told), "list and direct question"), share, parts[1], moved)
 
 
 def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
-    """The share of carriers from two lists to the same people: one half sees the long form of the first, the
-    other half that of the second.
+    """Estimate the share of carriers from two lists to the same people.
+
+    One half sees the long form of the first list, the other half that of the second.
 
     Parameters
     ----------
@@ -203,10 +226,10 @@ def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:
 
 
 def _truths(values: Any, name: str) -> npt.NDArray[np.bool_]:
-    found = _numbers(values, name)
-    if np.any((found != 0) & (found != 1)):
+    numbers = _numbers(values, name)
+    if np.any((numbers != 0) & (numbers != 1)):
         refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
-    return np.asarray(found == 1)
+    return np.asarray(numbers == 1)
 
 
 def _same_length(*columns: npt.NDArray[Any]) -> None:
@@ -236,22 +259,25 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
 
 
 def _numbers(values: Any, name: str) -> Array:
-    found = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
-    if found is None:
+    numbers = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
+    if numbers is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
-    if found.ndim != 1 or len(found) < 2:
-        refuse(f"`{name}` must hold at least two answers", f"shape {found.shape}", "there would be no variance")
-    if bad := int(np.count_nonzero(~np.isfinite(found))):
-        refuse(f"`{name}` must be finite", f"{bad} of {len(found)} that are not", "leave missing answers out first")
-    return found
+    if numbers.ndim != 1 or len(numbers) < 2:
+        refuse(f"`{name}` must hold at least two answers", f"shape {numbers.shape}", "there would be no variance")
+    if bad := int(np.count_nonzero(~np.isfinite(numbers))):
+        refuse(f"`{name}` must be finite", f"{bad} of {len(numbers)} that are not", "leave missing answers out first")
+    return numbers
 
 
 def _counts(values: Any, most: int, name: str) -> Array:
-    found = _numbers(values, name)
-    if bad := int(np.count_nonzero((found < 0) | (found > most) | (found != np.floor(found)))):
-        refuse(
-            f"`{name}` must be whole numbers from 0 to {most}",
-            f"{bad} of {len(found)} that are not",
-            "they count items",
-        )
-    return found
+    return item_counts(_numbers(values, name), most, f"`{name}` must be whole numbers from 0 to {most}")
+
+
+def item_counts(values: Any, most: Any, rule: str) -> Array:
+    """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
+    counts = floats(values)
+    if counts is None:
+        refuse("counts must be whole numbers", "something else", "they count items", TypeError)
+    if bad := int(np.count_nonzero((counts < 0) | (counts > most) | (counts != np.floor(counts)))):
+        refuse(rule, f"{bad} of {len(counts)} that are not", "they count items")
+    return counts

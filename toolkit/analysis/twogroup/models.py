@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.twogroup.groups import (
+from toolkit.analysis.twogroup.group_counts import (
     Groups,
     Kinds,
     ModelTest,
@@ -33,9 +33,7 @@ from toolkit.local.questions import crosswise
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to
-    1.
-    """
+    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to 1."""
 
     estimate: Estimate
     likeliest: Array
@@ -43,16 +41,27 @@ class Unknown:
 
 @explains("unknown_question([[842, 389], [747, 422]], (0.75, 0.2))")
 def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
-    """The prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
+    """Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 
     A person is asked the sensitive question with the probability p of the group, else the innocuous one:
     Pr(yes) = p * sensitive + (1 - p) * innocuous.
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability of the sensitive question in each group, (0.75, 0.2); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability of the sensitive question in each group, (0.75, 0.2); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Unknown
+        Both prevalences, unbiased, and the likeliest ones inside 0 to 1.
+
+    Examples
+    --------
     >>> unknown_question([[842, 389], [747, 422]], (0.75, 0.2)).estimate.value.round(4)
     array([0.2956, 0.3774])
     """
@@ -62,23 +71,23 @@ def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
     value = solve @ groups.seen
     cov = solve @ np.diag(groups.variance) @ solve.T
     inside, highest = _likeliest(groups, value)
+    note = "what a report costs its sender depends on the innocuous prevalence, which was not known"
+    notes = (note, *outside_notes(groups, highest, "two shares"))
+    method = "unrelated question of unknown prevalence, unbiased"
+    return Unknown(_estimate(groups, value, cov, ("sensitive", "innocuous"), None, method, notes), inside)
+
+
+def _estimate(
+    groups: Groups,
+    value: Array,
+    cov: Array,
+    labels: tuple[str, ...],
+    loss: Pure | None,
+    method: str,
+    notes: tuple[str, ...],
+) -> Estimate:
     se = standard_errors(cov)
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=("sensitive", "innocuous"),
-        cov=cov,
-        n=groups.n,
-        loss=None,
-        covers=SAMPLED,
-        method="unrelated question of unknown prevalence, unbiased",
-        notes=(
-            "what a report costs its sender depends on the innocuous prevalence, which was not known",
-            *outside_notes(groups, highest, "two shares"),
-        ),
-        basis=Normal(value, se),
-    )
-    return Unknown(estimate, inside)
+    return Estimate(value, se, labels, cov, groups.n, loss, SAMPLED, method, notes, Normal(value, se))
 
 
 def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
@@ -86,13 +95,13 @@ def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
     if value.min() >= 0 and value.max() <= 1:
         return value, groups.best
     p, q = np.array(groups.p), 1 - np.array(groups.p)
-    found = []
+    edges = []
     for fixed in (0.0, 1.0):
         at, height = groups.likeliest(p * fixed, p * fixed + q)
-        found.append((height, np.array([fixed, at])))
+        edges.append((height, np.array([fixed, at])))
         at, height = groups.likeliest(q * fixed, q * fixed + p)
-        found.append((height, np.array([at, fixed])))
-    height, shares = max(found, key=lambda pair: pair[0])
+        edges.append((height, np.array([at, fixed])))
+    height, shares = max(edges, key=lambda pair: pair[0])
     return shares, height
 
 
@@ -131,16 +140,27 @@ class Lying:
 
 @explains("lie_detector([[300, 700], [750, 250]], (0.3, 0.8))")
 def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
-    """How many carriers, when some of them deny it?
+    """Estimate how many carriers there are when some of them deny it.
 
-    A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes
-    if honest and no if not: Pr(yes) = carriers * honest + (1 - carriers)(1 - p).
+    A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes if honest
+    and no if not: Pr(yes) = carriers * honest + (1 - carriers)(1 - p).
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability that a non-carrier says no in each group, (0.3, 0.8); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability that a non-carrier says no in each group, (0.3, 0.8); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Lying
+        The share of carriers, the honest share of them, and a test of honesty.
+
+    Examples
+    --------
     >>> found = lie_detector([[300, 700], [750, 250]], (0.3, 0.8))
     >>> found.estimate.value.round(3), found.estimate.se.round(3)
     (array([0.1, 0.7]), array([0.04 , 0.145]))
@@ -157,19 +177,10 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     cov = slope @ kinds.cov @ slope.T
     shares, highest = kinds.likeliest
     alone, without = kinds.without_the_last()
-    se = standard_errors(cov)
-    estimate = Estimate(
-        value=value,
-        se=se,
-        labels=("carriers", "honest among carriers"),
-        cov=cov,
-        n=groups.n,
-        loss=Pure(float("inf")),
-        covers=SAMPLED,
-        method="stochastic lie detector; share of carriers unbiased, honesty by the delta method",
-        notes=("the honest share is skewed: use honesty() for its interval", *outside_notes(groups, highest, "shares")),
-        basis=Normal(value, se),
-    )
+    method = "stochastic lie detector; share of carriers unbiased, honesty by the delta method"
+    notes = ("the honest share is skewed: use honesty() for its interval", *outside_notes(groups, highest, "shares"))
+    labels = ("carriers", "honest among carriers")
+    estimate = _estimate(groups, value, cov, labels, Pure(float("inf")), method, notes)
     test = boundary_test(2 * (highest - without), "all carriers are honest")
     inside = np.array([1 - shares[1], shares[0] / (1 - shares[1]) if shares[1] < 1 else 1.0])
     return Lying(estimate, inside, test, alone, groups, highest)
@@ -211,17 +222,27 @@ class ExtendedCrosswise:
 
 @explains("extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))")
 def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCrosswise:
-    """The crosswise question in two groups, with an innocuous prevalence of p in one and of 1 - p in the
-    other.
+    """Estimate a prevalence by the crosswise question in two groups, with mirrored odds p and 1 - p.
 
-    If people follow the instructions, "same" in one group is as frequent as "different" in the other. People
-    who prefer one of the answers break this; people who answer at random do not, and are not seen.
+    If people follow the instructions, "same" in one group is as frequent as "different" in the other. People who prefer
+    one of the answers break this; people who answer at random do not, and are not seen.
 
     Parameters
     ----------
-    reports : counts [[different, same], [different, same]]; or one report a person, and `by` their groups.
-    p : the innocuous prevalence in each group, (0.15, 0.85); with `by`, {group: probability}.
+    reports : array
+        Counts [[different, same], [different, same]]; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The innocuous prevalence in each group, (0.15, 0.85); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    ExtendedCrosswise
+        The prevalence from both groups and from each, and a test whether they agree.
+
+    Examples
+    --------
     >>> found = extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
     >>> round(found.estimate.value, 4), round(found.test.p, 4)
     (0.15, 0.6079)
@@ -238,10 +259,10 @@ def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCross
     z = float((groups.seen.sum() - 1) / np.sqrt(groups.variance.sum()))
     test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
     estimate = crosswise(first).estimate_counts(pooled)
-    return ExtendedCrosswise(_noted(estimate, test), (one, other), test, z)
+    return ExtendedCrosswise(_with_note(estimate, test), (one, other), test, z)
 
 
-def _noted(estimate: Estimate, test: ModelTest) -> Estimate:
+def _with_note(estimate: Estimate, test: ModelTest) -> Estimate:
     if test.p >= 0.05:
         return estimate
     note = f"the groups disagree (p = {test.p:.1g}): one answer was preferred, and the pooled prevalence is biased"
@@ -303,40 +324,39 @@ class Cheating:
 
 @explains("cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))")
 def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
-    """How many carriers, when some people say no whatever they are told?
+    """Estimate how many carriers there are when some people say no whatever the device demands.
 
-    Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest
-    non-carriers say yes when told so, cheaters never: Pr(yes) = carriers + honest * p. Cheaters may be
-    carriers: the true share lies between the carriers found and those plus the cheaters.
+    Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest non-carriers
+    say yes when told so, cheaters never: Pr(yes) = carriers + honest * p. Cheaters may be carriers: the true share lies
+    between the carriers found and those plus the cheaters.
 
     Parameters
     ----------
-    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
-    p : the probability of "say yes" in each group, (0.2, 0.8); with `by`, {group: probability}.
+    reports : array
+        Counts [[no, yes], [no, yes]] of the two groups; or one report per person, and `by` their groups.
+    p : tuple or mapping
+        The probability of "say yes" in each group, (0.2, 0.8); with `by`, {group: probability}.
+    by : array, optional
+        The group of each report.
 
+    Returns
+    -------
+    Cheating
+        Shares of carriers, honest non-carriers and cheaters, an interval, and a test for cheaters.
+
+    Examples
+    --------
     >>> found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
     >>> found.estimate.value.round(3), found.interval()
     (array([0.247, 0.726, 0.027]), Interval(low=0.2151, high=0.324, level=0.95, method='imbens-manski'))
     """
     groups = read_groups(reports, p, by)
     kinds = Kinds(groups, groups.p)
-    se = standard_errors(kinds.cov)
-    estimate = Estimate(
-        value=kinds.value,
-        se=se,
-        labels=("carriers", "honest non-carriers", "cheaters"),
-        cov=kinds.cov,
-        n=groups.n,
-        loss=Pure(float("inf")),
-        covers=SAMPLED,
-        method="cheater detection, unbiased",
-        notes=(
-            "the true share lies between carriers and carriers plus cheaters",
-            *outside_notes(groups, kinds.likeliest[1], "three shares"),
-        ),
-        basis=Normal(kinds.value, se),
-    )
-    return Cheating(estimate, kinds)
+    note = "the true share lies between carriers and carriers plus cheaters"
+    notes = (note, *outside_notes(groups, kinds.likeliest[1], "three shares"))
+    labels, loss = ("carriers", "honest non-carriers", "cheaters"), Pure(float("inf"))
+    method = "cheater detection, unbiased"
+    return Cheating(_estimate(groups, kinds.value, kinds.cov, labels, loss, method, notes), kinds)
 
 
 def imbens_manski(width: float, level: float) -> float:

@@ -25,8 +25,30 @@ _AHEAD = 12  # larger numbers of people that must reach the power, too: power ri
 
 @dataclass(frozen=True)
 class DifferencePlan:
-    """`n` : people whose reports arrive, in each of the two groups. `margin` : half the width of the interval
-    of the difference. `power` : to tell the groups apart. `notes` : how it was found.
+    """People for telling two groups apart, as `plan_difference` returns them.
+
+    Parameters
+    ----------
+    design : Design
+        What hides the answers.
+    prevalence : tuple of float
+        The shares of both groups.
+    n : tuple of int
+        People whose reports arrive, in each of the two groups.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the difference.
+    power : float
+        To tell the groups apart.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), n=689).power > 0.8
+    True
     """
 
     design: Design
@@ -59,18 +81,36 @@ def plan_difference(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> DifferencePlan:
-    """Two groups: give n (people in the first), or the power or the margin that is wanted.
+    """Plan a comparison of two groups: give n, or the power or the margin that is wanted.
 
-    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER),
-    counted from the binomial laws of the reports for up to 50,000 people a group; n is such that the next 12
-    numbers reach the power, too. Margins, and power with a design effect or weights, are by the normal
-    approximation.
+    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER), counted from the
+    binomial laws of the reports for up to 50,000 people per group; n is such that the next 12 numbers reach the power,
+    too. Margins, and power with a design effect or weights, are by the normal approximation.
 
     Parameters
     ----------
-    design : of two answers and two reports. prevalence : the shares of both groups. ratio : how many times as
-    many people the second group has. deff, weighting : as for `plan`.
+    design : Design
+        Of two answers and two reports.
+    prevalence : tuple of two numbers
+        The shares of both groups.
+    n : int, optional
+        People in the first group.
+    power, margin : number, optional
+        What is wanted, in place of n.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people the second group has.
+    deff, weighting : number
+        As for `plan`.
 
+    Returns
+    -------
+    DifferencePlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8).n
     (689, 689)
@@ -83,14 +123,7 @@ def plan_difference(
         float(positive(deff, "deff", "it multiplies a variance")),
         float(positive(weighting, "weighting", "it multiplies a variance")),
     )
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
-    if n is not None:
-        people = whole(n, "n", least=2)
-    elif margin is not None:
-        people = case.people_for_margin(float(positive(margin, "margin", "no number of people has no error")))
-    else:
-        people = case.people_for_power(checked_power(power, case.level))  # type: ignore[arg-type]  # given
+    people = people_wanted(n, margin, power, case.level, case.people_for_margin, case.people_for_power)
     notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
     return DifferencePlan(
         design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
@@ -133,11 +166,7 @@ class _Case:
         return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
 
     def people_for_margin(self, margin: float) -> int:
-        rough = (self.margin(10**6) / margin) ** 2 * 10**6
-        people = max(2, int(rough) - 2)
-        while self.margin(people) > margin:
-            people += 1
-        return people
+        return least_people(self.margin, margin)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -148,6 +177,30 @@ class _Case:
         if not self._counts(rough + _AHEAD):
             return rough
         return enough_people(self.power, max(2, int(0.9 * rough)), power)
+
+
+def people_wanted(
+    n: int | None,
+    margin: Number | None,
+    power: Number | None,
+    level: float,
+    for_margin: Callable[[float], int],
+    for_power: Callable[[float], int],
+) -> int:
+    """People in the first group: as given, or enough for the margin or the power that is wanted."""
+    if sum(one is not None for one in (n, power, margin)) != 1:
+        refuse("exactly one of n, power and margin must be given", "another number of them", "the others follow")
+    if margin is not None:
+        return for_margin(float(positive(margin, "margin", "no number of people has no error")))
+    return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
+
+
+def least_people(margin: Callable[[int], float], wanted: float) -> int:
+    """The least number of people with at most this margin, which falls as one over their root."""
+    people = max(2, int((margin(10**6) / wanted) ** 2 * 10**6) - 2)
+    while margin(people) > wanted:
+        people += 1
+    return people
 
 
 def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:
@@ -185,9 +238,9 @@ def _side(design: Design, share: float, size: int, level: float) -> tuple[Array,
     no, yes = design.matrix[0, 1], design.matrix[1, 1]
     likely, chances = likely_counts(size, float(no + (yes - no) * share))
     ones = np.ones(len(likely))
-    found = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
-    low, high = found.uncut(level, "wilson")
-    return chances, found.value, low, high
+    basis = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
+    low, high = basis.uncut(level, "wilson")
+    return chances, basis.value, low, high
 
 
 def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:

@@ -11,20 +11,42 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, explains, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
-from toolkit.planning.models.differences import checked_power
+from toolkit.planning.models.differences import people_wanted
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4
 
 
 @dataclass(frozen=True)
 class ListPlan:
-    """`n` : people who get the short list, and the long one. `margin` : half the width of the interval of the
-    share, or of the mean. `power` : to tell it from `detect`; None where nothing is to be told. `told_none`,
-    `told_all` : the shares of the long list's group who would say none, or all, and could deny nothing; None
-    where the items are not known one by one.
+    """People for lists with and without the sensitive item.
+
+    Parameters
+    ----------
+    model : str
+        "list experiment" or "item sum".
+    value : float
+        The guessed share, or mean.
+    n : tuple of int
+        People who get the short list, and the long one.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the share, or of the mean.
+    power : float or None
+        To tell it from `detect`; None where nothing is to be told.
+    told_none, told_all : float or None
+        The shares of the long list's group who would say none, or all, and could deny nothing; None where the items are
+        not known one by one.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> plan_item_sum(20, mean=5, sd=8, margin=2).model
+    'item sum'
     """
 
     model: str
@@ -40,9 +62,9 @@ class ListPlan:
     def __repr__(self) -> str:
         short, long = self.n
         power = "" if self.power is None else f", power {self.power:.4g}"
-        shown = f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
+        margin = f"±{100 * self.margin:.3g} points" if self.model == "list experiment" else f"±{self.margin:.3g}"
         return (
-            f"<ListPlan: {short:,} people with the short list and {long:,} with the long one, margin {shown} "
+            f"<ListPlan: {short:,} people with the short list and {long:,} with the long one, margin {margin} "
             f"at {100 * self.level:g} %{power}; {self.model}>"
         )
 
@@ -61,20 +83,39 @@ def plan_list_experiment(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """Give n (people with the short list), or the margin or the power that is wanted.
+    """Plan a list experiment: give n, or the margin or the power that is wanted.
 
     By Welch's t, as `toolkit.analysis.list_experiment` has it, for answers that are nearly normal on average:
     approximate for a few dozen people. Having the trait is taken to be independent of the other items.
 
     Parameters
     ----------
-    items : the shares of people who have each of the other items, which are taken to be independent of each
-        other; or instead of them
-    spread : the standard deviation of the short list's counts, less than that where items exclude each other.
-    prevalence : the share of carriers that is guessed.
-    detect : another share, to be told from `prevalence`, the truth that power is computed for being `detect`.
-    sides : of that test. ratio : how many times as many people get the long list.
+    items : sequence of number, optional
+        The shares of people who have each of the other items, taken to be independent; or, in place of them, `spread`.
+    prevalence : number
+        The share of carriers that is guessed.
+    spread : number, optional
+        The standard deviation of the short list's counts, smaller where items exclude each other.
+    n : int, optional
+        People with the short list.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true share that power is computed for, to be told from `prevalence`.
+    sides : {2, 1}
+        Of that test.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people get the long list.
 
+    Returns
+    -------
+    ListPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_list_experiment((0.9, 0.5, 0.5, 0.1), prevalence=0.1, margin=0.1)
     <ListPlan: 559 people with the short list and 559 with the long one, margin ±9.99 points at 95 %; ...>
     """
@@ -110,14 +151,32 @@ def plan_item_sum(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> ListPlan:
-    """The same for sums, as `toolkit.analysis.item_sum` has them, in the unit of the quantities.
+    """Plan sums with and without a sensitive quantity: give n, or the margin or the power that is wanted.
+
+    As `toolkit.analysis.item_sum` has them, in the unit of the quantities.
 
     Parameters
     ----------
-    spread : the standard deviation of the short list's sums.
-    mean, sd : of the sensitive quantity, which is taken to be independent of the others; as they are guessed.
-    detect : another mean, to be told from `mean`, the truth that power is computed for being `detect`.
+    spread : number
+        The standard deviation of the short list's sums.
+    mean, sd : number
+        Of the sensitive quantity, as guessed; it is taken to be independent of the others.
+    n : int, optional
+        People with the short list.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true mean that power is computed for, to be told from `mean`.
+    sides, level, ratio : optional
+        As for `plan_list_experiment`.
 
+    Returns
+    -------
+    ListPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_item_sum(20, mean=5, sd=8, margin=2).n
     (831, 831)
     """
@@ -143,25 +202,20 @@ def _planned(
 ) -> ListPlan:
     """Enough people for what is wanted, and what they are enough for."""
     value, truth = values
-    people = _people(case, value, truth, *wanted)
+
+    def for_margin(most: float) -> int:
+        return _least(lambda people: case.margin(value, people) <= most)
+
+    def for_power(enough: float) -> int:
+        if truth is None or truth == value:
+            refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
+        return _least(lambda people: case.power(value, truth, people) >= enough)
+
+    people = people_wanted(*wanted, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
     margin = case.margin(value, people)
     return ListPlan(model, value, case.sizes(people), case.level, margin, power, *told, notes)
-
-
-def _people(case: "_Case", value: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
-    if n is not None:
-        return whole(n, "n", least=2)
-    if margin is not None:
-        most = float(positive(margin, "margin", "no number of people has no error"))
-        return _least(lambda people: case.margin(value, people) <= most)
-    if truth is None or truth == value:
-        refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
-    enough = checked_power(power, case.level)
-    return _least(lambda people: case.power(value, truth, people) >= enough)
 
 
 def _least(holds: Callable[[int], bool]) -> int:
@@ -200,7 +254,7 @@ class _Case:
         return float(stdtrit(df, 0.5 + self.level / 2)) * se
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """By the noncentral law of t; by the normal one where there are so many people that they agree."""
+        """By the noncentral law of t; by the normal one for many people, where both agree."""
         se, df = self._error(truth, people)
         apart, reach = abs(truth - null) / se, float(stdtrit(df, 1 - (1 - self.level) / self.sides))
         below = [float(ndtr(z - apart) if df > _NORMAL else nctdtr(df, apart, z)) for z in (reach, -reach)]

@@ -25,7 +25,29 @@ _POINTS = 200
 
 @dataclass(frozen=True)
 class SlopePlan:
-    """`variance` : of the slope, times n. `power` : of Wald's two-sided test of a slope of 0; approximate."""
+    """People for a coefficient of a logistic regression, as `plan_slope` returns them.
+
+    Parameters
+    ----------
+    design : Design
+        What hides the answers.
+    slope : float
+        Of the log-odds.
+    n : int
+        People whose reports arrive.
+    level : float
+        Confidence level.
+    power : float
+        Of Wald's two-sided test of a slope of 0; approximate.
+    variance : float
+        Of the slope, times n.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> round(plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, n=497).se, 2)
+    0.18
+    """
 
     design: Design
     slope: float
@@ -36,6 +58,7 @@ class SlopePlan:
 
     @property
     def se(self) -> float:
+        """The standard error of the slope."""
         return math.sqrt(self.variance / self.n)
 
     def __repr__(self) -> str:
@@ -56,34 +79,51 @@ def plan_slope(
     level: Number = 0.95,
     covariate: Any = "normal",
 ) -> SlopePlan:
-    """A logistic regression with one covariate: give n, or the power that is wanted.
+    """Plan a logistic regression with one covariate: give n, or the power that is wanted.
 
-    Approximate: in simulations of a die, with 80 % wanted, Wald's test had 85 % (intercept -1, slope 0.5)
-    and 83 % (intercept -2).
+    Approximate: in simulations of a die, with 80 % wanted, Wald's test had 85 % (intercept -1, slope 0.5) and 83 %
+    (intercept -2).
 
     Parameters
     ----------
-    design : of two answers. intercept, slope : of the log-odds of the last answer. covariate : "normal", of
-    mean 0 and standard deviation 1; or the share of people who have 1, the others have 0.
+    design : Design
+        Of two answers.
+    intercept, slope : number
+        Of the log-odds of the last answer.
+    n : int, optional
+        People whose reports arrive.
+    power : number, optional
+        What is wanted, in place of n.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    covariate : {"normal"} or number
+        Of mean 0 and standard deviation 1; or the share of people who have 1, the others have 0.
 
+    Returns
+    -------
+    SlopePlan
+        People, power and standard error.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, power=0.8).n
     497
     """
     if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
         refuse("`design` must be one of two answers", type(design).__name__, "a slope is of their log-odds", TypeError)
-    a, b, held = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
+    a, b, confidence = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
     if b == 0:
         refuse("`slope` must differ from 0", slope, "there is nothing to detect")
     if (n is None) == (power is None):
         refuse("exactly one of n and power must be given", "both" if n is not None else "none", "the other follows")
-    variance, z = slope_variance(design, a, b, *_law(covariate)), critical(held, 2)
+    variance, z = slope_variance(design, a, b, *_law(covariate)), critical(confidence, 2)
     if n is None:
-        wanted = checked_power(power, held)  # type: ignore[arg-type]  # it is given
+        wanted = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
         people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
     else:
         people = whole(n, "n", least=2)
-    return SlopePlan(design, b, people, held, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance)
+    return SlopePlan(design, b, people, confidence, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance)
 
 
 def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:

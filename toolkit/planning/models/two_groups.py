@@ -7,16 +7,16 @@ many cheat or lie) costs people even though it is not of interest.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, explains, positive, probability, refuse, whole
+from toolkit.core.checks import Number, choice, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.planning.accuracy import critical
-from toolkit.planning.models.differences import checked_power, enough_people, likely_counts
+from toolkit.planning.models.differences import enough_people, least_people, likely_counts, people_wanted
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
@@ -25,8 +25,31 @@ _COUNTED = 5000  # people in the larger group up to which power is counted; beyo
 
 @dataclass(frozen=True)
 class TwoGroupPlan:
-    """`n` : people whose reports arrive, in each group. `margin` : half the width of the interval of the
-    share of carriers. `power` : to tell that share from `detect`; None where nothing is to be told.
+    """People for a model of two groups with different odds, as `plan_two_groups` returns them.
+
+    Parameters
+    ----------
+    model : str
+        The function of `toolkit.analysis`.
+    p : tuple of float
+        The probabilities of both groups.
+    prevalence : float
+        The guessed share of carriers.
+    n : tuple of int
+        People whose reports arrive, in each group.
+    level : float
+        Confidence level.
+    margin : float
+        Half the width of the interval of the share of carriers.
+    power : float or None
+        To tell that share from `detect`; None where nothing is to be told.
+    notes : tuple of str
+        How it was found.
+
+    Examples
+    --------
+    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, n=725).margin < 0.05
+    True
     """
 
     model: str
@@ -62,56 +85,71 @@ def plan_two_groups(
     level: Number = 0.95,
     ratio: Number = 1,
 ) -> TwoGroupPlan:
-    """Give n (people in the first group), or the margin or the power that is wanted.
+    """Plan a model of two groups: give n, or the margin or the power that is wanted.
 
-    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial
-    laws of the reports for up to 5,000 people a group; n is such that the next 12 numbers reach it, too.
-    The extended crosswise model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
+    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial laws of the
+    reports for up to 5,000 people per group; n is such that the next 12 numbers reach it, too. The extended crosswise
+    model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
 
     Parameters
     ----------
-    model, p : the function of `toolkit.analysis`, and the probabilities of both groups, as it takes them.
-    prevalence : the share of carriers that is guessed. other : the guess of what else is unknown: of
-    "unknown_question" the innocuous prevalence, of "cheater_detection" the share of cheaters, of
-    "lie_detector" the share of carriers who are honest.
-    detect : another share of carriers, to be told from `prevalence`, the truth that power is computed for
-    being `detect`. sides : of that test. ratio : how many times as many people the second group has.
+    model : {"unknown_question", "cheater_detection", "lie_detector"}
+        The function of `toolkit.analysis`.
+    p : tuple of two numbers
+        The probabilities of both groups, as that function takes them.
+    prevalence : number
+        The share of carriers that is guessed.
+    other : number
+        The guess of what else is unknown: the innocuous prevalence, the share of cheaters, or the share of carriers
+        who are honest.
+    n : int, optional
+        People in the first group.
+    margin, power : number, optional
+        What is wanted, in place of n.
+    detect : number, optional
+        The true share of carriers that power is computed for, to be told from `prevalence`.
+    sides : {2, 1}
+        Of that test.
+    level : number
+        Confidence level; the test has the size 1 - level.
+    ratio : number
+        How many times as many people the second group has.
 
+    Returns
+    -------
+    TwoGroupPlan
+        People, margin and power.
+
+    Examples
+    --------
     >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
     (725, 725)
     """
-    held, guess = check_level(level), float(probability(prevalence, "prevalence"))
+    confidence, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
         refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
     case = _Case(
         choice(model, "model", MODELS),
         _two(p),
         float(probability(other, "other")),
-        held,
-        critical(held, sides),
+        confidence,
+        critical(confidence, sides),
         float(positive(ratio, "ratio", "it compares numbers of people")),
     )
     truth = None if detect is None else float(probability(detect, "detect"))
-    people = _people(case, guess, truth, n, margin, power)
-    found = None if truth is None else case.power(guess, truth, people)
+    people = people_wanted(
+        n,
+        margin,
+        power,
+        confidence,
+        lambda wanted: case.people_for_margin(guess, wanted),
+        lambda wanted: case.people_for_power(guess, truth, wanted),
+    )
+    reached = None if truth is None else case.power(guess, truth, people)
     how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
-    notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
+    notes = () if reached is None else (f"{sides}-sided test at {100 * (1 - confidence):.3g} %, power {how}",)
     size = case.sizes(people)
-    return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
-
-
-def _people(case: "_Case", guess: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
-    """People in the first group: as given, or enough for what is wanted."""
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
-    if n is not None:
-        return whole(n, "n", least=2)
-    if margin is not None:
-        wanted = float(positive(margin, "margin", "no number of people has no error"))
-        return case.people_for_margin(guess, wanted)
-    if truth is None or truth == guess:
-        refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
-    return case.people_for_power(guess, truth, checked_power(power, case.level))
+    return TwoGroupPlan(model, case.p, guess, size, confidence, case.margin(guess, people), reached, notes)
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:
@@ -172,26 +210,25 @@ class _Case:
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
         start, weights = self.weights
-        found, spread, chance = [], [], []
+        parts, spread, chance = [], [], []
         for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
             seen, likely = likely_counts(size, float(yes))
             share = seen / size
-            found.append(weight * share)
+            parts.append(weight * share)
             spread.append(weight**2 * share * (1 - share) / (size - 1))
             chance.append(likely)
-        apart = start + np.add.outer(*found) - null
+        apart = start + np.add.outer(*parts) - null
         beyond = self.z * np.sqrt(np.add.outer(*spread))
         side = 1.0 if truth > null else -1.0
         hits = np.abs(apart) > beyond if two_sided else side * apart > beyond
         return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
-        people = max(2, int((self.margin(share, 10**6) / margin) ** 2 * 10**6) - 2)
-        while self.margin(share, people) > margin:
-            people += 1
-        return people
+        return least_people(lambda people: self.margin(share, people), margin)
 
-    def people_for_power(self, null: float, truth: float, wanted: float) -> int:
+    def people_for_power(self, null: float, truth: float | None, wanted: float) -> int:
+        if truth is None or truth == null:
+            refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
         reach = (self.z + float(ndtri(wanted))) / abs(truth - null)
         rough = max(2, math.ceil((self._se(truth, 10**6) * reach) ** 2 * 10**6))
         if not self.counts(math.ceil(1.2 * rough)):

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.analysis.group_estimate import Found
-from toolkit.analysis.printing import lines_of
+from toolkit.analysis.group_estimate import GroupEstimate
+from toolkit.analysis.paper_table import lines_of
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases
@@ -53,7 +53,7 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
 
 
 def rows_of(
-    survey: Survey, question: Question, by: Sequence[str], found: Iterable[Found], level: float = 0.95
+    survey: Survey, question: Question, by: Sequence[str], found: Iterable[GroupEstimate], level: float = 0.95
 ) -> list[Row]:
     """Return the lines of one question's table, for each group and option, in the words that people read."""
     return [

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from toolkit.analysis.from_counts import Counted
+from toolkit.analysis.estimating import CountSource
 from toolkit.analysis.reports import Reader
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.estimate import Estimate
@@ -58,7 +58,7 @@ def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
     if not complete:
         why = "the few who come into both waves from one look to the next could be told apart"
         refuse("both collections must be closed", "one that is not", why)
-    if by or not isinstance(source, Counted):
+    if by or not isinstance(source, CountSource):
         received = f"by {', '.join(by)}" if by else "a sample with weights"
         refuse("a change between waves is of all people", received, "estimate both waves without it")
     return source.frame

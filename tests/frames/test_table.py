@@ -1,0 +1,64 @@
+"""Columns as an analysis reads them: by name or by value, without quoting what is not a name."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from toolkit.frames.table import absent, array_of, column, distinct_rows, floats, is_lazy, rows_in_order, some_rows
+
+FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", None, "y"]})
+FRAMES: dict[str, Any] = {"pandas": FRAME, "polars": pl.from_pandas(FRAME), "pyarrow": pa.Table.from_pandas(FRAME)}
+
+
+@pytest.mark.parametrize("engine", FRAMES)
+def test_columns_and_rows_are_the_same_in_every_engine(engine: str) -> None:
+    data = FRAMES[engine]
+    assert column(data, "a", "x").tolist() == [1, 2, 2]
+    assert absent(column(data, "b", "x")).tolist() == [False, True, False]
+    cut = some_rows(data, np.array([True, False, True]))
+    assert type(cut) is type(data)
+    assert column(cut, "b", "x").tolist() == ["x", "y"]
+    assert not is_lazy(data)
+
+
+@pytest.mark.parametrize(
+    ("values", "cells"),
+    [
+        ([1, "a"], [1, "a"]),
+        (iter([1, 2]), [1, 2]),
+        (pa.array(["x", None]), ["x", None]),
+        (pl.Series([True, False]), [True, False]),
+        ([[1], [1, 2]], [[1], [1, 2]]),
+    ],
+)
+def test_values_keep_their_types(values: Any, cells: list[Any]) -> None:
+    assert array_of(values).tolist() == cells
+
+
+def test_labels_that_are_no_text_are_told_by_their_place() -> None:
+    pivoted = pd.DataFrame([[1, 2, 3]], columns=["a", 1987.5, pd.Timestamp("1999-09-09")])
+    with pytest.raises(ValueError, match="there are a, column number 2, column number 3"):
+        column(pivoted, "weight", "`weights`")
+
+
+def test_values_of_another_index_are_refused() -> None:
+    with pytest.raises(ValueError, match="must have the index of the data, got another"):
+        column(FRAME, FRAME.a[::-1], "`weights`")
+
+
+def test_lazy_rows_are_counted_and_have_no_order() -> None:
+    lazy = pl.from_pandas(FRAME).lazy()
+    assert is_lazy(lazy)
+    counts = distinct_rows(lazy, ["a"], None, "n").set_index("a").n
+    assert counts.to_dict() == {1: 1, 2: 2}
+    with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
+        rows_in_order(lazy)
+
+
+def test_dates_are_no_numbers() -> None:
+    assert floats(np.array(["2026-01-01"], dtype="datetime64[D]")) is None
+    assert floats(["private"]) is None

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from toolkit import crosswise, forced, k_ary, plan, warner
+from toolkit.planning.fieldwork import Compliance, Field, checked_field
+
+
+def test_the_harmless_report_is_the_one_that_speaks_against_yes():
+    """In a crosswise question with p below one half, "same" speaks against yes, and those who protect
+    themselves say it.
+    """
+    design = crosswise("1/6")
+    seen = Compliance(self_protective=0.25).seen_through(design)
+    assert seen.matrix[:, 1] == pytest.approx(0.75 * design.matrix[:, 1] + 0.25)
+    assert Compliance(self_protective=0.25).bias(design, 0.3) < 0
+
+
+def test_the_corrected_design_estimates_without_bias_what_the_other_misses():
+    conduct, design, shares = Compliance(0.1, 0.2), k_ary(3, epsilon=2.0), np.array([0.5, 0.3, 0.2])
+    reports = shares @ conduct.seen_through(design).matrix
+    assert conduct.seen_through(design).estimate_counts((reports * 1e9).round().astype(int)).value == pytest.approx(
+        shares, abs=1e-6
+    )
+    missed = design.estimate_counts((reports * 1e9).round().astype(int)).value - shares
+    assert conduct.bias(design, shares.tolist()) == pytest.approx(missed[np.argmax(np.abs(missed))], abs=1e-6)
+
+
+def test_nobody_misbehaving_changes_nothing():
+    assert np.allclose(Compliance().seen_through(warner("3/4")).matrix, warner("3/4").matrix)
+    assert Compliance().bias(warner("3/4"), 0.2) == pytest.approx(0)
+
+
+def test_people_behind_an_estimate_and_invitations():
+    field = Field(smallest=0.25, questions=4, response=0.3)
+    assert field.behind(1600) == 100
+    assert Field(smallest=0.25, questions=4, one_each=False).behind(1600) == 400
+    assert field.invited(3) == 10
+    assert Field(response=0.6).invited(26439) == 44065
+
+
+def test_the_finite_population_factor_is_for_the_subgroup():
+    field = Field(smallest=0.5, population=1000)
+    assert field.left(1000) == 0
+    assert field.left(500) == pytest.approx(250 / 499)
+    assert Field().left(500) == 1
+
+
+def test_conduct_may_be_given_as_a_mapping_or_as_itself():
+    assert checked_field(1, None, 1, 1, {"random": "1/10"}).compliance == Compliance(random=0.1)
+    assert checked_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
+    with pytest.raises(ValueError, match="at least 2"):
+        checked_field(1, 1, 1, 1, None)
+
+
+@pytest.mark.parametrize("response", [0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
+@pytest.mark.parametrize("population", [2, 10, 1500, 12_345, 10**6])
+def test_no_more_people_answer_than_can_be_invited(population, response):
+    field = Field(population=population, response=response)
+    most = field.reachable()
+    assert most == 0 or field.invited(most) <= population
+    assert field.invited(most + 1) > population
+    assert Field(response=response).reachable() is None
+
+
+def test_a_plain_field_has_no_conditions_but_the_response():
+    assert Field(response=0.5).plain
+    others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
+    assert not any(field.plain for field in others)
+
+
+@pytest.mark.parametrize(
+    ("design", "prevalence", "margin", "alike", "clustered", "weighted"),
+    [
+        (forced("1/6", "1/6"), 0.1, 0.03, 1718, 2083, 2112),
+        (forced("1/6", "1/6"), 0.1, 0.05, 619, 750, 761),
+        (forced("1/6", "1/6"), 0.3, 0.03, 2231, 3082, 2742),
+        (warner("3/4"), 0.1, 0.03, 3586, 3951, 4408),
+        (crosswise("0.15"), 0.1, 0.03, 1495, 1860, 1838),
+    ],
+)
+def test_clusters_multiply_the_sampling_variance_and_weights_all_of_it(
+    design, prevalence, margin, alike, clustered, weighted
+):
+    """20 people a cluster, correlated by .05: a design effect of 1.95 of the truth."""
+    asked = {"prevalence": prevalence, "margin": margin}
+    assert plan(design, **asked).n == alike
+    assert plan(design, **asked, deff="1.95").n == clustered
+    assert plan(design, **asked, weighting="1.2292143").n == weighted
+
+
+def test_a_design_effect_is_said_and_a_test_is_then_by_the_normal_approximation():
+    planned = plan(warner("3/4"), prevalence=0.1, detect=0.2, power=0.8, deff=2, weighting=1.1)
+    assert any("design effect of 2" in note for note in planned.notes)
+    assert any("weights multiply" in note for note in planned.notes)
+    assert any("normal approximation" in note for note in planned.notes)
+    with pytest.raises(ValueError, match="`weighting` must be at least 1"):
+        plan(warner("3/4"), prevalence=0.1, margin=0.1, weighting=0.5)
+    with pytest.raises(ValueError, match="`deff` must be above 0"):
+        plan(warner("3/4"), prevalence=0.1, margin=0.1, deff=0)
+
+
+def test_a_finite_population_counts_people_and_not_their_weight():
+    field = Field(population=1000, weighting=2.0)
+    assert field.left(500) == pytest.approx(Field(population=1000).left(500))
+    assert field.behind(500) == 250

@@ -1,0 +1,86 @@
+import math
+from functools import partial
+
+import pytest
+
+from toolkit import k_ary, warner
+from toolkit.local import numeric, oracles
+from toolkit.planning.accuracy import Case
+from toolkit.planning.fieldwork import Field
+from toolkit.planning.four_ways import TRUST, four_ways, other_guesses
+from toolkit.planning.search import Target
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "expected"),
+    [
+        (warner("3/4"), 1),
+        (k_ary(5, epsilon=1.0), 2),
+        (oracles.best(30, 1.0), 2),
+        (numeric.one_bit((0, 80), 1.0), 80),
+        (oracles.tick_boxes(10, 1.0, most=1), 2),
+        (oracles.tick_boxes(10, 1.0), 10),
+    ],
+    ids=["yes or no", "five options", "subset", "mean", "one tick", "ticks"],
+)
+def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
+    assert randomizer.reach == expected
+
+
+@pytest.mark.slow
+def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
+    direct, local, hidden, central = four_ways(Case(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
+    assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST.values())
+    assert direct.epsilon == math.inf
+    assert direct.noise_se == 0
+    assert local.local_epsilon == 1.0 < hidden.local_epsilon
+    assert direct.margin < central.margin < hidden.margin < local.margin
+    assert direct.n_needed <= central.n_needed <= hidden.n_needed <= local.n_needed
+
+
+@pytest.mark.slow
+def test_what_a_population_cannot_give_is_not_a_number():
+    case = Case(warner, 0.2, 0.95, field=Field(population=500))
+    ways = four_ways(case, 0.5, 400, Target(margin=0.02), 1e-6)
+    assert math.isnan(ways[1].n_needed)
+    assert not math.isnan(ways[0].n_needed)
+
+
+@pytest.mark.slow
+def test_no_way_asks_more_people_than_there_are():
+    """The search for the curator's number did not know the population."""
+    case = Case(warner, 0.2, 0.95, field=Field(population=500))
+    for margin in (0.002, 0.01, 0.03, 0.1):
+        needed = [way.n_needed for way in four_ways(case, 0.5, 400, Target(margin=margin), 1e-6)]
+        assert all(math.isnan(n) or n <= 500 for n in needed)
+    assert math.isnan(four_ways(case, 0.5, 400, Target(margin=0.002), 1e-6)[3].n_needed)
+
+
+@pytest.mark.slow
+def test_the_margin_of_a_curator_is_that_of_laplace_noise():
+    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, 95 % of it lies within ln 20 scales."""
+    central = four_ways(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
+    assert central.margin == pytest.approx(math.log(20) / (100 * 0.05), rel=1e-4)
+    assert central.se == pytest.approx(math.sqrt(2) / (100 * 0.05), rel=1e-4)
+    assert central.margin > 1.08 * 1.959964 * central.se
+
+
+@pytest.mark.slow
+def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
+    for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
+        case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
+        central = four_ways(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
+        assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)
+
+
+@pytest.mark.slow
+def test_anything_with_the_protocol_is_compared():
+    for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
+        ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)
+        assert ways[3].margin < ways[2].margin < ways[1].margin
+
+
+def test_other_guesses_hold_the_guess_itself():
+    assert 0.2 in other_guesses(0.2)
+    assert max(other_guesses(0.9)) == 1.0
+    assert other_guesses([0.5, 0.5])[-1] == [0.5, 0.5]

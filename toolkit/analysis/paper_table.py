@@ -1,0 +1,125 @@
+"""Findings as a table for a paper: percent with the digits that the errors allow, as text and as LaTeX."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.group_estimate import GroupEstimate
+from toolkit.analysis.reports import QuestionModel, of_shares
+from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\N{MINUS SIGN}": "$-$",
+    "ε": r"$\varepsilon$",
+    "∞": r"$\infty$",
+    "—": "---",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "×": r"$\times$",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
+
+    found: GroupEstimate
+    option: str | int
+    estimate: str
+    se: str
+    interval: str
+    method: str
+
+
+def lines_of(found: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
+    """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
+    scale, unit = (100.0, " %") if share else (1.0, "")
+    rows = [(one, *row) for one in found for row in _numbers(one, level, scale)]
+    decimals = decimals_of([numbers for _, _, numbers, empty, _ in rows if empty is None])
+    return [
+        Line(
+            one,
+            option,
+            fixed(numbers[0], decimals, unit),
+            fixed(numbers[1], decimals, " points" if share else ""),
+            empty or fixed_between(numbers[2], numbers[3], decimals, unit),
+            method,
+        )
+        for one, option, numbers, empty, method in rows
+    ]
+
+
+def _numbers(one: GroupEstimate, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
+    """Option; value, standard error and limits; in words why there are none; and how they were made."""
+    interval = one.estimate.interval(level)
+    parts = [np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)]
+    empty = np.broadcast_to(interval.empty, len(one.estimate.labels))
+    why = f"no {'value' if one.estimate.fit is None else one.estimate.fit.of} fits"
+    return [
+        (option, [scale * float(part[i]) for part in parts], why if empty[i] else None, interval.method)
+        for i, option in enumerate(one.estimate.labels)
+    ]
+
+
+def paper_rows(
+    designs: Mapping[str, QuestionModel],
+    by: Sequence[str],
+    found: Iterable[GroupEstimate],
+    level: float,
+    groupless: Mapping[str, int] | None = None,
+) -> list[dict[str, Any]]:
+    """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
+    everything = list(found)
+    return [
+        {
+            "question": name,
+            **{key: str(value) for key, value in zip(by, line.found.group, strict=True)},
+            "answer": str(line.option),
+            "n": line.found.used,
+            "missing": line.found.missing,
+            **(groupless or {}),
+            "estimate": line.estimate,
+            "SE": line.se,
+            f"{100 * level:g} % interval": line.interval,
+            "method": line.method,
+            "design": design.name.replace("_", " "),
+            "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
+        }
+        for name, design in designs.items()
+        for line in lines_of([one for one in everything if one.question == name], level, share=of_shares(design))
+    ]
+
+
+def latex(table: Any, designs: Mapping[str, str]) -> str:
+    """A frame of text as a tabular; the designs in words stand below it, as comments."""
+    lines = [r"\begin{tabular}{" + "l" * len(table.columns) + "}", r"\toprule"]
+    lines += [_line(table.columns), r"\midrule"]
+    lines += [_line(row) for row in table.itertuples(index=False)]
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"% {name}: {' '.join(words.split())}" for name, words in designs.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[Any]) -> str:
+    return " & ".join(escape(str(cell)) for cell in cells) + r" \\"
+
+
+def escape(text: str) -> str:
+    r"""Text in which LaTeX reads nothing but text.
+
+    >>> print(escape("50 % of a_b & c"))
+    50 \% of a\_b \& c
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -1,0 +1,361 @@
+"""`predictor`: what follows from it? A randomized answer on the right-hand side of a regression."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.regression.covariates import (
+    Covariates,
+    absent_in,
+    from_formula,
+    sides,
+    standardize,
+    terms_without,
+    variables,
+)
+from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
+from toolkit.analysis.regression.mixture import FAMILIES, MixtureModel, checked_outcome
+from toolkit.analysis.regression.rows import (
+    Channel,
+    People,
+    channel,
+    complete,
+    counted_rows,
+    gaps_in,
+    missing_codes,
+    sampling_columns,
+    who,
+    without_answer,
+)
+from toolkit.analysis.regression.scoring import (
+    Curved,
+    Penalized,
+    climb,
+    covariance,
+    inner_maximum,
+    kind_of_error,
+    penalized_maximum,
+    with_penalty,
+)
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, explains, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+from toolkit.frames.table import as_frame, column, is_lazy, numbers, some_rows, with_column
+
+_ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
+_NO_SPREAD = -12.0  # logarithm of the errors' share of the outcome's spread: 6e-6
+_MOST = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """Covariates of the outcome for each cell of truths, covariates of the truths, reports and people."""
+
+    outcome: Array
+    columns: tuple[Array, ...]
+    labels: tuple[str, ...]
+    truths: Covariates
+    items: tuple[str, ...]
+    channels: tuple[Channel, ...]
+    people: People
+    dropped: Mapping[str, int]
+    said: tuple[str, ...] = ()
+
+    @property
+    def cells(self) -> list[tuple[int, ...]]:
+        """All combinations of no (0) and yes (1), in the order 00, 01, 10, 11."""
+        return combinations(self.items)
+
+    @property
+    def seen(self) -> Array:
+        """Pr(the reports that were seen | cell): reports are drawn independently of each other."""
+        chances = [
+            np.prod([one.seen[truth] for one, truth in zip(self.channels, cell, strict=True)], axis=0)
+            for cell in self.cells
+        ]
+        return np.array(chances)
+
+    @property
+    def loss(self) -> Pure:
+        """What all reports of a person cost together."""
+        return Pure(sum(one.loss.epsilon for one in self.channels))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        assumed = "given the truth, the outcome is taken to be independent of the report"
+        return (assumed, *self.said)
+
+
+def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """All combinations of no (0) and yes (1) of these items."""
+    return list(product((0, 1), repeat=len(items)))
+
+
+def read_hidden(
+    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: Any
+) -> Hidden:
+    """A formula with randomized answers on its right side, and a frame."""
+    left, right = sides(formula)
+    if is_lazy(data):
+        explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
+        data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
+    frame = as_frame(data)
+    items = _items(designs, variables(right, frame))
+    truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
+    covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
+    if set(items) & set(variables(truth_side, frame)):
+        refuse("`truth` must not hold the randomized answers", truth, "they are what it explains")
+    columns = {"outcome": column(frame, left, "the outcome")}
+    columns |= {item: column(frame, item, "reports") for item in items}
+    columns |= sampling_columns(frame, sampling)
+    gaps = gaps_in(columns, sampling)
+    way, codes = missing_codes(missing)
+    for item in items:
+        gaps[item] |= without_answer(columns[item], codes)
+    gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
+    rows, dropped = complete(gaps, way, columns.get("times"))
+    drawn, said = who(columns, rows, sampling, dropped, frame, finite=False)
+    used, columns = some_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
+    count = int(rows.sum())
+    empty = _with_truths(used, items, (0,) * len(items), count)
+    covered = from_formula(right, empty)
+    return Hidden(
+        outcome=numbers(columns["outcome"], "outcomes"),
+        columns=tuple(covered.of(_with_truths(empty, items, cell, count)) for cell in combinations(items)),
+        labels=covered.labels,
+        truths=from_formula(truth_side, empty),
+        items=items,
+        channels=tuple(channel(columns[item], designs[item], None, codes) for item in items),
+        people=drawn,
+        dropped=dropped,
+        said=said,
+    )
+
+
+def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
+    if not isinstance(designs, Mapping) or not designs:
+        received = type(designs).__name__
+        rule = "`designs` must map the randomized columns to their designs"
+        refuse(rule, received, "it says how each is read", TypeError)
+    items = tuple(str(name) for name in designs)
+    if absent_items := [name for name in items if name not in found]:
+        refuse(
+            "every column of `designs` must be on the right side of the formula",
+            ", ".join(absent_items),
+            "it would explain nothing",
+        )
+    if len(items) > _MOST:
+        consequence = f"{2 ** len(items)} combinations of truths are too many"
+        refuse(f"there may be at most {_MOST} randomized answers", len(items), consequence)
+    for name, design in designs.items():
+        if len(getattr(design, "options", ())) not in (0, 2):
+            refuse(
+                f"the design of {name!r} must have two options",
+                len(design.options),
+                "only yes or no stands on the right side",
+            )
+    return items
+
+
+def _with_truths(frame: Any, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
+    """The frame if everybody's truths were these."""
+    for item, truth in zip(items, cell, strict=True):
+        frame = with_column(frame, item, np.full(count, float(truth)))
+    return frame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictorFit(Fitted):
+    """A fitted `predictor` model.
+
+    `coefficients` are those of the outcome, `truth` those of the model of the truths: log odds of each
+    combination of truths against "no" to all. `sigma` is the standard deviation of the errors of a linear
+    model. `cells` are the shares of the combinations of truths, averaged over people, in the order of
+    `combinations`.
+    """
+
+    truth: Estimate
+    sigma: float | None
+    cells: Array
+    combinations: tuple[tuple[int, ...], ...]
+    family: str
+
+    @property
+    def ratios(self) -> str:  # type: ignore[override]
+        return "odds ratio" if self.family == "logistic" else ""
+
+
+@explains('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
+def predictor(
+    formula: str,
+    data: Any,
+    designs: Any,
+    *,
+    family: Literal["linear", "logistic"] = "linear",
+    truth: str | None = None,
+    se: Literal["observed", "opg", "robust"] | None = None,
+    penalty: Literal["jeffreys"] | None = None,
+    sample: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    times: Any = None,
+    missing: Any = "refuse",
+) -> PredictorFit:
+    """Regress an outcome on truths that are seen through randomized reports, one or several.
+
+    The likelihood sums over the truths that could be behind a person's reports: the chance of those truths given the
+    covariates (a logit, multinomial for several), of the reports given the truths (the designs), and of the outcome
+    given both. Given the truth, the outcome is taken to be independent of the report.
+
+    Parameters
+    ----------
+    formula : str
+        "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth, 0 or 1.
+    data : frame or mapping
+        As for `logistic`.
+    designs : mapping
+        The design of each randomized column, {"cheated": die}; at most six, drawn independently.
+    family : {"linear", "logistic"}
+        Normal errors, or an outcome of 0 or 1.
+    truth : str, optional
+        Covariates of the truths, "female + age"; without it, those of the outcome. To leave out one that goes with the
+        truth biases the coefficients.
+    se : {"observed", "opg", "robust"}, optional
+        As for `logistic`.
+    penalty : {"jeffreys"}, optional
+        Half the log determinant of the information that the coefficients would have if the truths were seen. The share
+        of a truth then stays away from 0 and 1, and of a logistic outcome the coefficients stay finite; intervals are
+        by the curvature of the penalized likelihood.
+    sample, weights, strata, clusters, times, missing : optional
+        As for `logistic`.
+
+    Returns
+    -------
+    PredictorFit
+        Coefficients of the outcome; `truth` has those of the model of the truths.
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or the maximum is not at finite coefficients.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import forced
+    >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")
+    >>> cheated = rng.random(3000) < 0.3
+    >>> frame = pd.DataFrame({"gpa": 2 + 0.8 * cheated + rng.normal(size=3000)})
+    >>> frame["cheated"] = die.randomize(cheated, rng=rng)
+    >>> fit = predictor("gpa ~ cheated", frame, designs={"cheated": die})
+    >>> fit.labels, fit.value.round(2), fit.se.round(2)
+    (('Intercept', 'cheated'), array([1.97, 0.84]), array([0.03, 0.06]))
+    """
+    choice(family, "family", tuple(FAMILIES))
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    rows = read_hidden(formula, data, designs, truth, sampling, missing)
+    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    kind = kind_of_error(se, rows.people, False)
+    if kind == "expected":
+        refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
+    outcome = checked_outcome(rows.outcome, family)
+    stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
+    columns, back = standardize(stacked)
+    truths, truths_back = standardize(rows.truths)
+    shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
+    by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
+    model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
+    at, curved = _fitted(model, jeffreys)
+    cov = covariance(curved, at, kind, model.point(at).information)
+    return _as_fit(rows, model, at, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
+
+
+def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
+    """What is taken off an outcome, if there is an intercept to put it back, and what it is divided by."""
+    constant = (matrix == matrix[0]).all(axis=0) & (matrix[0] != 0)
+    return (float(outcome.mean()) if constant.any() else 0.0), float(outcome.std())
+
+
+def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
+    """EM's steps from zero first, then Newton's: EM is sure of its way, Newton arrives. Where it ends, and
+    what bends there.
+    """
+    faster = replace(model, newton=True)
+    slow, fast = (with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster))
+    near = climb(slow, np.zeros(model.width), steps=15)
+    if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
+        _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
+    ascent = replace(climb(fast, near.point.at), start=near.start)
+    if jeffreys:
+        return penalized_maximum(fast, ascent), Penalized(model, fast)
+    return inner_maximum(model.observed, ascent, _ADVICE), model
+
+
+def _with_errors(spread: Array) -> None:
+    """The logarithm of the errors' spread tends to -infinity where an outcome is explained exactly."""
+    if np.any(spread < _NO_SPREAD):
+        consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
+        refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
+
+
+def _as_fit(
+    rows: Hidden,
+    model: MixtureModel,
+    at: Array,
+    cov: Array,
+    asked: tuple[str, str, bool],
+    scales: tuple[Array, Array, float, float],
+) -> PredictorFit:
+    """Everything back in the units of the data."""
+    (kind, family, jeffreys), (back, truths_back, shift, scale) = asked, scales
+    beta, more, gamma = model.parts(at)
+    wide = np.kron(np.eye(model.cells - 1), truths_back)
+    first, last = len(beta), len(beta) + len(more)
+    value = scale * (back @ beta)
+    if shift:
+        constant = (np.concatenate(rows.columns) == rows.columns[0][0]).all(axis=0) & (rows.columns[0][0] != 0)
+        one = int(np.argmax(constant))
+        value[one] += shift / rows.columns[0][0, one]
+    through = " and ".join(item.described for item in rows.channels)
+    how = "penalized" if jeffreys else "maximum"
+    method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
+    of_truth = f"model of the truth; {method}"
+    outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
+    truth_cov = wide @ cov[last:, last:] @ wide.T
+    mass = rows.people.mass
+    return PredictorFit(
+        as_estimate(value, outcome_cov, rows.labels, rows.people, rows.loss, method, rows.notes),
+        model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
+        {"used": rows.people.n, **rows.dropped},
+        _title(rows, family, jeffreys),
+        _foot(rows, family, kind, jeffreys),
+        as_estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows.people, rows.loss, of_truth, rows.notes),
+        float(np.exp(more[0]) * scale) if len(more) else None,
+        np.asarray(model.shares(at) @ mass / mass.sum()),
+        tuple(rows.cells),
+        family,
+    )
+
+
+def _title(rows: Hidden, family: str, jeffreys: bool) -> str:
+    answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
+    return f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}"
+
+
+def _truth_labels(rows: Hidden) -> tuple[str, ...]:
+    """One item: its name and the column. Several: all truths of the cell, and the column."""
+    if len(rows.items) == 1:
+        return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
+    cells = [", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True)) for cell in rows.cells]
+    return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)
+
+
+def _foot(rows: Hidden, family: str, kind: str, jeffreys: bool) -> FitProvenance:
+    shared = (family, rows.seen, rows.outcome, rows.truths.matrix, rows.people.mass)
+    df = rows.people.df if rows.people.complex else None
+    return FitProvenance(shared, np.concatenate(rows.columns), kind, jeffreys, df)

@@ -1,0 +1,124 @@
+"""What a sample is given, as arrays; messages count what is wrong and never quote a person's value."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, Mask
+from toolkit.core.checks import is_missing, refuse
+from toolkit.frames.table import array_of, index_of
+
+LEAST_WEIGHT = 1e-60
+
+
+def column(values: Any, name: str) -> npt.NDArray[Any]:
+    """One value per row: of a list, an array, or a column of pandas, polars or pyarrow."""
+    if isinstance(values, str):
+        refuse(f"`{name}` must be a column", "a name", f"the rows are elsewhere: {name}=frame[{values!r}]")
+    array = array_of(values)
+    if array.ndim != 1 or len(array) == 0:
+        rule = f"`{name}` must be a column with a value for each row"
+        refuse(rule, f"shape {array.shape}", "rows are matched by position")
+    return array
+
+
+def check_index(index: Any, values: Any, what: str) -> None:
+    """Refuse what has another index than the columns of a sample: its rows are those of other people."""
+    other = index_of(values)
+    if index is not None and other is not None and not index.equals(other):
+        remedy = "weights would go to other people: make the Sample from the columns of this very frame"
+        refuse(f"{what} must have the index of the sample's columns", "another", remedy)
+
+
+def one_index(columns: Sequence[Any]) -> Any:
+    """The index that all columns share; None where none of them has one."""
+    known = [index for index in map(index_of, columns) if index is not None]
+    if known and not all(known[0].equals(other) for other in known[1:]):
+        refuse("the columns of a sample must have one index", "several", "their rows would be mixed up")
+    return known[0] if known else None
+
+
+def positive_weights(values: Any) -> Array:
+    """Weights above 0: rows with weight 0 must be dropped."""
+    array = column(values, "weights")
+    try:
+        weights = array.astype(np.float64)
+    except (TypeError, ValueError):
+        refuse("`weights` must be numbers", f"a column of {array.dtype}", "a weight is multiplied with", TypeError)
+    if wrong := int(np.count_nonzero(~((weights > 0) & np.isfinite(weights)))):
+        rule = "`weights` must be finite numbers above 0"
+        refuse(rule, f"{wrong} of {len(weights)} that are not", "drop those rows from the frame first")
+    check_size(weights)
+    return weights
+
+
+def check_size(weights: Array) -> None:
+    """Refuse weights whose sums and squares would leave what floats can hold."""
+    if wrong := int(np.count_nonzero((weights > 1 / LEAST_WEIGHT) | (weights < LEAST_WEIGHT))):
+        rule = f"weights must lie between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}"
+        remedy = "their sums would overflow: divide all of them by one number, as their proportions alone count"
+        refuse(rule, f"{wrong} of {len(weights)} that do not", remedy)
+
+
+def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
+    """What each row has, as a number, and the values in order: numbers by size, then texts by letters."""
+    array = column(values, name)
+    if array.dtype.kind in "biuU":
+        distinct, places = np.unique(array, return_inverse=True)
+        return places.astype(np.intp), tuple(distinct.tolist())
+    cells = array.tolist()
+    if missing := sum(map(is_missing, cells)):
+        refuse(f"`{name}` must not be missing", f"{missing} missing of {len(array)}", "drop those rows first")
+    names = sorted(set(cells), key=_order)
+    place = {name: number for number, name in enumerate(names)}
+    return np.array([place[cell] for cell in cells], dtype=np.intp), tuple(names)
+
+
+def _order(cell: Any) -> tuple[bool, Any]:
+    return isinstance(cell, str), cell if isinstance(cell, str | int | float) else str(cell)
+
+
+def mask(values: Any, rows: int) -> Mask:
+    """A truth value for each row."""
+    array = column(values, "where")
+    cells = array.tolist() if array.dtype.kind == "O" else None
+    if len(array) != rows or (cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)):
+        rule = f"`where` must hold a truth value for each of {rows} rows"
+        refuse(rule, f"{len(array)} of {array.dtype}", "all rows are kept, those outside count as zeros")
+    if array.dtype.kind not in "bO":
+        refuse("`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError)
+    return array.astype(bool)
+
+
+def domain(values: Any, shape: tuple[int, ...]) -> Mask:
+    """Who is in the domain: the same people for all columns of a table, or for each its own."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape != shape or values.dtype.kind != "b":
+            refuse(f"`where` must hold truth values of shape {shape}", f"shape {values.shape}", "one for each score")
+        return values
+    return np.broadcast_to(mask(values, shape[0])[:, None], shape)
+
+
+def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
+    """Scores as a table, one row per person, and whether they were a single column."""
+    array = array_of(scores)
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:
+        rule = "scores must be numbers, one row per person"
+        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "make them by design.scores(reports)", TypeError)
+    if rows is not None and len(array) != rows:
+        refuse(f"scores must have {rows} rows, as the sample has", len(array), "rows are matched by position")
+    numbers = array.astype(np.float64)
+    if np.isinf(numbers).any():
+        refuse("scores must be finite", f"{int(np.isinf(numbers).sum())} that are not", "they have no mean")
+    return (numbers[:, None], True) if numbers.ndim == 1 else (numbers, False)
+
+
+def same_length(named: Sequence[tuple[str, Any]]) -> int | None:
+    """How many rows all columns have; None where there is no column."""
+    sizes = {name: len(array) for name, array in named if array is not None}
+    if len(set(sizes.values())) > 1:
+        received = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        refuse("the columns of a sample must have the same number of rows", received, "rows are matched by position")
+    return next(iter(sizes.values()), None)

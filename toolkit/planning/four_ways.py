@@ -1,0 +1,159 @@
+"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a curator."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.arrays import first_largest
+from toolkit.core.checks import refuse
+from toolkit.core.inference.digits import concise
+from toolkit.local.shuffling.amplification import largest_local, shuffled
+from toolkit.planning.accuracy import Accuracy, Case, Precision
+from toolkit.planning.curated import Curated
+from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
+
+TRUST = {
+    "direct": "whoever receives the answers, with all of them",
+    "local": "the phone and its page, or one's own die; not the collector",
+    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the analyst",
+    "central": "a curator, with every true answer, to add the noise and publish nothing else",
+}
+_MOST_LOCAL = 16.0
+
+
+@dataclass(frozen=True)
+class Way:
+    """One of the four ways: what is promised, how precise it is, and who must be trusted with what."""
+
+    name: str
+    epsilon: float
+    delta: float
+    local_epsilon: float
+    noise_se: float
+    se: float
+    margin: float
+    n_needed: float
+    trust: str
+
+    __repr__ = concise
+
+
+def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[Way, ...]:
+    """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
+    local = case.accuracy(epsilon)
+    direct = local.without_noise()
+    central = Curated(direct, case.randomizer(epsilon).reach * case.field.at_once / epsilon)
+    hidden, needed = _shuffled(case, epsilon, n, target, delta)
+    return (
+        _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
+        _way("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
+        _way("shuffled", case.accuracy(hidden.local), n, (hidden.central, delta, hidden.local), needed),
+        _way("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
+    )
+
+
+def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float) -> Way:
+    variance = accuracy.variance(n)
+    widest = first_largest(variance)
+    noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
+    return Way(
+        name, *losses, math.sqrt(noise), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name]
+    )
+
+
+def _people(accuracy: Precision, target: Target) -> float:
+    try:
+        return people_for(accuracy, target)
+    except OutOfReach:  # not within reach of the population
+        return math.nan
+
+
+@dataclass(frozen=True)
+class _Hidden:
+    local: float
+    central: float
+
+
+def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[_Hidden, float]:
+    """What each person may use locally if the reports are shuffled, and how many people the target then needs."""
+    if case.fixed:
+        return _Hidden(epsilon, shuffled(case.randomizer(None), n, delta).epsilon), _people(
+            case.accuracy(epsilon), target
+        )
+
+    def cost(local: float, people: int) -> float:
+        one = shuffled(
+            case.randomizer(local), max(1, int(case.field.behind(people) / case.field.smallest)), delta
+        ).epsilon
+        return one if case.field.one_each else one * case.field.questions
+
+    best = largest_local(lambda local: cost(local, n), epsilon, most=_MOST_LOCAL, tolerance=1e-3)
+
+    def enough(people: int) -> bool:
+        try:
+            needed = epsilon_for(case, target, people)
+        except OutOfReach:
+            return False
+        return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
+
+    reachable = case.field.reachable()
+    return _Hidden(best, epsilon), _search(
+        enough, max(2, n // 4), MOST_PEOPLE if reachable is None else reachable, digits=3
+    )
+
+
+def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:
+    """The smallest number of people that is enough, to this number of digits; enough stays enough."""
+    low, high = 0, min(start, most)
+    while not enough(high):
+        if high >= most:
+            return math.nan
+        low, high = high, min(2 * high, most)
+    while high - low > max(1, high // 10**digits):
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(high)
+
+
+def other_guesses(prevalence: Any) -> tuple[Any, ...]:
+    """Other truths than the guessed one: a share halved to doubled, and one half; shares nearer to and
+    farther from even.
+    """
+    shares = np.asarray(prevalence, dtype=np.float64)
+    if shares.ndim == 0:
+        guess = float(shares)
+        guesses = {
+            round(min(max(x, 0.0), 1.0), 6)
+            for x in (0.0, guess / 2, guess * 0.75, guess, guess * 1.25, guess * 1.5, guess * 2, 0.5)
+        }
+        return tuple(sorted(guesses))
+    even = np.full(len(shares), 1 / len(shares))
+    return tuple((part * shares + (1 - part) * even).tolist() for part in (0.0, 0.5, 1.0))
+
+
+def answers_at(
+    case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]
+) -> list[float]:
+    """The solved quantity if the truth were each of the guesses; NaN where it cannot be reached."""
+    return [_answer(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
+
+
+def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> float:
+    try:
+        if solved == "epsilon":
+            return epsilon_for(case, target, n)
+        accuracy = case.accuracy(epsilon)
+        if solved == "n":
+            return people_for(accuracy, target)
+        return float(accuracy.margin(n) if solved == "margin" else accuracy.power(n))
+    except OutOfReach:
+        return math.nan
+
+
+def check_delta(delta: float) -> float:
+    if not 0 < delta < 1:
+        refuse("`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual")
+    return float(delta)
