@@ -20,9 +20,7 @@ Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
-"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
-report.
-"""
+"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
 
 LARGEST_POWER = 10_000
 """Of ten, in a number that is written as text: far more than a float can have."""
@@ -68,17 +66,13 @@ def exact(value: Number, name: str) -> Fraction:
         refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
     if isinstance(value, str):
         if (power := _POWER.search(value)) and abs(float(power.group(1))) > LARGEST_POWER:
-            refuse(
-                f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}",
-                repr(value)[:60],
-                "its digits would fill the memory",
-            )
+            rule = f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}"
+            refuse(rule, repr(value)[:60], "its digits would fill the memory")
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
-            refuse(
-                f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], "it cannot be read as one"
-            )
+            consequence = "it cannot be read as one"
+            refuse(f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], consequence)
     if isinstance(value, int | np.integer | Fraction):
         return Fraction(int(value)) if not isinstance(value, Fraction) else value
     if isinstance(value, float | np.floating):
@@ -129,9 +123,7 @@ def level(value: Number) -> float:
 
 
 def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least `least`, and of at most `most` where it sets a size; truth values and
-    fractions are refused.
-    """
+    """A whole number from `least` to `most`, where that limits a size; no truth value, no fraction."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
@@ -153,9 +145,7 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
 
 
 def neighbors(value: object) -> str:
-    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or
-    goes).
-    """
+    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or goes)."""
     if isinstance(value, str) and value in _ALSO:
         refuse(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
     return choice(value, "neighbors", NEIGHBORS)
@@ -176,19 +166,14 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
         found = tuple(int(v) if isinstance(v, np.integer) else v for v in found)
         for label in found:
             if isinstance(label, bool) or not isinstance(label, str | int):
-                refuse(
-                    f"`{name}` must be strings or whole numbers",
-                    type(label).__name__,
-                    "labels are written to JSON",
-                    TypeError,
-                )
+                consequence = "labels are written to JSON"
+                refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
     if len(found) < 2:
         refuse(f"`{name}` must hold at least two labels", len(found), "one option has nothing to hide behind")
     mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
     if len(set(map(str, found) if mixed else found)) < len(found):
-        refuse(
-            f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart"
-        )
+        consequence = "equal labels cannot be told apart"
+        refuse(f"`{name}` must be distinct", f"{len(found)} labels with repetitions", consequence)
     return found
 
 

@@ -1,6 +1,4 @@
-"""What is installed only with an extra: imported when it is needed, and asked for by name where it is
-missing.
-"""
+"""What is installed only with an extra: imported when it is needed, and asked for by name where it is missing."""
 
 import re
 import sys
@@ -55,9 +53,5 @@ def check_engine(frame: Any) -> None:
         found = str(getattr(sys.modules.get(package), "__version__", "none that is told"))
         if tuple(map(int, re.findall(r"\d+", found)[:2])) < _LEAST[package]:
             wanted = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
-            refuse(
-                f"frames must be of {wanted}",
-                found,
-                f"older ones are read otherwise than promised; run pip install '{wanted}'",
-                MissingExtraError,
-            )
+            consequence = f"older ones are read otherwise than promised; run pip install '{wanted}'"
+            refuse(f"frames must be of {wanted}", found, consequence, MissingExtraError)

@@ -266,20 +266,36 @@ class Publishable:
     def publish(
         self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
     ) -> Path:
-        """Write `path`.csv, `path`.json and `path`.md: the table, what is public about it, a page for people.
-        A path that ends in one of the three is that of all three: "income.csv" is "income".
+        """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
 
-        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor
-        how many rows were left out. The ledger writes down that it was published; see `ledger.report()`. A
-        file that is there already stays, unless `overwrite` is said. Returns the path of the JSON.
+        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
+        many rows were left out. The ledger records the publication; see `ledger.report()`.
+
+        Parameters
+        ----------
+        path : str or path
+            Without a suffix, or with that of one of the three files.
+        title : str, optional
+            Of the page; what was released if left out.
+        level : float
+            Of the intervals.
+        overwrite : bool
+            Whether files that exist may be replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the JSON.
+
+        Raises
+        ------
+        ValueError
+            If a curator did not release it, the folder does not exist, or a file exists.
         """
         release = self.release
         if release is None:
-            refuse(
-                "only what a curator released can be published",
-                "another estimate",
-                "a document says what it cost and which ledger paid",
-            )
+            consequence = "a document says what it cost and which ledger paid"
+            refuse("only what a curator released can be published", "another estimate", consequence)
         if not isinstance(path, str | os.PathLike):
             refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
@@ -303,10 +319,19 @@ class Publishable:
         return files["json"]
 
     def tidied(self, total: int | None = None) -> Self:
-        """The same table made presentable: no count below 0, all whole, with this total (their own, if not
-        given).
+        """Return the table made presentable: no count below 0, all whole, with a given total.
 
         For display beside the raw table, never in its place: it is biased, and so it has no standard error.
+
+        Parameters
+        ----------
+        total : int, optional
+            What the cells add up to; their own sum, rounded, if left out.
+
+        Returns
+        -------
+        Estimate
+            Whole numbers without an error.
         """
         if self.release is not None and "tables" in self.release.query:
             refuse("only one table can be tidied", "several", "tidied apart they would not agree any more")

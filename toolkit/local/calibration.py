@@ -1,6 +1,4 @@
-"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep
-it.
-"""
+"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep it."""
 
 import math
 from collections.abc import Sequence
@@ -50,9 +48,8 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     factor = exp_below(checked_epsilon(epsilon))
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
-        refuse(
-            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
-        )
+        consequence = "the report would say nothing about the answer"
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     return a, b
 
 
@@ -71,9 +68,7 @@ def check_odds(
 
 
 def threshold_above(factor: Fraction) -> int:
-    """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the
-    private side.
-    """
+    """The least whole t with t / 2**32 >= 1 / (factor + 1): a chance of lying, rounded to the private side."""
     return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
 
 

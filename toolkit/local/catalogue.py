@@ -1,6 +1,4 @@
-"""One list of all randomizers by name: what a survey file and the command line may call for, and what data is
-turned back into.
-"""
+"""All randomizers by name: for survey files, the command line, and data that is turned back into one."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -26,9 +24,7 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 @dataclass(frozen=True)
 class Listed:
-    """What can be called for by name: its maker, arguments for an example, and what it makes besides
-    designs.
-    """
+    """What can be called for by name: its maker, arguments for an example, and what it makes besides designs."""
 
     maker: Maker
     example: Mapping[str, Any]
@@ -67,9 +63,7 @@ CATALOGUE: dict[str, Listed] = {
     "square_wave": Listed(numeric.square_wave, _HOURS, (SquareWave,)),
     "matrix": Listed(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
-"""Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and
-no other list.
-"""
+"""Everything that makes a randomizer; `matrix` is for custom designs. A new one is a line here, and no other list."""
 
 
 def makers() -> dict[str, Maker]:
@@ -96,9 +90,7 @@ def parameters(maker: Maker) -> dict[str, bool]:
 
 
 def check_arguments(maker: Maker, given: Collection[str], *, said: str, example: str) -> None:
-    """Refuse a name that the maker does not know, and a call that lacks one; `said` and `example` are the
-    writer's words.
-    """
+    """Refuse unknown and missing arguments; `said` and `example` are the writer's words."""
     known = parameters(maker)
     for name in given:
         if name not in known:

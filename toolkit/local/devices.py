@@ -1,6 +1,4 @@
-"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a
-screen.
-"""
+"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a screen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -95,9 +93,7 @@ def nearest_devices(
     form: Forced | None,
     realized: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Every device of the catalogue that can tell the answers apart, nearest first, fewest outcomes first
-    among equals.
-    """
+    """Every device of the catalogue that can tell the answers apart, nearest first, then by fewest outcomes."""
     found = []
     for name, outcomes in _CATALOGUE:
         parts = _parts(weights, denominator, form, len(outcomes))
@@ -124,9 +120,7 @@ def nearest_devices(
 def _parts(
     weights: npt.NDArray[np.int64], denominator: int, form: Forced | None, m: int
 ) -> tuple[list[list[int]], list[int] | None] | None:
-    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too
-    few.
-    """
+    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too few."""
     if form is not None and form.truth > 0:
         cells = [form.truth, *form.forced.tolist()]
         if sum(c > 0 for c in cells) > m:

@@ -45,24 +45,16 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
-            refuse(
-                "a questionnaire must have questions, each with a name of its own",
-                len(self.questions),
-                "reports go by name",
-            )
+            consequence = "reports go by name"
+            refuse("a questionnaire must have questions, each with a name of its own", len(self.questions), consequence)
         keep_whole(self, asked=1)
         if self.asked > len(self.questions):
-            refuse(
-                f"`asked` must be at most {len(self.questions)}, the number of questions",
-                self.asked,
-                "nobody is asked twice",
-            )
+            consequence = "nobody is asked twice"
+            refuse(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
 
     @property
     def loss(self) -> Pure:
-        """What one person spends at most: the losses of the costliest questions that can be asked together,
-        added up.
-        """
+        """What one person spends at most: the losses of the costliest questions that can be asked together."""
         costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
         return Pure(sum(costliest, Fraction(0)))
 
@@ -92,11 +84,8 @@ class Questionnaire:
         drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
         people = {len(reports) for reports in drawn.values()}
         if len(people) != 1:
-            refuse(
-                "every question must have an answer of every person",
-                "columns of different lengths",
-                "drop the incomplete",
-            )
+            consequence = "drop the incomplete"
+            refuse("every question must have an answer of every person", "columns of different lengths", consequence)
         asked = self._choices(people.pop(), generator)
         return {name: drawn[name][asked[:, number]] for number, (name, _) in enumerate(self.questions)}
 
@@ -163,9 +152,8 @@ class Questionnaire:
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
         """The questionnaire that `to_dict` wrote."""
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
-            refuse(
-                "a questionnaire must have the fields kind, asked and questions", "others", "write it with to_dict()"
-            )
+            consequence = "write it with to_dict()"
+            refuse("a questionnaire must have the fields kind, asked and questions", "others", consequence)
         return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
 
     def __repr__(self) -> str:
@@ -177,23 +165,34 @@ _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 @explains(_CALL)
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
-    """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked
-    each.
+    """Make a questionnaire of random questions that costs each person at most epsilon.
 
     Parameters
     ----------
-    makers : for each question's name a function that makes its randomizer from an epsilon.
-    epsilon : what one person spends at most, kept from above.
-    asked : questions a person: 1 for one random question with the whole budget, all for splitting the budget.
+    makers : mapping of str to callable
+        For each question's name a function that makes its randomizer from an epsilon.
+    epsilon : number
+        What one person spends at most; each question that is asked gets epsilon / asked.
+    asked : int
+        Questions per person: 1 for one random question with the whole budget, all to split the budget.
 
+    Returns
+    -------
+    Questionnaire
+        Of all questions.
+
+    References
+    ----------
+    T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential privacy
+    (2016).
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> from toolkit.local.oracles import best
     >>> makers = {"cheated": lambda e: warner(epsilon=e), "drug": lambda e: best(30, e)}
     >>> questionnaire(makers, 1.0)
     <Questionnaire of 2 questions, 1 asked: epsilon 1>
-
-    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
-    differential privacy (2016).
     """
     if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
@@ -207,9 +206,26 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
 def compare(
     makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int
 ) -> dict[str, dict[str, Any]]:
-    """For each question the variance when one random question is asked, and when all are and the budget is
-    split.
+    """Compare asking one random question with asking all and splitting the budget.
 
+    Parameters
+    ----------
+    makers : mapping of str to callable
+        As for `questionnaire`.
+    epsilon : number
+        What one person spends at most.
+    truths : mapping of str to value
+        Each question's answers as its `variance` takes them: a prevalence, shares, or a mean.
+    n : int
+        How many people take part.
+
+    Returns
+    -------
+    dict
+        For each question its variance by "one question" and by "split budget".
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> makers = {name: lambda e: warner(epsilon=e) for name in ("cheated", "lied", "stole", "copied")}
     >>> table = compare(makers, 1.0, dict.fromkeys(makers, 0.1), n=1000)

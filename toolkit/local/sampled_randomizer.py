@@ -54,12 +54,8 @@ class Drawn(ABC):
 
     def scores(self, reports: Any, option: Any = None) -> Array:  # noqa: ARG002  those with scores take them
         """One row a report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
-        refuse(
-            "`randomizer` must have reports with scores",
-            type(self).__name__,
-            "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`",
-            TypeError,
-        )
+        consequence = "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`"
+        refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
     def scores_sent(self, reports: Sequence[Any]) -> Array:
         """The scores of reports as they were sent."""
@@ -82,9 +78,7 @@ class Drawn(ABC):
         return plain(self, self.name)
 
     def browser_data(self) -> dict[str, Any]:
-        """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not
-        derive them.
-        """
+        """What `to_dict` writes, and the integers that follow from it, so that a browser need not derive them."""
         return self.to_dict()
 
     @classmethod
@@ -103,7 +97,5 @@ class DrawnAtOdds(Drawn):
 
     @cached_property
     def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor
-        e**epsilon.
-        """
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
         return log_up(self.odds)

@@ -1,6 +1,4 @@
-"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each
-time.
-"""
+"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,9 +24,7 @@ from toolkit.local.wording import Voice, odds_phrases
 from toolkit.local.wording.odds import describe
 
 Ratio = Fraction | float
-"""How many times likelier reports can be under one truth than under another; infinite where they prove
-something.
-"""
+"""How many times likelier reports can be under one truth than under another; infinite where they prove something."""
 
 Rows = Sequence[Sequence[int]]
 Chance = Callable[[int, int, int], int]
@@ -36,9 +32,7 @@ Chance = Callable[[int, int, int], int]
 
 
 def chances(permanent: Rows, fresh: Rows) -> Chance:
-    """Sums over the two values that a memo can have: permanent[truth][memo] fresh[memo][1]**yes
-    fresh[memo][0]**no.
-    """
+    """Sums over the two values that a memo can have: permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no."""
 
     @cache  # one is asked for thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
@@ -102,15 +96,18 @@ KIND = "memo"
 class Memo:
     """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
 
-    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both
-    for ever. A report is fresh noise on the memo of the answer that holds now. However many reports come from
-    a truth that cannot change, together they cost at most what the permanent design costs. If the truth may
-    change, no such bound holds.
+    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A
+    report is fresh noise on the memo of the answer that holds now. However many reports come from a truth that
+    cannot change, together they cost at most what the permanent design costs. If the truth may change, no such
+    bound holds.
 
     Parameters
     ----------
-    permanent, fresh : yes/no designs. Without fresh noise equal reports would link the waves, and a report
-        that changes would prove a truth that changed.
+    permanent : Design
+        Of two options and two reports, drawn once per answer.
+    fresh : Design
+        Of two options and two reports, drawn at every report. Without it equal reports would link the waves, and
+        a report that changes would prove a truth that changed.
 
     Examples
     --------
@@ -130,12 +127,8 @@ class Memo:
             design = getattr(self, name)
             if not isinstance(design, Design) or design.matrix.shape != (2, 2):
                 received = design if isinstance(design, Design) else type(design).__name__
-                refuse(
-                    f"`{name}` must be a design with two options and two reports",
-                    received,
-                    "a memo says yes or no",
-                    TypeError,
-                )
+                consequence = "a memo says yes or no"
+                refuse(f"`{name}` must be a design with two options and two reports", received, consequence, TypeError)
 
     @cached_property
     def design(self) -> Design:
@@ -167,14 +160,27 @@ class Memo:
         )
 
     def epsilon(self, reports: int = 1, *, truth: str = "unchanged", memo: str = "kept") -> float:
-        """What so many reports of one person cost together, exactly, rounded up.
+        """Return what several reports of one person cost together, exactly, rounded up.
 
-        truth="unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over
-        all ways in which the truth can change from wave to wave, and grows without bound. memo="kept" is for
-        a device that never loses its memos: with a truth that cannot change it never passes the epsilon of
-        the permanent design. "lost" is the worst over all ways in which memos can be lost between waves, as
-        by deleted data or another device, and drawn anew: this is what a promise for all waves must say.
+        Parameters
+        ----------
+        reports : int
+            How many.
+        truth : {"unchanged", "changing"}
+            "unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over all ways
+            in which the truth can change from wave to wave, and grows without bound.
+        memo : {"kept", "lost"}
+            "kept" is for a device that never loses its memos. "lost" is the worst over all ways in which memos can be
+            lost between waves, as by deleted data or another device, and drawn again: what a promise for all waves
+            must say.
 
+        Returns
+        -------
+        float
+            Epsilon.
+
+        Examples
+        --------
         >>> from toolkit import warner
         >>> memo = Memo(warner("3/4"), warner("3/4"))
         >>> (round(memo.epsilon(4, truth="changing"), 3), round(memo.epsilon(4, truth="changing", memo="lost"), 3))
@@ -196,24 +202,17 @@ class Memo:
         return bool(np.all(drawn * self.design.denominator == told * scale))
 
     def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
-        """Memos of n people, drawn once: one row a person, one column for each answer that the person
-        could have.
-        """
+        """Memos of n people, drawn once: one row a person, one column for each answer that the person could have."""
         count = whole(n, "n")
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
-        """Reports of a wave as codes, or as labels where codes could be taken for other labels: fresh noise
-        on the memo of the answer that holds now.
-        """
+        """Codes of a wave's reports, or labels where codes would be ambiguous: fresh noise on each answer's memo."""
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
-            refuse(
-                "`memos` must have a row for each answer",
-                f"shape {np.shape(memos)} for {len(codes)}",
-                "remember(n) makes them",
-            )
+            consequence = "remember(n) makes them"
+            refuse("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
         kept = np.asarray(memos)[np.arange(len(codes)), codes]
         sent, labels = self.fresh.randomize_codes(kept, check_rng(rng)), self.fresh.report_options
         either = numbers_are_labels(labels) or looks_like_others(labels)
@@ -297,9 +296,7 @@ class Memo:
 
     @property
     def _both(self) -> Pure:
-        """What two waves cost: from the integers that are drawn with, not from a table that may be
-        rounded.
-        """
+        """What two waves cost: from the integers that are drawn with, not from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
     def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -307,11 +304,8 @@ class Memo:
             encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )
         if len(one) != len(two):
-            refuse(
-                "both waves must be of the same people",
-                f"{len(one)} and {len(two)} reports",
-                "reports are paired by their place",
-            )
+            consequence = "reports are paired by their place"
+            refuse("both waves must be of the same people", f"{len(one)} and {len(two)} reports", consequence)
         return one, two
 
 

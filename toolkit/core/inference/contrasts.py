@@ -14,13 +14,9 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.core.composition import parallel
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut, possible
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.core.loss import Loss
 
-INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
-INDEPENDENT_NOISE = "independent noise: the errors of both are added"
 _LEAST = 1e-15  # a smaller 1 - level is lost in a float
 
 
@@ -64,9 +60,7 @@ class Mover:
         return z, ndtr(z), ndtr(-z)
 
     def _meeting(self, null: float) -> Array:
-        """The least 1 - level at which the interval leaves out the null, by bisection to 12 digits; never
-        below 1e-15.
-        """
+        """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
         value = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
         found = np.full(value.shape, np.nan)
         for entry in np.ndindex(value.shape):
@@ -95,9 +89,7 @@ def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """The difference of two estimates of which only intervals are known: each has half of the error, so the
-    level is kept whatever the laws of their errors are, and whether or not they are independent.
-    """
+    """A difference where only intervals are known: each has half of the error, whatever the laws of the errors."""
 
     first: IntervalBasis
     second: IntervalBasis
@@ -116,29 +108,6 @@ def difference_basis(
     if _known(first) and _known(second):
         return Mover(first, second, value, se)
     return Apart(first, second)
-
-
-def same_entries(value: Any, labels: Sequence[str | int], other: Any, others: Sequence[str | int]) -> None:
-    """Refuse a difference of estimates of different things; two single numbers may be called differently."""
-    if np.shape(value) != np.shape(other) or (np.ndim(value) and tuple(labels) != tuple(others)):
-        both = " and ".join(", ".join(map(str, names[:8])) for names in (labels, others))
-        refuse("a difference must be of estimates with the same labels", both, "entries go by label")
-
-
-def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
-    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in
-    both.
-    """
-    if first is None or second is None:
-        return None
-    return parallel([first, second], neighbors="add_remove") if sampled else first + second
-
-
-def notes_of_both(first: Sequence[str], second: Sequence[str], whole: str) -> list[str]:
-    """The notes of both, each with whose it is; `whole` is said of the difference, if of either."""
-    said = [f"{which}: {note}" for which, own in (("first", first), ("second", second)) for note in own]
-    kept = [note for note in said if not note.endswith(whole)]
-    return [whole, *kept] if len(kept) < len(said) else said
 
 
 def weighted_sum(value: Any, cov: Array | None, labels: Sequence[str | int], weights: Any) -> tuple[float, float]:

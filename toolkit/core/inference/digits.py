@@ -84,9 +84,7 @@ def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """As many as two digits of the smallest error reach, and more where an interval would be written as a
-    point.
-    """
+    """As many as two digits of the smallest error reach, and more where an interval would be written as a point."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(

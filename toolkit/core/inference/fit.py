@@ -36,11 +36,18 @@ class Fit:
 
     Parameters
     ----------
-    p : of one share, the greatest chance, over all shares and if the design was followed, of reports as far
-    or farther out
-        on the side where they lie. One number for shares that belong together, one for each of several boxes.
-    method : how it was computed.
-    of : what would have to fit: a share, or a mean.
+    p : float or array
+        The greatest chance, over all shares and if the design was followed, of reports as far or farther out on
+        the side where they lie. One number for shares that belong together, one for each of several boxes.
+    method : str
+        How it was computed.
+    of : str
+        What would have to fit: a share, or a mean.
+
+    Examples
+    --------
+    >>> Fit(0.01, "exact binomial tail").doubtful
+    True
     """
 
     p: float | Array
@@ -55,7 +62,18 @@ class Fit:
         return bool(np.size(self.p) * np.nanmin(self.p) < DOUBTFUL) if not np.all(np.isnan(self.p)) else False
 
     def words(self, entry: int | None = None) -> str:
-        """The p-value of an entry, written; the least of several if none is named."""
+        """Write the p-value of an entry.
+
+        Parameters
+        ----------
+        entry : int, optional
+            Its place; the least of several p-values if left out.
+
+        Returns
+        -------
+        str
+            As in "p = 0.026".
+        """
         return p_written(float(np.nanmin(self.p) if entry is None else np.ravel(self.p)[entry]))
 
 
@@ -91,17 +109,13 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
 
 
 def wald_fit(shares: Normal) -> Fit:
-    """The same where only values and standard errors are known, from the normal tails; shares that belong
-    together.
-    """
+    """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
     each = _edge_tails(shares, "wald")
     return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it
-    lies between.
-    """
+    """For each share outside 0 to 1 the chance, at the nearest edge, of reports as far out; 1 for one inside."""
     if isinstance(shares, Shares):  # tails are costly, and of one that lies between they are not asked for
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():

@@ -27,8 +27,22 @@ Tails = tuple[Any, Any, Any]
 class Interval:
     """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
 
-    `empty` marks where the data contradict every possible value at this level. There are no limits there:
-    both are NaN, since any number in their place, a zero above all, would be printed and believed.
+    Parameters
+    ----------
+    low, high : float or array
+        The limits; NaN where the interval is empty, as any number there would be printed and believed.
+    level : float
+        The confidence level.
+    method : str
+        How it was made.
+    empty : bool or array
+        Where the data contradict every possible value at this level.
+
+    Examples
+    --------
+    >>> low, high = Interval(0.1, 0.3)
+    >>> low, high
+    (0.1, 0.3)
     """
 
     low: float | Array
@@ -39,6 +53,7 @@ class Interval:
 
     @property
     def width(self) -> float | Array:
+        """Upper limit less lower limit."""
         return self.high - self.low
 
     def __iter__(self) -> Iterator[float | Array]:
@@ -54,9 +69,7 @@ class Interval:
 
 
 def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
-    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has
-    no limits.
-    """
+    """The part of an interval `within` what is possible; empty, without limits, where there is none."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
@@ -87,9 +100,7 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within`
-    says so.
-    """
+    """Value and standard error, nothing else known: the Wald interval, cut to `within`."""
 
     value: float | Array
     se: float | Array
@@ -179,9 +190,7 @@ def possible(basis: Any) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The intervals of another basis, seen through a monotone function: its values at the limits, in
-    order.
-    """
+    """The intervals of another basis, seen through a monotone function: its values at the limits, in order."""
 
     basis: IntervalBasis
     function: Callable[[Any], Any]
@@ -228,9 +237,7 @@ class Shares:
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Each count is binomial: a report supports the option with probability p from those who have it,
-        else q.
-        """
+        """Each count is binomial: a report supports the option with probability p from those who have it, else q."""
         given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
         seen, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
@@ -280,9 +287,7 @@ class Shares:
         return self.value - reach, self.value + reach
 
     def _wilson(self, level: float) -> tuple[Array, Array]:
-        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in
-        x.
-        """
+        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
         factor = ndtri(0.5 + level / 2) ** 2 / self.n
         lead = 1 + factor
         middle = (2 * self.value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
@@ -290,9 +295,7 @@ class Shares:
         return middle - reach, middle + reach
 
     def score(self, null: float) -> Array:
-        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it
-        is -z and z.
-        """
+        """The estimate's distance from the null in standard errors at the null: -z and z at Wilson's limits."""
         variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
 
@@ -302,9 +305,7 @@ class Shares:
         return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
-        """The greatest chance of as few, and of as many, reports for the option, whatever the others have
-        instead.
-        """
+        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
         (count, p), (least, greatest) = self._spoken(), self.without_range
         fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
@@ -334,9 +335,7 @@ class Shares:
 
 
 def _ratio(distance: Any, error: Any) -> Any:
-    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is
-    none.
-    """
+    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = np.where(
             np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error

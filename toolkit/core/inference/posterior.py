@@ -55,9 +55,7 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """Reports of several options seen through a matrix Pr(report | truth), and the covariance of the unbiased
-    shares.
-    """
+    """Reports seen through a matrix Pr(report | truth), and the covariance of the unbiased shares."""
 
     matrix: Array
     counts: Array
@@ -67,18 +65,13 @@ class Through:
         """For each share the shortest interval that holds `level` of the posterior of all shares together."""
         k = len(self.matrix)
         if k > OPTIONS_LIMIT:
-            refuse(
-                f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix',
-                k,
-                'use "wilson" or "exact"',
-            )
+            consequence = 'use "wilson" or "exact"'
+            refuse(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, consequence)
         return shortest_of(simplex_draws(self.matrix, self.counts[None, :], self.cov[None, :, :])[0], level)
 
 
 def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
-    """For each column the shortest interval that holds `level` of its rows; one that all but touches 0 or 1
-    reaches it.
-    """
+    """For each column the shortest interval that holds `level` of its rows; one near 0 or 1 reaches it."""
     ordered = np.sort(draws, axis=0)
     held = int(np.ceil(level * len(ordered)))
     first = np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1], axis=0)
@@ -121,17 +114,13 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
 
 
 def _roots(cov: Array) -> Array:
-    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to
-    one.
-    """
+    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to one."""
     values, vectors = np.linalg.eigh(cov)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.random.Generator) -> Array:
-    """One draw for each row, on the chord through x, from the part of it where the likelihood is above a
-    random height.
-    """
+    """One draw per row, on the chord through x, where the likelihood is above a random height."""
     direction = direction / np.abs(direction).max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(direction != 0, -x / direction, np.inf)

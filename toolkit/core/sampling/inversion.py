@@ -1,6 +1,4 @@
-"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as
-needed.
-"""
+"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as needed."""
 
 from bisect import bisect_right
 from collections.abc import Callable

@@ -106,9 +106,7 @@ def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
 
 
 class LatticeSampler:
-    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's
-    argument.
-    """
+    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's argument."""
 
     def __init__(self, linear: Fraction, square: Fraction) -> None:
         self._linear, self._square = linear, square
@@ -172,9 +170,7 @@ class LatticeSampler:
         return ((magnitude ^ negative) - negative)[kept]
 
     def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
-        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is
-        not sure.
-        """
+        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
         power = self._series(step, place)
         kept = uniform < power - _MARGIN
@@ -233,9 +229,7 @@ class LatticeSampler:
         return low, high, ratios, (rest_low, -(-(next_high << width) // (one - ratio_high)))
 
     def _edges(self, bits: int) -> Edges:
-        """Bounds of the cumulative probabilities of the steps; where a step is one integer, of the integers
-        0, -1, 1, …
-        """
+        """Bounds of the cumulative probabilities of the steps; of 0, -1, 1, … where a step is one integer."""
         low, high, _, (rest_low, rest_high) = self._powers(bits)
         if self.shift == 0:
             low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high

@@ -30,9 +30,7 @@ def project_onto_simplex(shares: Array) -> Array:
 
 
 def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
-    """The maximum, by closed form where the matrix has the forced form: the probabilities of the truth, and
-    of each option.
-    """
+    """The maximum; by closed form where the matrix has the forced form (truth, forced)."""
     if form is not None and len(matrix) == 2:
         yes = float(np.clip((counts[1] / counts.sum() - form[1][1]) / form[0], 0, 1))
         return np.array([1 - yes, yes])
@@ -81,18 +79,14 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
-    """For each truth, the mean of Pr(report | truth) / Pr(report): the gradient, at most 1 everywhere at the
-    maximum. Of several surveys, one row each.
-    """
+    """Per truth the mean of Pr(report | truth) / Pr(report): the gradient, <= 1 at the maximum; a row per survey."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not come says nothing
     return np.asarray(ratios @ law.T)
 
 
 def _between(law: Array, weights: Array) -> Array:
-    """The maximum for two truths: the slope along the line between them falls, and where it is 0 is found by
-    Newton's method, or by halving where that leaves the ends.
-    """
+    """The maximum for two truths: the zero of the falling slope, by Newton's method with halving as a safeguard."""
     apart = law[1] - law[0]
 
     def bends(at: Array) -> tuple[Array, Array]:
@@ -191,9 +185,7 @@ def _tail(ratio: float, df: int) -> float:
 
 
 def seen(counts: Array, matrix: Array, label: object) -> str:
-    """What came and what a 2 x 2 design makes: "10 of 300 reports were yes, where the design makes at least
-    50 on average".
-    """
+    """What came and what a 2 x 2 design allows: "10 of 300 reports were yes, where the design makes at least 50 …"."""
     yes, n = int(counts[1]), int(counts.sum())
     least, most = n * float(matrix[:, 1].min()), n * float(matrix[:, 1].max())
     if least <= yes <= most:

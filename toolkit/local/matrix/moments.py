@@ -33,11 +33,8 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
         if len(options) == 2 and focus:
             return 1
         if len(options) > TABLE_LIMIT:
-            refuse(
-                f"scores of all options are there for up to {TABLE_LIMIT} of them",
-                f"{len(options)} options",
-                "name one: scores(reports, option=…)",
-            )
+            rule = f"scores of all options are there for up to {TABLE_LIMIT} of them"
+            refuse(rule, f"{len(options)} options", "name one: scores(reports, option=…)")
         return None
     if isinstance(option, bool) or option not in options:
         refuse("`option` must be one of the design's options", repr(option)[:40], "it has no score")
@@ -133,9 +130,7 @@ def covariance(
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:
-    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher
-    information.
-    """
+    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher information."""
     reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
     return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
 
@@ -153,9 +148,7 @@ def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | No
 def _general_interval_basis(
     matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]
 ) -> Shares:
-    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k >
-    2 only.
-    """
+    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
     value = counts @ score / n
     mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
     given, without = matrix[options], mixture @ matrix

@@ -72,20 +72,15 @@ class Mean(OnGrid):
         widest = center * (1 - center)
         spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self.grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
-            refuse(
-                "`sd` must be possible within the bounds",
-                sd,
-                f"at this mean it is at most {self.grid.span * widest**0.5:.4g}",
-            )
+            consequence = f"at this mean it is at most {self.grid.span * widest**0.5:.4g}"
+            refuse("`sd` must be possible within the bounds", sd, consequence)
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
         return max(ones) * self.grid.span**2 / whole(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
-        """With a t interval, or with those of the share that the mean is, moved to the unit of the
-        answers.
-        """
+        """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
         outside = not self.low <= value <= self.high
         notes = ("the estimate lies out of bounds, as an unbiased estimate may",) if outside else ()
         fit = edge_fit(share, together=True, of="mean") if share else None

@@ -53,9 +53,7 @@ class ByteLaw:
         return drawn.astype(np.uint8)
 
     def _decided(self, digits: int) -> list[tuple[int, int]]:
-        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none
-        does.
-        """
+        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none does."""
         total, scale = self._edges[-1], 1 << digits
         starts = [-(-edge * scale // total) for edge in self._edges]
         ends = [edge * scale // total for edge in self._edges]
@@ -79,9 +77,7 @@ def width(k: int) -> int:
 
 
 def rows_at_once(k: int) -> int:
-    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be
-    long.
-    """
+    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be long."""
     return max(4096, CHUNK // width(k))
 
 
@@ -128,9 +124,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tallied(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
-    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is
-    said.
-    """
+    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))
@@ -153,12 +147,8 @@ def as_packed(reports: Any, k: int) -> Packed:
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:
         array = pack(array)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width(k):
-        refuse(
-            f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes",
-            f"{array.ndim} dimensions of {array.dtype}",
-            "they cannot be read",
-            TypeError,
-        )
+        rule = f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes"
+        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "they cannot be read", TypeError)
     if len(array) == 0:
         refuse("reports must hold at least one entry", "none", "there is nothing to work on")
     if k % 8 and np.any(array[:, -1] >> np.uint8(k % 8)):

@@ -46,9 +46,7 @@ class Boxes(DrawnAtOdds):
         return float(len(self.options))
 
     def scores(self, reports: Any, option: str | int | None = None) -> Array:
-        """One row a report, one column a box, or a single `option`; NaN where a person was not asked about a
-        box.
-        """
+        """One row a report, one column a box, or a single `option`; NaN where a person was not asked about a box."""
         read, asked = self._read(reports)
         made = from_support(read, self.score_limits(), self.options, option, focus=False)
         if asked is None:
@@ -59,9 +57,7 @@ class Boxes(DrawnAtOdds):
 
     @abstractmethod
     def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes | None]:
-        """Which reports say yes for a box, as a function of its code; and the one box that each was asked
-        about, if so.
-        """
+        """Which reports say yes for a box, by its code; and the one box that each was asked about, if so."""
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()
@@ -120,9 +116,8 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
     single = table.ndim == 1
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
-        refuse(
-            f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", "each box is ticked or not"
-        )
+        consequence = "each box is ticked or not"
+        refuse(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", consequence)
     if len(table) == 0:
         refuse("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
@@ -162,11 +157,9 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
         refuse("ticks must be among the options", f"{unknown} that are not", "check spelling and case")
     either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
     if either:
-        refuse(
-            "a list of ticked labels must not look like a row of 0 and 1",
-            f"{either} of {len(rows)} that do",
-            "give truth values, an array of 0 and 1, or a set of labels for each person",
-        )
+        rule = "a list of ticked labels must not look like a row of 0 and 1"
+        consequence = "give truth values, an array of 0 and 1, or a set of labels for each person"
+        refuse(rule, f"{either} of {len(rows)} that do", consequence)
     for row, cells in zip(rows, table, strict=True):
         cells[[place[label] for label in row]] = True
     return table
@@ -174,9 +167,7 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there
-    was nobody.
-    """
+    """`k` shares, each from a sample of its own; those of equally many people together, NaN of nobody."""
 
     k: int
     parts: tuple[Shares, ...]

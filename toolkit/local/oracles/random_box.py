@@ -72,21 +72,14 @@ class RandomBox(Boxes):
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
-        """For each box how many said yes, and how many were asked; each report came once, or so many
-        `times`.
-        """
+        """For each box how many said yes, and how many were asked; each report came once, or so many `times`."""
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            refuse(
-                "reports must be rows of two integers, box and answer",
-                f"shape {rows.shape}",
-                "they cannot be read",
-                TypeError,
-            )
+            rule = "reports must be rows of two integers, box and answer"
+            refuse(rule, f"shape {rows.shape}", "they cannot be read", TypeError)
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
-            refuse(
-                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing"
-            )
+            consequence = "they stand for nothing"
+            refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 

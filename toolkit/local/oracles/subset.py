@@ -1,6 +1,4 @@
-"""Subset selection: report several options at once, more often a set with the answer in it than one
-without.
-"""
+"""Subset selection: report several options at once, more often a set with the answer in it than one without."""
 
 import math
 from dataclasses import dataclass
@@ -57,11 +55,8 @@ class Subset(Oracle):
         super().__post_init__()
         keep_whole(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
-            refuse(
-                f"`size` must be below {len(self.options)}, the number of options",
-                self.size,
-                "a set of all tells nothing",
-            )
+            consequence = "a set of all tells nothing"
+            refuse(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
         check_odds(self.inside, self.outside, self._total, of="set")
 
     @property
@@ -100,9 +95,7 @@ class Subset(Oracle):
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
-        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can
-        do.
-        """
+        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
         if self.size != 1:
             refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
         if len(self.options) > TABLE_LIMIT:
@@ -142,9 +135,7 @@ class Subset(Oracle):
 
     @cached_property
     def _start(self) -> bits.ByteLaw:
-        """Bits to start from: about `size` of them in a row, rather fewer, because adding one is quicker than
-        removing.
-        """
+        """Bits to start from: rather fewer than `size` in a row, as adding one is quicker than removing one."""
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         wanted = max(self.size - spread, 0) / len(self.options)
         return bits.ByteLaw(int(wanted * _RATE_PARTS), _RATE_PARTS)
@@ -225,9 +216,7 @@ def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> N
 def _taken(
     sets: npt.NDArray[np.int64], need: npt.NDArray[np.int64], left: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """The next option enters a set that needs r more of the `left` that are left with probability r /
-    left.
-    """
+    """The next option enters a set that needs r more of the `left` that are left with probability r / left."""
     taken = rng.binomial(sets, np.minimum(need / max(left, 1), 1))
     after = sets - taken
     after[:-1] += taken[1:]

@@ -25,17 +25,14 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
 
 COVARIANCE_LIMIT = TABLE_LIMIT
-"""Beyond this many options covariances between options are left out: their table alone would fill the memory.
-"""
+"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
 
 _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 
 @dataclass(frozen=True)
 class Support:
-    """p and q, and how often two given options are supported together: by someone whose answer is one of
-    them; neither.
-    """
+    """p and q, and how often two options are supported together: by someone whose answer is one of them, or neither."""
 
     p: Fraction
     q: Fraction
@@ -52,9 +49,7 @@ class Support:
         return float(self.p - self.q)
 
     def interval_basis(self, counts: Array, n: int) -> Shares:
-        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not
-        for each option.
-        """
+        """Estimates, standard errors, and the basis of all intervals; p and q are stored once, not per option."""
         k, seen = len(counts), counts / n
         one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
         least, greatest = one.without_range
@@ -86,11 +81,8 @@ class Support:
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
-            refuse(
-                f"covariances are there for up to {COVARIANCE_LIMIT} options",
-                len(shares),
-                "use `variance`: it takes one row",
-            )
+            consequence = "use `variance`: it takes one row"
+            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
         # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the
         # memory's sake.
         neither = self.both_if_neither - self.q**2
@@ -104,9 +96,7 @@ class Support:
         return covariance
 
     def risk(self, k: int) -> float:
-        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst
-        case.
-        """
+        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
         return k * float(self.variance(np.array([1 / k]))[0])
 
     def estimate(
@@ -139,9 +129,7 @@ class Support:
         )
 
     def _spread(self, shares: Shares, n: int) -> Array | None:
-        """Estimated covariances of the shares: NaN from a single report, and none where the table would be
-        too large.
-        """
+        """Estimated covariances of the shares: NaN from a single report, None where the table would be too large."""
         if len(shares.value) > COVARIANCE_LIMIT:
             return None
         if n == 1:
@@ -160,17 +148,13 @@ def covariance_note(k: int) -> tuple[str, ...]:
 
 
 def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
-    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap
-    likelihood.
-    """
+    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
     value = float(shares[0]) if len(shares) == 1 else shares
     return boundary_note(value, inside)
 
 
 def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
-    """How many of n people have each answer: a random sample, or always the same as near to the shares as can
-    be.
-    """
+    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
     if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
         return rng.multinomial(n, shares / shares.sum())
     whole_parts = np.floor(shares * n).astype(np.int64)

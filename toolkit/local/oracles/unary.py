@@ -41,9 +41,8 @@ class Unary(Oracle):
         super().__post_init__()
         keep_whole(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse(
-                "`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit"
-            )
+            consequence = "one 32-bit word must be enough to draw a bit"
+            refuse("`denominator` must be at most 2**32", self.denominator, consequence)
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
             refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")

@@ -141,9 +141,7 @@ class Pair:
 
     @classmethod
     def any_randomizer(cls, epsilon: float) -> "Pair":
-        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021,
-        theorem 3.1).
-        """
+        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
         keep, lie, least = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon)), math.exp(-epsilon) / 2
         return cls(keep, lie, least, keep, lie, least)
 
