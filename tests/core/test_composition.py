@@ -1,5 +1,4 @@
-"""Composition: every rule against the truth by enumeration, against each other, and against published
-numbers."""
+"""Composition: every rule against the truth by enumeration, against each other, and against published numbers."""
 
 import itertools
 import math
@@ -23,9 +22,7 @@ few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_s
 
 
 def _excess(epsilons: list[Fraction], target: float) -> Decimal:
-    """Delta at `target` of the worst mechanisms with these epsilons: all outcomes of as many coins, one by
-    one.
-    """
+    """Delta at `target` of the worst mechanisms with these epsilons: all outcomes of as many coins, one by one."""
     with localcontext(prec=50):
         odds = [(Decimal(epsilon.numerator) / epsilon.denominator).exp() for epsilon in epsilons]
         bound, total = Decimal(repr(target)).exp(), Decimal(0)
@@ -69,9 +66,7 @@ def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], d
 
 
 def test_optimal_equals_the_theorem_at_its_own_points() -> None:
-    """Kairouz, Oh and Viswanath (2015), theorem 3.3: k-fold composition is ((k - 2i) epsilon,
-    delta_i)-private.
-    """
+    """Kairouz, Oh and Viswanath (2015), theorem 3.3: k-fold composition is ((k - 2i) epsilon, delta_i)-private."""
     k, epsilon = 12, 0.4
     for i in range(1, k // 2):
         weights = (
@@ -89,9 +84,7 @@ def test_optimal_of_one_loss_has_a_closed_form() -> None:
 
 
 def test_optimal_result_is_proven_by_exact_arithmetic() -> None:
-    """With odds of exactly 3 the coins are rational, and so is the delta of ln 3 that is claimed to be below
-    1e-3.
-    """
+    """With odds of exactly 3 the coins are rational, and so is the delta of ln 3 that is claimed to be below 1e-3."""
     k = 20
     epsilon = Fraction(math.nextafter(math.log(3), 2))
     claimed = optimal_epsilon({epsilon: k}, Fraction(1, 1000))
@@ -199,9 +192,7 @@ def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_show
 
 
 def test_what_pure_and_concentrated_losses_come_to_does_not_depend_on_their_order() -> None:
-    """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came
-    first.
-    """
+    """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came first."""
     losses: list[Loss] = [Pure(1), Pure(1), Zcdp(0.1)]
     assert {compose(order) for order in itertools.permutations(losses)} == {Zcdp(1.1)}
 
@@ -391,9 +382,7 @@ def test_a_delta_in_the_reach_of_floating_point_is_refused() -> None:
 
 @pytest.mark.slow
 def test_many_different_losses_become_few_kinds_none_of_them_smaller() -> None:
-    """Ten thousand compositions on a grid of 2**18 points took minutes; each loss alone was shifted up on
-    that grid.
-    """
+    """Ten thousand compositions on a grid of 2**18 points took minutes; each loss alone was shifted up on that grid."""
     steps = {Fraction(i, 10**6 + 3): 1 for i in range(1, 10_001)}
     kinds, interval = _on_grid(steps)
     assert len(kinds) < 300

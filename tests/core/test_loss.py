@@ -84,9 +84,7 @@ def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction
 def test_what_order_says_between_currencies_is_proven_by_the_randomized_coin(
     epsilon: Fraction, bound: Fraction, delta: Fraction
 ) -> None:
-    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is
-    known.
-    """
+    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is known."""
     if Pure(epsilon) <= Approx(bound, delta):
         odds = math.exp(epsilon)
         assert (odds - math.exp(bound)) / (1 + odds) <= delta + 1e-12
@@ -191,9 +189,7 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
 
 @pytest.mark.slow
 def test_the_epsilon_of_an_order_is_above_the_truth_by_more_than_its_rounding() -> None:
-    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the
-    formula.
-    """
+    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the formula."""
     precise, rng = Context(prec=200), random.Random(17)  # noqa: S311
 
     def log(ratio: Fraction) -> Fraction:

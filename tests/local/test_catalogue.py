@@ -15,8 +15,8 @@ from toolkit import Design, Survey, plan
 from toolkit.attacks import audit
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
-from toolkit.local.catalogue import CATALOGUE, Listed, check_arguments, example, makers, parameters, restore
-from toolkit.local.sampled_randomizer import Drawn
+from toolkit.local.catalogue import CATALOGUE, Entry, check_arguments, example, makers, parameters, restore
+from toolkit.local.sampled_randomizer import SampledRandomizer
 
 
 def test_every_maker_of_the_three_rooms_is_listed():
@@ -34,7 +34,7 @@ def test_every_maker_of_the_three_rooms_is_listed():
 def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():
     made = {thing for room in (oracles, numeric) for thing in vars(room).values() if isinstance(thing, type)}
     kinds = {kind for listed in CATALOGUE.values() for kind in listed.kinds}
-    assert {kind for kind in made if issubclass(kind, Drawn) and not isabstract(kind)} <= kinds
+    assert {kind for kind in made if issubclass(kind, SampledRandomizer) and not isabstract(kind)} <= kinds
     assert {type(example(name)) for name in CATALOGUE} <= kinds | {Design}
 
 
@@ -75,7 +75,7 @@ design = {two_coins = {}}
 @pytest.fixture
 def added(monkeypatch):
     """One function and one line: nothing else is edited."""
-    monkeypatch.setitem(CATALOGUE, "two_coins", Listed(two_coins, {}))
+    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
 
 
 @pytest.fixture
@@ -124,5 +124,5 @@ def unnamed() -> set[str]:
 
 def test_a_design_that_the_readme_does_not_name_is_seen(monkeypatch):
     assert unnamed() <= {"additive", "multiplicative", "matrix"}
-    monkeypatch.setitem(CATALOGUE, "two_coins", Listed(two_coins, {}))
+    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
     assert "two_coins" in unnamed()

@@ -80,9 +80,7 @@ def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
 
 
 def test_variances_are_those_of_the_people_who_are_asked() -> None:
-    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or
-    not.
-    """
+    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or not."""
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
     assert math.isclose(made.variance(TRUTHS, 100)["cheated"], one * 3 / 100)
@@ -105,9 +103,7 @@ def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None
 
 
 def test_everyone_is_asked_evenly_and_never_twice() -> None:
-    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7
-    each).
-    """
+    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7 each)."""
     made = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), 2)
     chosen = made._choices(30_000, None)
     assert np.all(chosen.sum(axis=1) == 2)

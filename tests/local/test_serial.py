@@ -9,7 +9,7 @@ import pytest
 from toolkit import warner
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
-from toolkit.local.serial import fraction, plain, restored
+from toolkit.local.serial import fraction, from_plain, plain
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,13 @@ class Thing:
 
 def test_fractions_and_tuples_survive_json() -> None:
     thing = Thing(Fraction(2, 3), ("a", "b"))
-    assert restored(Thing, json.loads(json.dumps(plain(thing, "thing"))), "thing") == thing
+    assert from_plain(Thing, json.loads(json.dumps(plain(thing, "thing"))), "thing") == thing
 
 
 @pytest.mark.parametrize("change", [{"kind": "other"}, {"extra": 1}])
 def test_other_fields_and_kinds_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must have that kind and the fields"):
-        restored(Thing, {**plain(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
+        from_plain(Thing, {**plain(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
 
 
 @pytest.mark.parametrize("bad", [0.5, [1, 0], [1, -2], [1.0, 2], "1/2", [1]])

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.local.waves import Memo, chances, changing, epsilon_of, redrawn, unchanged
+from toolkit.local.waves import Memo, chances, changing, epsilon_of, unchanged, with_lost_memos
 
 MEMO = Memo(warner("3/4"), warner("3/4"))
 OTHERS = [MEMO, Memo(forced("1/6", "1/6"), warner("9/10")), Memo(forced("1/3", "1/10"), crosswise("1/5"))]
@@ -224,9 +224,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 @pytest.mark.parametrize("memo", OTHERS[:2])
 def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo) -> None:
-    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each
-    wave.
-    """
+    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each wave."""
     kept, sent = memo.permanent.denominator, memo.fresh.denominator
     counts = np.zeros((4, 4), dtype=object)
     for zero, one in itertools.product(range(kept), repeat=2):
@@ -269,9 +267,9 @@ def test_ratios_are_fractions_and_those_of_runs_multiply() -> None:
     chance = chances([[3, 1], [1, 3]], [[3, 1], [1, 3]])
     assert unchanged(chance, 1) == changing(chance, 1) == Fraction(5, 3)
     assert unchanged(chance, 2) == Fraction(7, 3)
-    assert redrawn(lambda run: unchanged(chance, run), 2) == Fraction(25, 9)
+    assert with_lost_memos(lambda run: unchanged(chance, run), 2) == Fraction(25, 9)
     costs = {1: Fraction(2), 2: Fraction(5), 3: Fraction(6), 4: Fraction(11), 5: Fraction(1)}
-    assert [redrawn(costs.__getitem__, reports) for reports in (1, 2, 3, 4, 5)] == [2, 5, 10, 25, 50]
-    assert redrawn({1: Fraction(2), 2: math.inf}.__getitem__, 2) == math.inf
+    assert [with_lost_memos(costs.__getitem__, reports) for reports in (1, 2, 3, 4, 5)] == [2, 5, 10, 25, 50]
+    assert with_lost_memos({1: Fraction(2), 2: math.inf}.__getitem__, 2) == math.inf
     assert epsilon_of(Fraction(1)) == 0
     assert epsilon_of(math.inf) == math.inf

@@ -139,8 +139,8 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """One of a few names."""
     if value not in allowed:
         near = next((one for one in allowed if one == str(value).strip().lower()), None)
-        told = "nothing else is defined" if near is None else f"write {near!r}"
-        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), told)
+        consequence = "nothing else is defined" if near is None else f"write {near!r}"
+        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), consequence)
     return str(value)
 
 
@@ -158,23 +158,23 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
     if isinstance(values, Set) or not isinstance(values, Iterable):
         told = "options have an order, and one has nothing to hide behind"
         refuse(f"`{name}` must be a list of labels", type(values).__name__, told, TypeError)
-    found = tuple(values)
-    if not {type(label) for label in found} <= {
+    names = tuple(values)
+    if not {type(label) for label in names} <= {
         str,
         int,
     }:  # a million labels of the usual types are not looked at one by one
-        found = tuple(int(v) if isinstance(v, np.integer) else v for v in found)
-        for label in found:
+        names = tuple(int(v) if isinstance(v, np.integer) else v for v in names)
+        for label in names:
             if isinstance(label, bool) or not isinstance(label, str | int):
                 consequence = "labels are written to JSON"
                 refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
-    if len(found) < 2:
-        refuse(f"`{name}` must hold at least two labels", len(found), "one option has nothing to hide behind")
-    mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
-    if len(set(map(str, found) if mixed else found)) < len(found):
+    if len(names) < 2:
+        refuse(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
+    mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" are written alike
+    if len(set(map(str, names) if mixed else names)) < len(names):
         consequence = "equal labels cannot be told apart"
-        refuse(f"`{name}` must be distinct", f"{len(found)} labels with repetitions", consequence)
-    return found
+        refuse(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)
+    return names
 
 
 def is_missing(value: object) -> bool:
@@ -250,9 +250,9 @@ def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -
         return answer(given, named)
 
     # With the globals of the function's own module, by which doctest knows whose it is.
-    found = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
-    functools.update_wrapper(found, function).__qualname__ = name
-    return found
+    wrapper = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
+    functools.update_wrapper(wrapper, function).__qualname__ = name
+    return wrapper
 
 
 def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any) -> NoReturn:
@@ -282,9 +282,9 @@ def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str],
         rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
     reasons = []
     for word in (*unknown, *missing):
-        told = why.get(f"{verb}.{word}", why.get(word, ""))
-        near = difflib.get_close_matches(word, known, 1) if word in unknown and not told else []
-        reasons += [f"`{near[0]}` may be meant" if near else told or (why.get(verb, "") if word in unknown else "")]
+        reason = why.get(f"{verb}.{word}", why.get(word, ""))
+        near = difflib.get_close_matches(word, known, 1) if word in unknown and not reason else []
+        reasons += [f"`{near[0]}` may be meant" if near else reason or (why.get(verb, "") if word in unknown else "")]
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]

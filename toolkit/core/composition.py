@@ -114,7 +114,7 @@ def _least_work(steps: Mapping[Fraction, int]) -> int:
     """Not above `_work`, and found without a common unit, which has a digit or more for every different loss."""
     work, coins = 0, 0
     for times in steps.values():
-        work += (coins + 1 + 10) * (times + 1)  # so many coins have at least one sum more than they are
+        work += (coins + 1 + 10) * (times + 1)  # n coins have at least one sum more than they are
         coins += times
     return work
 
@@ -255,8 +255,10 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     if rule == "basic" or not (parts.steps or parts.rho):
         return parts.basic(target)
     names = parts.applicable(target) if rule == "best" else (rule,)
-    found = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
-    return found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
+    candidates = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
+    return (
+        candidates[0] if rule != "best" else min([parts.basic(target), *candidates], key=operator.attrgetter("amount"))
+    )
 
 
 def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("estimate", "se", "low", "high", "empty")
 
 
-def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
+def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
     """Rows of label and numbers; with axes the labels are an index with these names, one level each."""
     pd = extra("pandas")
     labels = [row[0] for row in rows]
@@ -41,17 +41,17 @@ def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFr
     return pd.DataFrame([row[1:] for row in rows], columns=_COLUMNS, index=index)
 
 
-def crossed(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
+def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
     """The estimates with the keys of one axis side by side; both in the order that they have."""
     if len(axes) < 2:
         refuse("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
     place = axes.index(choice(wide, "wide", axes))
-    kept = [axis for axis in axes if axis != wide]
+    rest = [axis for axis in axes if axis != wide]
     across = frame.index.get_level_values(place).unique()
     down = frame.index.droplevel(place).unique()
-    found = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
-    found.index.names = kept
-    return found
+    table = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
+    table.index.names = rest
+    return table
 
 
 def said(label: Any) -> str | int:
@@ -246,7 +246,7 @@ class Estimate(Publishable):
         <Estimate 0.068 (standard error 0.029; 95 % interval 0.011 to 0.125); n = 2,400; covers ...>
         """
         if isinstance(other, Estimate):
-            return subtracted(self, other)
+            return difference(self, other)
         if not isinstance(other, int | float | Fraction | np.integer | np.floating):
             return NotImplemented
         number = float(exact(other, "number"))
@@ -395,12 +395,12 @@ class Estimate(Publishable):
         pandas.DataFrame
             The keys of a table are its index.
         """
-        frame = framed(self._rows(level), self.axes)
+        frame = estimate_frame(self._rows(level), self.axes)
         if self.whole:  # people; limits stay floats where they lie between whole numbers
             numbers = [name for name in ("estimate", "low", "high") if (frame[name] % 1 == 0).all()]
             frame[numbers] = frame[numbers].astype("int64")
         if wide is not None:
-            return crossed(frame, wide, self.axes)
+            return cross_tab(frame, wide, self.axes)
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     @property
@@ -507,7 +507,7 @@ def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> L
     return parallel([first, second], neighbors="add_remove") if sampled else first + second
 
 
-def subtracted(first: Estimate, second: Estimate) -> Estimate:
+def difference(first: Estimate, second: Estimate) -> Estimate:
     """First - second: of independent groups, or of releases whose noise is independent."""
     if first is second:
         refuse("a difference must be of two estimates", "one and itself", "they are not independent")

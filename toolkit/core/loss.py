@@ -6,7 +6,7 @@
 noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be
-exact are rounded up, also when an amount is read as a float. `a <= b` reads "whoever may lose b may lose a":
+exact are rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a":
 True proves that everything a-private is b-private, False only says that no rule here shows it, so two losses
 may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once
 (`toolkit.core.composition`).
@@ -327,11 +327,11 @@ def warn_if_weak(loss: Loss) -> None:
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == "toolkit":
         frame, depth = frame.f_back, depth + 1
-    told = (
+    message = (
         f"a promise should be at most {most}, got {loss}: whoever compares two people's data with the result "
         "is nearly sure whose they are, so that next to nothing is promised; epsilons of 0.1 to 3 are usual."
     )
-    warnings.warn(told, WeakPromiseWarning, stacklevel=depth)
+    warnings.warn(message, WeakPromiseWarning, stacklevel=depth)
 
 
 @dataclass(frozen=True)

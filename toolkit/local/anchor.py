@@ -180,11 +180,11 @@ def corrected_counts(
 ) -> Estimate:
     """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
     other = design if anchor_design is None else anchor_design
-    shape, given = (len(design.report_options), len(other.report_options)), np.asarray(table)
-    if given.shape != shape:
+    shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
+    if counts.shape != shape:
         consequence = "it counts people"
-        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{given.shape}", consequence)
-    people = checked_counts(given.ravel(), given.size)
+        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
+    people = checked_counts(counts.ravel(), counts.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
     naive, follow = (
         (people.reshape(shape).sum(axis=1) @ worth) / n,
@@ -199,10 +199,10 @@ def corrected_counts(
         len(people), -1
     ) / follow
     cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
-    kept = slice(1, None) if len(value) == 2 else slice(None)
+    reported = slice(1, None) if len(value) == 2 else slice(None)
     random_share = f"{100 * (1 - follow):.3g} % answered at random"
     words = f"{design.name} design, corrected by an anchor: {random_share}"
-    return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words)
+    return _estimated(value[reported], cov[reported, reported], n, design.options[reported], design, words)
 
 
 def _care(design: Design, truth: str | int | None) -> Array:
@@ -224,8 +224,10 @@ def _row(design: Design, truth: str | int | None) -> Array:
 def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
-    shown, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
-    basis = Normal(shown, error, within=(0.0, 1.0))
+    estimate, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
+    basis = Normal(estimate, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
-    said = fit_notes(fit, basis) or boundary_note(shown, inside=None)
-    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit)
+    doubts = fit_notes(fit, basis) or boundary_note(estimate, inside=None)
+    return Estimate(
+        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, _ASSUMED), basis, fit
+    )

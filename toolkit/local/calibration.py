@@ -28,13 +28,13 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
     (Fraction(1, 10), True)
     """
-    asked = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
-    if asked > _MOST:
+    exact_epsilon = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
+    if exact_epsilon > _MOST:
         refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
-    if asked < _LEAST:
+    if exact_epsilon < _LEAST:
         refuse("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
-    number = float(asked)
-    while Fraction(repr(number)) > asked:
+    number = float(exact_epsilon)
+    while Fraction(repr(number)) > exact_epsilon:
         number = math.nextafter(number, 0)
     return Fraction(repr(number))
 
@@ -76,7 +76,7 @@ MOST_OPTIONS = 1 << 22
 """Options that are given by their number."""
 
 
-def named(options: Options) -> tuple[str | int, ...]:
+def option_labels(options: Options) -> tuple[str | int, ...]:
     """Labels, or the codes 0 … k-1 when only their number is given."""
     if isinstance(options, int | np.integer):
         return tuple(range(whole(options, "options", least=2, most=MOST_OPTIONS)))

@@ -78,15 +78,15 @@ class Compliance:
         Design
             Its estimates are right for these people.
         """
-        told, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
+        telling, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
         protective, random, candid = lost
         rows = [
             [(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row]
             for row in design.weights.tolist()
         ]
-        for row, candidly in zip(rows, told, strict=True):
+        for row, candidly in zip(rows, telling, strict=True):
             row[:] = [share + random / len(row) for share in row]
-            row[told[0]] += protective
+            row[telling[0]] += protective
             row[candidly] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
@@ -110,9 +110,9 @@ class Compliance:
         return float(off[1] if len(shares) == 2 else off[first_largest(np.abs(off))])
 
     def _mixed(self, design: Design) -> Array:
-        told, kinds = _telling(design), np.eye(len(design.report_options))
-        aside = self.self_protective * kinds[told[0]] + self.random / len(kinds)
-        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[told])
+        telling, kinds = _telling(design), np.eye(len(design.report_options))
+        aside = self.self_protective * kinds[telling[0]] + self.random / len(kinds)
+        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
 
 
 def one_percent(design: Design, prevalence: Any) -> dict[str, float]:

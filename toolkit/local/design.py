@@ -182,8 +182,8 @@ class Design:
         array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
-        given = encoding.encode(answers, self.options, "answers")
-        return given.like(self.randomize_codes(given.codes, generator), self.report_options)
+        encoded = encoding.encode(answers, self.options, "answers")
+        return encoded.like(self.randomize_codes(encoded.codes, generator), self.report_options)
 
     def randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
         """Randomize codes of truths: a code is never read as a label that looks like it.
@@ -367,8 +367,8 @@ class Design:
             Shares with their errors.
         """
         counts = None if times is None else encoding.checked_times(times, len(reports))
-        told = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
-        return self.estimate_counts(told, method)
+        numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
+        return self.estimate_counts(numbers, method)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
         """Return the variance of the unbiased estimate, in theory.

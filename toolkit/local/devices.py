@@ -94,7 +94,7 @@ def nearest_devices(
     realized: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
     """Every device of the catalogue that can tell the answers apart, nearest first, then by fewest outcomes."""
-    found = []
+    devices = []
     for name, outcomes in _CATALOGUE:
         parts = _parts(weights, denominator, form, len(outcomes))
         if parts is None:
@@ -104,17 +104,17 @@ def nearest_devices(
             design = realized(table, len(outcomes))
         except ValueError:  # too few outcomes: rounding made two answers look alike
             continue
-        wanted = [[Fraction(int(w), denominator) for w in row] for row in weights]
+        target = [[Fraction(int(w), denominator) for w in row] for row in weights]
         gaps = [
             abs(Fraction(t, len(outcomes)) - w)
-            for row, want in zip(table, wanted, strict=True)
+            for row, want in zip(table, target, strict=True)
             for t, w in zip(row, want, strict=True)
         ]
         alike = forced if options == report_options else None
         steps = _steps(outcomes, table, alike, options, report_options)
         note = _NOTES.get(name, "")
-        found.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
-    return tuple(sorted(found, key=lambda device: (device.distance, device.outcomes)))
+        devices.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
+    return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
 
 
 def _parts(
@@ -143,8 +143,8 @@ def _steps(
 ) -> tuple[Step, ...]:
     """What to do on which outcome: whatever the answer is, or answer by answer."""
     if forced is not None:
-        given = _spread(outcomes, forced, options)
-        return (*(Step(some, option) for some, option in given), Step(tuple(outcomes[sum(forced) :]), None))
+        spread = _spread(outcomes, forced, options)
+        return (*(Step(some, option) for some, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
     return tuple(
         Step(some, report, option)
         for option, row in zip(options, table, strict=True)

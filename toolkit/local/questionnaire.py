@@ -69,8 +69,8 @@ class Questionnaire:
         for j in range(d - self.asked, d):
             t = draw(j + 1)
             chosen.add(j if t in chosen else t)
-        asked = [self.questions[number] for number in sorted(chosen)]
-        return {name: question.report(answers[name], draw) for name, question in asked}
+        questions = [self.questions[number] for number in sorted(chosen)]
+        return {name: question.report(answers[name], draw) for name, question in questions}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.
@@ -86,8 +86,8 @@ class Questionnaire:
         if len(people) != 1:
             consequence = "drop the incomplete"
             refuse("every question must have an answer of every person", "columns of different lengths", consequence)
-        asked = self._choices(people.pop(), generator)
-        return {name: drawn[name][asked[:, number]] for number, (name, _) in enumerate(self.questions)}
+        choices = self._choices(people.pop(), generator)
+        return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
     def _refuse_other_names(self, given: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in given]
@@ -101,9 +101,9 @@ class Questionnaire:
         for place in range(self.asked if self.asked < d else 0):
             other = place + below(d - place, people, rng).astype(np.int64)
             order[row, place], order[row, other] = order[row, other], order[row, place].copy()
-        asked = np.zeros((people, d), dtype=bool)
-        asked[row[:, None], order[:, : self.asked]] = True
-        return asked
+        choices = np.zeros((people, d), dtype=bool)
+        choices[row[:, None], order[:, : self.asked]] = True
+        return choices
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
         """One estimate a question, from the reports of those who were asked it."""
@@ -196,8 +196,8 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
     """
     if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
-        told = f"what each may cost follows from their number; write {_CALL}"
-        refuse("`makers` must be functions of an epsilon, by question", received, told, TypeError)
+        consequence = f"what each may cost follows from their number; write {_CALL}"
+        refuse("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)

@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explains, labels, probability, refuse, whole
-from toolkit.local.calibration import Options, named, odds
+from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 
@@ -301,12 +301,12 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
 
 
 def _table_of(options: Options, instead: str) -> Labels:
-    """The labels of so many options that a table with a row and a column for each fits into the memory."""
+    """The labels, if they are few enough that a table with a row and a column for each fits into the memory."""
     listed = options if isinstance(options, int | np.integer) else labels(options, "options")
     count = listed if isinstance(listed, int | np.integer) else len(listed)
     if count > TABLE_LIMIT:
         refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
-    return named(listed)
+    return option_labels(listed)
 
 
 @explains('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
@@ -351,11 +351,11 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
         refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
     others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
-    kept = denominator - sum(others)
-    if kept <= 0:
+    truthful = denominator - sum(others)
+    if truthful <= 0:
         consequence = "32-bit draws would hide every answer"
         refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, consequence)
-    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + truthful * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced")
 
 

@@ -14,7 +14,7 @@ def plain(thing: Any, kind: str) -> dict[str, Any]:
     return {"kind": kind, **{field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}}
 
 
-def restored(cls: type[T], data: Any, kind: str) -> T:
+def from_plain(cls: type[T], data: Any, kind: str) -> T:
     """What `plain` wrote, checked by the constructor like anything new."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:

@@ -28,7 +28,7 @@ Ratio = Fraction | float
 
 Rows = Sequence[Sequence[int]]
 Chance = Callable[[int, int, int], int]
-"""The chance, up to a constant, of so many yes and so many no from a memo of this truth."""
+"""The chance, up to a constant, of these numbers of yes and no from a memo of this truth."""
 
 
 def chances(permanent: Rows, fresh: Rows) -> Chance:
@@ -44,29 +44,31 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
 
 
 def unchanged(chance: Chance, reports: int) -> Ratio:
-    """The largest ratio of so many reports when the truth cannot change: only their number of yes matters."""
+    """The largest ratio of this many reports when the truth cannot change: only their number of yes matters."""
     return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
 
 
 def changing(chance: Chance, reports: int) -> Ratio:
     """The largest ratio over all ways in which the truth can change, with one memo for each truth.
 
-    Of a series of reports with so many yes, a series of truths matters only by how many of the yes, and how
+    Of a series of reports with a given number of yes, a series of truths matters only by how many of the yes, and how
     many of the no, were sent while the truth was yes: all of these are gone through.
     """
     worst: Ratio = Fraction(1)
     for yes in range(reports + 1):
         no = reports - yes
-        found = [chance(1, a, b) * chance(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)]
-        worst = max(worst, _ratio(found))
+        chances_of_truths = [
+            chance(1, a, b) * chance(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)
+        ]
+        worst = max(worst, _ratio(chances_of_truths))
     return worst
 
 
-def redrawn(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
-    """The largest ratio over all ways in which the memos can be lost between reports and drawn anew.
+def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
+    """The largest ratio over all ways in which the memos can be lost between reports and drawn again.
 
     The reports then fall into runs, each from memos of its own: what they show is independent, so that the
-    ratios of all runs multiply. `of_run` is the ratio of a run of so many reports; runs add up to all.
+    ratios of all runs multiply. `of_run` is the ratio of a run of that length; runs add up to all.
     """
     ratios = [of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
@@ -133,8 +135,7 @@ class Memo:
     @cached_property
     def design(self) -> Design:
         """One report: both designs, one after the other."""
-        weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
-        scale = self.permanent.denominator * self.fresh.denominator
+        weights, scale = self._drawn
         rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
@@ -144,13 +145,13 @@ class Memo:
 
         It is no product: where the truth stays, both reports come from one memo.
         """
-        kept, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
-        once, scale = kept @ sent, self.permanent.denominator * self.fresh.denominator
+        memos, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
+        once, scale = self._drawn
         rows = []
         for t in (0, 1):
             for u in (0, 1):
                 if t == u:
-                    both = sum(int(kept[t, m]) * np.outer(sent[m], sent[m]) for m in (0, 1))
+                    both = sum(int(memos[t, m]) * np.outer(sent[m], sent[m]) for m in (0, 1))
                     cells = both * self.permanent.denominator
                 else:
                     cells = np.outer(once[t], once[u])
@@ -191,18 +192,22 @@ class Memo:
         rule = unchanged if choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
         if choice(memo, "memo", ("kept", "lost")) == "kept":
             return epsilon_of(rule(chance, count))
-        return epsilon_of(redrawn(lambda run: rule(chance, run), count))
+        return epsilon_of(with_lost_memos(lambda run: rule(chance, run), count))
 
     @property
     def is_exact(self) -> bool:
         """Whether `design` has the very odds that are drawn with; else its table was rounded to fit."""
-        drawn = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
-        scale = self.permanent.denominator * self.fresh.denominator
-        told = self.design.weights.astype(object)
-        return bool(np.all(drawn * self.design.denominator == told * scale))
+        weights, scale = self._drawn
+        return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
+
+    @cached_property
+    def _drawn(self) -> tuple[npt.NDArray[np.object_], int]:
+        """The exact weights of one report, and their denominator."""
+        weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
+        return weights, self.permanent.denominator * self.fresh.denominator
 
     def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
-        """Memos of n people, drawn once: one row a person, one column for each answer that the person could have."""
+        """Memos of n people, drawn once: one row per person, one column for each answer that the person could have."""
         count = whole(n, "n")
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
@@ -213,8 +218,8 @@ class Memo:
         if np.shape(memos) != (len(codes), 2):
             consequence = "remember(n) makes them"
             refuse("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
-        kept = np.asarray(memos)[np.arange(len(codes)), codes]
-        sent, labels = self.fresh.randomize_codes(kept, check_rng(rng)), self.fresh.report_options
+        current = np.asarray(memos)[np.arange(len(codes)), codes]
+        sent, labels = self.fresh.randomize_codes(current, check_rng(rng)), self.fresh.report_options
         either = numbers_are_labels(labels) or looks_like_others(labels)
         return as_labels(sent, labels) if either else np.asarray(sent)
 
@@ -238,8 +243,8 @@ class Memo:
         Each person's scores are subtracted, so that what stays cancels; the interval is by t.
         """
         one, two = self._waves(first, second)
-        without, given = self.design.matrix[:, 1]
-        moved = (two.astype(float) - one) / (given - without)
+        without, having = self.design.matrix[:, 1]
+        moved = (two.astype(float) - one) / (having - without)
         value, n = float(moved.mean()), len(moved)
         se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         if n > 1 and np.ptp(moved) == 0:  # they say nothing of the error: it is that of the two designs
@@ -272,10 +277,10 @@ class Memo:
         answer, and what the device keeps, stay the same, epsilon of all of them together is at most 1.1.'
         """
         most = self.permanent.epsilon
-        told = "infinite" if math.isinf(most) else f"at most {Voice(odds_phrases()).rounded_up(most)}"
+        bound = "infinite" if math.isinf(most) else f"at most {Voice(odds_phrases()).rounded_up(most)}"
         return (
             f"{describe(self.design)} This is for one report; several together can show more. As long as the "
-            f"answer, and what the device keeps, stay the same, epsilon of all of them together is {told}."
+            f"answer, and what the device keeps, stay the same, epsilon of all of them together is {bound}."
         )
 
     def to_dict(self) -> dict[str, Any]:

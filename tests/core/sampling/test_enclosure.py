@@ -60,9 +60,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
 
 
 def test_one_third_is_decided_by_eight_bits_unless_they_are_85(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is
-    exact.
-    """
+    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is exact."""
 
     def third(bits: int) -> tuple[int, int]:
         return 2**bits // 3, 2**bits // 3 + 1

@@ -257,9 +257,7 @@ def test_the_type_of_the_result_depends_on_the_scale_alone(scale: int, kind: typ
 
 
 def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the largest fast scale the largest step and place stay inside int64; a step beyond is refused, not
-    wrapped.
-    """
+    """At the largest fast scale the largest step and place stay inside int64; a step beyond is refused, not wrapped."""
     sampler = LatticeSampler(Fraction(1, 2**53 - 1), Fraction(0))
     assert ((noise._STEP_LIMIT - 1) << sampler.shift) + (1 << sampler.shift) <= 2**62
     monkeypatch.setattr(Inversion, "draw", lambda _self, size, _rng: np.full(size, noise._STEP_LIMIT))

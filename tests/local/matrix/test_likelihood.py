@@ -23,7 +23,7 @@ from toolkit.local.matrix.likelihood import (
 )
 from toolkit.local.matrix.moments import interval_basis
 from toolkit.local.numeric import square_wave
-from toolkit.local.numeric.square_wave import SEED, resampled
+from toolkit.local.numeric.square_wave import SEED, resample
 
 vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
 
@@ -84,9 +84,7 @@ def test_two_truths_have_their_maximum_where_the_slope_is_zero_or_at_an_end() ->
 
 
 def test_shares_that_go_to_zero_slowly_are_found() -> None:
-    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same
-    certificate.
-    """
+    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same certificate."""
     matrix = np.full((3, 3), 0.4) - 0.2 * np.eye(3)
     shares = maximum_likelihood(matrix, np.array([14.0, 10.0, 16.0]))
     assert np.allclose(shares, [0.25, 0.75, 0], atol=1e-6)
@@ -100,14 +98,12 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
 
 @pytest.mark.slow
 def test_the_maximum_is_found_where_it_is_flat():
-    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular
-    there.
-    """
+    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular there."""
     wave, rng = square_wave((0, 80), 1.0), np.random.default_rng(5)
     reports = [wave.report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
     matrix, tallies = (
         wave.window.matrix(),
-        resampled(wave.tally(reports).astype(float), 40, np.random.default_rng(SEED)),
+        resample(wave.tally(reports).astype(float), 40, np.random.default_rng(SEED)),
     )
     shares = maximum_likelihoods(matrix, tallies, tolerance=1e-6)  # the bootstrap of an estimate: seen there
     assert likelihood_ratios(matrix, tallies / 300, shares).max() < 1 + 1e-9
@@ -127,9 +123,7 @@ JOINT = forced("1/6", "1/6").joint(warner("3/4"))
     ],
 )
 def test_with_more_reports_than_truths_the_shape_is_tested_too(counts, share, p):
-    """Likelihood ratios 0.243348, 56.094552 and 150.997708, one degree of freedom; the last has its maximum
-    at zero.
-    """
+    """Likelihood ratios 0.243348, 56.094552 and 150.997708, one degree of freedom; the last has its maximum at zero."""
     assert CARDS.estimate_counts(counts).fit.p == pytest.approx(p, rel=5e-3)
     assert CARDS.estimate_counts(counts, method="mle").value == pytest.approx(share, abs=6e-8)
 
@@ -166,9 +160,7 @@ def test_a_square_design_fits_when_all_estimates_are_shares_and_not_when_one_is_
 def test_a_survey_that_follows_the_design_is_suspected_about_as_rarely_as_it_says(
     design: Design, truth: list[float], n: int
 ):
-    """300 surveys: at most 10 % below 0.05. At a true 0.065, the most seen in 600 surveys, 1 % of seeds would
-    fail.
-    """
+    """300 surveys: at most 10 % below 0.05. At a true 0.065, the most seen in 600 surveys, 1 % of seeds would fail."""
     rng = np.random.default_rng(5)
     tallies = rng.multinomial(n, np.array(truth) @ design.matrix, size=300)
     assert np.mean([design.estimate_counts(tally).fit.p < 0.05 for tally in tallies]) <= 0.1

@@ -12,9 +12,7 @@ from toolkit.local.oracles import bits
 @pytest.mark.slow
 @pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)])
 def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int, of: int) -> None:
-    """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong
-    byte.
-    """
+    """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong byte."""
     law, chance = bits.ByteLaw(ones, of), Fraction(ones, of)
     start = Fraction(0)
     for byte in range(256):

@@ -1,6 +1,4 @@
-"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is
-drawn.
-"""
+"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is drawn."""
 
 import itertools
 import json

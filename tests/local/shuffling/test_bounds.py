@@ -35,9 +35,7 @@ def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_
 
 
 def test_the_blanket_is_the_exact_mean_of_its_hinge():
-    """E[(sum of scores)+] / n over the exact multinomial law of the scores, at n = 6; the grid may only
-    add.
-    """
+    """E[(sum of scores)+] / n over the exact multinomial law of the scores, at n = 6; the grid may only add."""
     pair, n, epsilon = Pair.forced(Fraction(2, 5), Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)), 6, 0.3
     gain, loss, toll = pair.scores(epsilon)
     chances = [0.1, 0.2, 0.3, 0.4]
@@ -70,9 +68,7 @@ def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
 
 @pytest.mark.parametrize("guess", [1e-3, 0.2, 0.6, 2.0])
 def test_epsilon_is_found_where_delta_is_nothing_on_most_of_the_way(guess):
-    """The design's own epsilon may be far below the bound that is searched: secants alone crawl, and ended at
-    0.23.
-    """
+    """The design's own epsilon may be far below the bound that is searched: secants alone crawl, and ended at 0.23."""
 
     def at(epsilon):
         return max(0.9 * math.exp(-8 * epsilon) - 0.9 * math.exp(-8 * 0.67), 0)

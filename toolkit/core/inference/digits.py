@@ -95,7 +95,7 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
-    """A number with so many decimals, and its unit.
+    """A number with that many decimals, and its unit.
 
     >>> fixed(-12.345, 1, " %"), fixed(float("nan"), 1, " %")
     ('\N{MINUS SIGN}12.3 %', '—')
@@ -106,7 +106,7 @@ def fixed(number: float, decimals: int, unit: str) -> str:
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
-    """Two limits with so many decimals, and their unit."""
+    """Two limits with that many decimals, and their unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

@@ -119,9 +119,9 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     if isinstance(shares, Shares):  # tails are costly, and of one that lies between they are not asked for
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():
-            found = np.where(np.isnan(shares.value), np.nan, 1.0)
-            found[outside] = _edge_tails(shares.rows(np.flatnonzero(outside))) if outside.any() else 1.0
-            return found
+            tails = np.where(np.isnan(shares.value), np.nan, 1.0)
+            tails[outside] = _edge_tails(shares.rows(np.flatnonzero(outside))) if outside.any() else 1.0
+            return tails
     few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
     beyond = np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0))
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
@@ -143,11 +143,13 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
         return ()
     facts = f": {seen}" if seen else ""
     if np.ndim(interval.low) == 0:
-        found = (
+        verdict = (
             f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
         )
-        return ((f"{found}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),)
+        return (
+            (f"{verdict}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),
+        )
     chance = f"{fit.words()} over all options" if np.ndim(fit.p) == 0 else f"the least {fit.words()}"
     options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
-    found = options if empty else f"the reports hardly agree with any {fit.of}s"
-    return (f"{found}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)
+    verdict = options if empty else f"the reports hardly agree with any {fit.of}s"
+    return (f"{verdict}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)

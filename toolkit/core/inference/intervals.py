@@ -61,21 +61,31 @@ class Interval:
 
     def __repr__(self) -> str:
         low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
-        made = f"level={self.level:g}, method='{self.method}'"
+        origin = f"level={self.level:g}, method='{self.method}'"
         if np.ndim(self.low) == 0 and self.empty:
-            return f"Interval(empty, {made}: the data contradict every value at this level)"
+            return f"Interval(empty, {origin}: the data contradict every value at this level)"
         note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
-        return f"Interval(low={low}, high={high}, {made}{note})"
+        return f"Interval(low={low}, high={high}, {origin}{note})"
 
 
 def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
     """The part of an interval `within` what is possible; empty, without limits, where there is none."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
-    low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
+    return _unless(empty, np.clip(low, *within), np.clip(high, *within), level, method)
+
+
+def _unless(empty: Any, low: Any, high: Any, level: float, method: str) -> Interval:
+    low, high = (np.where(empty, np.nan, limit) for limit in (low, high))
     if np.ndim(empty):
         return Interval(low, high, level, method, empty)
     return Interval(float(low), float(high), level, method, bool(empty))
+
+
+def wald(value: Any, se: Any, level: float) -> tuple[Any, Any]:
+    """The normal quantile times the standard error to either side."""
+    reach = float(ndtri(0.5 + level / 2)) * se
+    return value - reach, value + reach
 
 
 class IntervalBasis(Protocol):
@@ -111,8 +121,7 @@ class Normal:
         return cut(*self.uncut(level, method), self.within, level, method)
 
     def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
-        reach = float(ndtri(0.5 + level / 2)) * self.se
-        return self.value - reach, self.value + reach
+        return wald(self.value, self.se, level)
 
     def tails(self, null: float, _method: str) -> Tails:
         z = _ratio(self.value - null, self.se)
@@ -142,11 +151,7 @@ class Student:
         if self.shares is None:
             return cut(low, high, self.within, level, method)
         gone = np.asarray(self.shares.interval(level, self.shares.methods[0]).empty)
-        empty = gone | (np.asarray(high) < 0) | (np.asarray(low) > 1)
-        low, high = (np.where(empty, np.nan, limit) for limit in (low, high))
-        if np.ndim(empty):
-            return Interval(low, high, level, method, empty)
-        return Interval(float(low), float(high), level, method, bool(empty))
+        return _unless(gone | (np.asarray(high) < 0) | (np.asarray(low) > 1), low, high, level, method)
 
     def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
         quantile = float(stdtrit(self.df, 0.5 + level / 2)) if self.df > 0 else np.nan
@@ -184,8 +189,8 @@ def possible(basis: Any) -> tuple[float, float]:
     if isinstance(basis, Affine):
         low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
         return low, high
-    found: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
-    return found
+    limits: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
+    return limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,8 +274,9 @@ class Shares:
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
         """The limits before they are cut to 0 … 1: what differences and tests are made from."""
-        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
-        return make(level)
+        if method == "wald":
+            return wald(self.value, self.se, level)
+        return {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes}[method](level)
 
     def tails(self, null: float, method: str) -> Tails:
         """The tests that exclude a share exactly when the uncut interval of the same method does."""
@@ -281,10 +287,6 @@ class Shares:
             z = self.score(null) if method == "wilson" else _ratio(self.value - null, self.se)
             below, above = ndtr(z), ndtr(-z)
         return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
-
-    def _wald(self, level: float) -> tuple[Array, Array]:
-        reach = ndtri(0.5 + level / 2) * self.se
-        return self.value - reach, self.value + reach
 
     def _wilson(self, level: float) -> tuple[Array, Array]:
         """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
@@ -337,10 +339,10 @@ class Shares:
 def _ratio(distance: Any, error: Any) -> Any:
     """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(
+        ratio = np.where(
             np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error
         )
-    return found if found.ndim else float(found)
+    return ratio if ratio.ndim else float(ratio)
 
 
 def share_error(counts: Array, n: int, p: Any, q: Any) -> Array:

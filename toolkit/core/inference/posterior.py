@@ -73,11 +73,11 @@ class Through:
 def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
     """For each column the shortest interval that holds `level` of its rows; one near 0 or 1 reaches it."""
     ordered = np.sort(draws, axis=0)
-    held = int(np.ceil(level * len(ordered)))
-    first = np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1], axis=0)
-    low, high = (np.take_along_axis(ordered, first[None] + end, axis=0)[0] for end in (0, held - 1))
+    size = int(np.ceil(level * len(ordered)))
+    first = np.argmin(ordered[size - 1 :] - ordered[: len(ordered) - size + 1], axis=0)
+    low, high = (np.take_along_axis(ordered, first[None] + end, axis=0)[0] for end in (0, size - 1))
     touch = _TOUCHING * len(ordered)
-    return np.where(first <= touch, 0, low), np.where(len(ordered) - held - first <= touch, 1, high)
+    return np.where(first <= touch, 0, low), np.where(len(ordered) - size - first <= touch, 1, high)
 
 
 def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
@@ -100,7 +100,7 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
     tallies = np.repeat(counts, chains, axis=0)
     roots = np.repeat(_roots(cov), chains, axis=0)
     x = rng.dirichlet(np.ones(k), size=surveys * chains)
-    held = np.empty((kept, surveys * chains, k))
+    draws = np.empty((kept, surveys * chains, k))
     for step in range(-100 - 20 * k, kept):
         if step % 2:
             direction = np.einsum("sij,sj->si", roots, rng.standard_normal((len(x), k)))
@@ -109,8 +109,8 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
             direction = (pairs == 0) * 1.0 - (pairs == 1)
         x = _step(x, direction, matrix, tallies, rng)
         if step >= 0:
-            held[step] = x
-    return held.reshape(kept, surveys, chains, k).transpose(1, 0, 2, 3).reshape(surveys, kept * chains, k)
+            draws[step] = x
+    return draws.reshape(kept, surveys, chains, k).transpose(1, 0, 2, 3).reshape(surveys, kept * chains, k)
 
 
 def _roots(cov: Array) -> Array:

@@ -105,9 +105,9 @@ def adjusted(p: Any, adjust: str) -> Any:
     order = np.argsort(tests, kind="stable")
     raised = np.empty_like(tests)
     raised[order] = np.maximum.accumulate(np.minimum(1, tests[order] * np.arange(len(tests), 0, -1)))
-    found = values.copy()
-    found[~np.isnan(values)] = raised
-    return found
+    result = values.copy()
+    result[~np.isnan(values)] = raised
+    return result
 
 
 def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:

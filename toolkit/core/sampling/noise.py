@@ -148,9 +148,9 @@ class LatticeSampler:
             place, negative = divmod(big_below(2 << self.shift, rng), 2)
             quick = int(words(1, 16, rng)[0])
             sure = step < len(self._sure) and quick < self._sure[step]
-            kept = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
+            accepted = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
             magnitude = (step << self.shift) + place
-            if kept and (magnitude or not negative):
+            if accepted and (magnitude or not negative):
                 return -magnitude if negative else magnitude
 
     def _draw_some(self, size: int, rng: Rng) -> npt.NDArray[np.int64]:
@@ -161,24 +161,24 @@ class LatticeSampler:
         word = words(size, WORD, rng).view(np.int64)
         place = word & ((1 << self.shift) - 1)
         quick = (word >> 48) & 0xFFFF
-        kept = quick < np.take(self._quick, step, mode="clip")
-        doubtful = np.flatnonzero(~kept)
-        kept[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
+        accepted = quick < np.take(self._quick, step, mode="clip")
+        doubtful = np.flatnonzero(~accepted)
+        accepted[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
         magnitude = (step << self.shift) | place
         negative = -((word >> self.shift) & 1)
-        kept &= (magnitude | ~negative) != 0
-        return ((magnitude ^ negative) - negative)[kept]
+        accepted &= (magnitude | ~negative) != 0
+        return ((magnitude ^ negative) - negative)[accepted]
 
     def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
         """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
         power = self._series(step, place)
-        kept = uniform < power - _MARGIN
+        accepted = uniform < power - _MARGIN
         beyond = step >= len(self._slope)  # a step so rare that it has no row in the tables
         for i in np.flatnonzero(beyond | ((uniform >= power - _MARGIN) & (uniform <= power + _MARGIN))):
             exact = exp_of(self.exponent(int(step[i]), int(place[i])))
-            kept[i] = falls_below(exact, int(uniform[i]), 32, rng)
-        return kept
+            accepted[i] = falls_below(exact, int(uniform[i]), 32, rng)
+        return accepted
 
     def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
         """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times

@@ -171,8 +171,8 @@ def looks_like_others(labels: Labels) -> bool:
 
 def _refuse_ambiguous(labels: Labels, what: str) -> None:
     if looks_like_others(labels):
-        shown = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
-        rule = f"{what} must be given as the texts of the options ({shown})"
+        texts = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
+        rule = f"{what} must be given as the texts of the options ({texts})"
         consequence = "as codes they would stand for other options than those that they look like"
         refuse(rule, "numbers or truth values", consequence, TypeError)
 
@@ -236,7 +236,7 @@ def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.
 
 
 def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
         refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
@@ -244,7 +244,7 @@ def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
 
 
 def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each code came, when each entry stands for so many `times`."""
+    """How often each code came, when each entry stands for as many as `times` says."""
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
@@ -312,8 +312,8 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     if outside:
         rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
         pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
-        told = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
-        refuse(rule, f"{outside} of {array.size} outside", told)
+        consequence = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
+        refuse(rule, f"{outside} of {array.size} outside", consequence)
     return codes
 
 
@@ -335,10 +335,10 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     position = order[place]
     unknown = int(np.count_nonzero(known[position] != array))
     if unknown:
-        shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         more = ", and toolkit.analysis.estimates reads labels in any case" if what == "reports" else ""
         consequence = f"check spelling and case; codes 0, 1, … are read, too, and truth values for two options{more}"
-        refuse(f"{what} must be among the options ({shown})", f"{unknown} of {array.size} that are not", consequence)
+        refuse(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
 
 
@@ -351,6 +351,6 @@ def distribution(given: Any, options: int, name: str) -> Array:
         refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
         percent = f"; of {given} percent write {given / 100:g}" if np.ndim(given) == 0 and given > 1 else ""
-        told = f"it is a distribution of the answers{percent}"
-        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, told)
+        consequence = f"it is a distribution of the answers{percent}"
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, consequence)
     return shares

@@ -25,8 +25,8 @@ def project_onto_simplex(shares: Array) -> Array:
     """
     descending = np.sort(shares)[::-1]
     excess = (np.cumsum(descending) - 1) / np.arange(1, len(shares) + 1)
-    kept = np.flatnonzero(descending > excess)[-1]
-    return np.asarray(np.maximum(shares - excess[kept], 0))
+    last = np.flatnonzero(descending > excess)[-1]
+    return np.asarray(np.maximum(shares - excess[last], 0))
 
 
 def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
@@ -118,8 +118,8 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
     matrices that leave a maximum flat.
     """
     k = len(law)
-    found = np.full((len(weights), k), 1 / k)
-    left, shares, slack = np.arange(len(weights)), found.copy(), np.full_like(found, 0.1)
+    results = np.full((len(weights), k), 1 / k)
+    left, shares, slack = np.arange(len(weights)), results.copy(), np.full_like(results, 0.1)
     for _ in range(rounds):
         relative = law / (shares @ law)[:, None, :]
         weighed = relative * weights[left, None, :]
@@ -132,13 +132,13 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
         slack_step = (target - slack * step) / shares - slack
         reach = np.minimum(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step
-        found[left] = shares
+        results[left] = shares
         going = ~((target < 1e-22) & (reach > 0.9))[:, 0]
         if not going.any():
             break
         left, shares, slack = left[going], shares[going], slack[going]
-    found = np.where(found > 1e-12, found, 0)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    results = np.where(results > 1e-12, results, 0)
+    return np.asarray(results / results.sum(axis=1, keepdims=True))
 
 
 def _reach(values: Array, step: Array) -> Array:

@@ -98,7 +98,7 @@ def largest_odds(rows: Rows) -> Fraction | None:
 
 
 def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
-    """Integer weights, one row a truth, over one denominator of at most `limit`; their odds are never above
+    """Integer weights, one row per truth, over one denominator of at most `limit`; their odds are never above
     the table's own.
 
     Exact if the denominator fits; else each weight is within some units of its probability times `limit`.

@@ -131,9 +131,9 @@ def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
     4.29
     """
     low, high = checked_bounds(bounds)
-    steps, asked = fine_steps(low, high), float(checked_epsilon(epsilon))
+    steps, number = fine_steps(low, high), float(checked_epsilon(epsilon))
     keep, lie = odds(epsilon, inside=1, outside=1)
-    turn = round(-math.expm1(-asked / 2) * TURNS) if asked > _ONE_BIT_ALONE else 0
+    turn = round(-math.expm1(-number / 2) * TURNS) if number > _ONE_BIT_ALONE else 0
     return Hybrid(low, high, steps, keep, lie, *_window(steps, epsilon), turn)
 
 

@@ -63,8 +63,8 @@ class OneBit(FiniteMean):
     @cached_property
     def square(self) -> tuple[float, float, float]:
         basis = self.support.interval_basis(np.zeros(1), 1)
-        without, given = float(basis.spread_without[0]), float(basis.spread_given[0])
-        return without, given - without, 0.0
+        without, having = float(basis.spread_without[0]), float(basis.spread_given[0])
+        return without, having - without, 0.0
 
     def report(self, index: int, draw: Below) -> int:
         bit = draw(self.steps) < index

@@ -17,7 +17,7 @@ from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.numeric import browser
 from toolkit.local.protocol import AnswerKind
-from toolkit.local.sampled_randomizer import Drawn
+from toolkit.local.sampled_randomizer import SampledRandomizer
 from toolkit.local.serial import fraction, keep_whole
 
 FINEST = 1 << 16
@@ -123,7 +123,7 @@ def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
 
 
 @dataclass(frozen=True, repr=False)
-class OnGrid(Drawn):
+class OnGrid(SampledRandomizer):
     """Answers from `low` to `high`, rounded to a public grid of `steps` before anything is drawn."""
 
     low: Fraction

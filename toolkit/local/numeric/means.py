@@ -17,7 +17,7 @@ from toolkit.local.matrix.encoding import checked_counts, checked_times
 from toolkit.local.matrix.moments import no_option
 from toolkit.local.numeric.grid import OnGrid, checked_reports
 from toolkit.local.protocol import Respondents, is_code
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,13 +48,13 @@ class Mean(OnGrid):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
 
-        With `times`, each of the reports came so many times.
+        `times` says how often each of the reports came.
         """
         scores = self.scores(reports)
         return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
 
     def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
-        """The mean of scores that came so many times each."""
+        """The mean of scores and how often each came."""
         n = int(times.sum())
         value = float(times @ scores / n)
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
@@ -103,7 +103,7 @@ class Mean(OnGrid):
 
 
 @dataclass(frozen=True, repr=False)
-class FiniteMean(DrawnAtOdds, Mean):
+class FiniteMean(SampledAtOdds, Mean):
     """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
 
     @property

@@ -30,7 +30,7 @@ SEED = 20_191_205
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Percentiles of the estimates from surveys drawn again: one row a survey, one column a label."""
+    """Percentiles of the estimates from surveys drawn again: one row per survey, one column per label."""
 
     replicates: Array
     methods: tuple[str, ...] = ("bootstrap",)
@@ -46,8 +46,8 @@ class Bootstrap:
         return Interval(low, high, level, method)
 
 
-def resampled(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Tallies of as many reports drawn from the tally, one row a survey."""
+def resample(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Tallies of as many reports drawn from the tally, one row per survey."""
     n = int(counts.sum())
     return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)
 
@@ -78,7 +78,7 @@ class SquareWave(Windowed):
         return is_code(report, self.window.reports)
 
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
-        """How many reports there are of each kind; each came once, or so many `times`."""
+        """How many reports there are of each kind; `times` says how often each came."""
         codes = checked_reports(reports, self.window.reports)
         return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
@@ -165,14 +165,14 @@ class SquareWave(Windowed):
         rng: Rng,
     ) -> Estimate:
         numbers, mixed = checked_counts(counts, self.window.reports), self._mixed(smoothing)
-        again = resampled(
+        again = resample(
             numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
         )
-        found = read(self._likeliest(again))
+        bootstrap = read(self._likeliest(again))
         curve = (
             smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
         )
-        cov = np.atleast_2d(np.cov(found, rowvar=False))
+        cov = np.atleast_2d(np.cov(bootstrap, rowvar=False))
         smooth = (
             ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"),
         )
@@ -187,7 +187,7 @@ class SquareWave(Windowed):
             method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap "
             f"of {replicates}",
             notes=smooth if mixed else (),
-            basis=Bootstrap(found),
+            basis=Bootstrap(bootstrap),
         )
 
     def _mixed(self, smoothing: float | None) -> float:

@@ -7,7 +7,7 @@ and because they are in use: `unary` and `optimized_unary` (a bit an option), `l
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
 from toolkit.local.oracles.oracle import Oracle, limit
 from toolkit.local.oracles.random_box import RandomBox
@@ -63,7 +63,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     >>> subset(16, 1.0)
     <Subset of 16 options, size 4: epsilon 1, variance 1 times the unbiased limit>
     """
-    names = named(options)
+    names = option_labels(options)
     chosen = limit(len(names), epsilon).size if size is None else whole(size, "size")
     if chosen >= len(names):
         consequence = "a set of all options tells nothing"
@@ -139,7 +139,7 @@ def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:
     if other >= own:
         consequence = "the report would say nothing about the answer"
         refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
-    return Unary(named(options), own, other, DENOMINATOR_LIMIT)
+    return Unary(option_labels(options), own, other, DENOMINATOR_LIMIT)
 
 
 def local_hash(options: Options, epsilon: Number, *, values: int | None = None) -> LocalHash:
@@ -170,8 +170,8 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     >>> local_hash(1000, 1.0)
     <LocalHash of 1000 options, 4 values: epsilon 1, variance 1.01 times the unbiased limit>
     """
-    names, asked = named(options), checked_epsilon(epsilon)
-    count = best_values(float(asked)) if values is None else whole(values, "values", least=2)
+    names, number = option_labels(options), checked_epsilon(epsilon)
+    count = best_values(float(number)) if values is None else whole(values, "values", least=2)
     inside, outside = odds(epsilon, inside=1, outside=count - 1)
     return LocalHash(names, count, inside, outside)
 

@@ -19,7 +19,7 @@ from toolkit.local.matrix.encoding import encode
 from toolkit.local.matrix.moments import from_support
 from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 # The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
 # against.
@@ -100,7 +100,7 @@ Method = Literal["moment", "simplex"]
 
 
 @dataclass(frozen=True, repr=False)
-class Oracle(DrawnAtOdds):
+class Oracle(SampledAtOdds):
     """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
 
     options: Labels
@@ -122,7 +122,7 @@ class Oracle(DrawnAtOdds):
 
     @abstractmethod
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """How many reports support each option, and how many reports there are; each came once, or so many `times`."""
+        """How many reports support each option, and how many reports there are; `times` says how often each came."""
 
     @abstractmethod
     def _read(self, reports: Any) -> npt.NDArray[Any]:
@@ -147,7 +147,7 @@ class Oracle(DrawnAtOdds):
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Any, option: str | int | None = None) -> Array:
-        """One row a report: (1 or 0, as it supports the option or not, minus q) / (p - q).
+        """One row per report: (1 or 0, as it supports the option or not, minus q) / (p - q).
 
         Of two options that of the last; of more than 2048 only that of a named one.
         """
@@ -163,7 +163,7 @@ class Oracle(DrawnAtOdds):
         return ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers given as codes or labels: one row a person; for a single answer the row alone.
+        """Reports for answers given as codes or labels: one row per person; for a single answer the row alone.
 
         Parameters
         ----------
@@ -171,15 +171,15 @@ class Oracle(DrawnAtOdds):
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
         """
         generator = check_rng(rng)
-        given = encode(answers, self.options, "answers")
-        reports = self._draw(given.codes, generator)
-        return reports[0] if given.scalar else reports
+        encoded = encode(answers, self.options, "answers")
+        reports = self._draw(encoded.codes, generator)
+        return reports[0] if encoded.scalar else reports
 
     def estimate(self, reports: Any, method: Method = "moment", *, times: Any = None) -> Estimate:
         """Shares of the answers behind the reports; of two options the share of the last.
 
         "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
-        Intervals are made from the unbiased one. With `times`, each of the reports came so many times.
+        Intervals are made from the unbiased one. `times` says how often each of the reports came.
         """
         return self.estimate_counts(*self.tally(reports, times), method=method)
 

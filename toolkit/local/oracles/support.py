@@ -19,7 +19,7 @@ from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
-from toolkit.local.matrix.encoding import whole_counts
+from toolkit.local.matrix.encoding import distribution, whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
@@ -134,10 +134,10 @@ class Support:
             return None
         if n == 1:
             return np.full((len(shares.value),) * 2, np.nan)
-        found = self.covariance(shares.value)
-        found /= n - 1
-        np.fill_diagonal(found, shares.se**2)
-        return found
+        cov = self.covariance(shares.value)
+        cov /= n - 1
+        np.fill_diagonal(cov, shares.se**2)
+        return cov
 
 
 def covariance_note(k: int) -> tuple[str, ...]:
@@ -165,17 +165,14 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
 
 def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> Array:
     """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
+    if exclusive:
+        return distribution(given, k, name)
     shares = np.asarray(given, dtype=np.float64)
-    if shares.ndim == 0 and k == 2 and exclusive:
-        shares = np.array([1 - float(shares), float(shares)])
-    if shares.ndim == 0 and not exclusive:
-        shares = np.full(k, float(shares))
+    shares = np.full(k, float(shares)) if shares.ndim == 0 else shares
     if shares.shape != (k,):
         refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)):
         refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
-    if exclusive and abs(shares.sum() - 1) > 1e-9:
-        refuse(f"`{name}` must sum to 1", float(shares.sum()), "it is a distribution of the answers")
     return shares
 
 

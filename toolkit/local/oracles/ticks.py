@@ -20,7 +20,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.random_box import RandomBox
@@ -77,7 +77,7 @@ class CappedBoxes(Boxes):
 
     @property
     def reach(self) -> float:
-        """Two ways of ticking at most `most` boxes differ in so many."""
+        """Two ways of ticking at most `most` boxes differ in this many."""
         return float(_bits_apart(len(self.options), self.most))
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
@@ -107,8 +107,8 @@ class CappedBoxes(Boxes):
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """For each box how many reports say yes, and how many reports there are; each came once, or so many `times`."""
-        return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+        """For each box how many reports say yes, and how many reports there are; `times` says how often each came."""
+        return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Any) -> tuple[Callable[[int], Mask], None]:
         packed = bits.as_packed(reports, len(self.options))
@@ -188,7 +188,7 @@ def tick_boxes(
     >>> tick_boxes(10, 1.0, most=2).reason
     'one random box: variance 10.8 / n a box, against 16.1 / n with at most 2 ticks'
     """
-    names = named(options)
+    names = option_labels(options)
     cap = len(names) if most is None else whole(most, "most")
     if cap > len(names):
         refuse(f"`most` must be at most {len(names)}, the number of boxes", cap, "nobody can tick more")

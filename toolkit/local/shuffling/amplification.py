@@ -26,14 +26,14 @@ from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 # them.
 #
 # With n reports there are n compositions: 0 to n - 1 of the others hold the answer in question. A crowd hides no
-# better without some of its people, because whoever sees the smaller tally can draw the missing reports and add them.
-# So where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first`
-# who do and n - 1 - last who do not. A range of compositions is settled if that is no more than what is asked, else it
-# is split, down to single compositions, for which delta is known. So the result holds for every composition, and one
-# of them needs nearly as much.
+# better without some of its people: an observer of the smaller tally can draw the missing reports and add them. So
+# where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first`
+# who do and n - 1 - last who do not. A range of compositions is settled if that is no more than what is asked, else
+# it is split, down to single compositions, for which delta is known. So the result holds for every composition, and
+# one of them needs nearly as much.
 
 EACH = 1000
-"""Up to so many reports every composition is looked at by itself."""
+"""Up to this many reports every composition is looked at by itself."""
 
 HEADROOM = 5e-4
 """Beyond, how far the result may lie above the worst composition, relatively, so that few ranges are split."""
@@ -107,12 +107,12 @@ class _Search:
 
 
 def _cut(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
-    """Ranges of whole numbers, each cut into so many parts of nearly the same length, or into single numbers."""
+    """Ranges of whole numbers, each cut into that many parts of nearly the same length, or into single numbers."""
     places = np.arange(parts + 1)
     edges = first[:, None] + np.floor((last - first + 1)[:, None] * places / parts)
     start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1
-    kept = start <= stop
-    return start[kept], stop[kept]
+    nonempty = start <= stop
+    return start[nonempty], stop[nonempty]
 
 
 CLAIM = (
@@ -192,8 +192,8 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     ε = 0.0357, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
     """
     if not hasattr(reports, "epsilon"):
-        told = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
-        refuse("`reports` must be a design", type(reports).__name__, told, TypeError)
+        consequence = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
+        refuse("`reports` must be a design", type(reports).__name__, consequence, TypeError)
     people, slack = (
         whole(n, "n"),
         exact(delta, "delta"),
@@ -229,8 +229,8 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
     >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
     5.69
     """
-    wanted, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
-    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, wanted)
+    goal, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
+    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
 
 def largest_local(
@@ -316,10 +316,10 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
     ):
         return ()
     counts = Counter(least.tolist())
-    found = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
-    if len(found) > _MOST_PAIRS:
+    pairs = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
+    if len(pairs) > _MOST_PAIRS:
         return ()
-    parts = [(Fraction(part, total) for part in (truth, a, b, total - truth - a - b)) for a, b in found]
+    parts = [(Fraction(part, total) for part in (truth, a, b, total - truth - a - b)) for a, b in pairs]
     return tuple(Pair.forced(*part) for part in parts)
 
 

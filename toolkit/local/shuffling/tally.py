@@ -32,7 +32,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 
 MOST_PEOPLE = 10**9
-"""More people hide no worse; up to so many the digits of a float suffice."""
+"""More people hide no worse; up to this many the digits of a float suffice."""
 
 ROUNDING = 1e-13
 """Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n),
@@ -130,8 +130,12 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
     turned, shifted = (straight * (1 - 2 * square)).sum(axis=1), (crossed * double).sum(axis=1)
     above = unsure * (even + odd).sum(axis=1)
     above += np.where(count < half, 2 * np.exp(-2 * variance * np.sin(math.pi * (count + 1) / steps) ** 2), 0)
-    found = [(turned - shifted + above) * (1 + tilt), straight.sum(axis=1) + above, (turned + shifted + above) * back]
-    return np.asarray(np.max(found, axis=0))
+    candidates = [
+        (turned - shifted + above) * (1 + tilt),
+        straight.sum(axis=1) + above,
+        (turned + shifted + above) * back,
+    ]
+    return np.asarray(np.max(candidates, axis=0))
 
 
 def _variance(groups: tuple[_Group, _Group]) -> Array:
