@@ -204,17 +204,21 @@ def fills(**shared: str) -> Callable[[Called], Called]:
 
 
 def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
-    """A function, or a class with its public methods, that answers a call which does not fit in words.
+    """Let a function, or the public methods of a class, answer a call that does not fit in words.
 
     Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are,
     so that `help` and type checkers go on to show what must be given; a call that fits costs nothing.
 
     Parameters
     ----------
-    example : a call of the function, or one that makes an object of the class, as it should be.
-    why : what is told where this argument is missing, or is not one: of any method by the argument's name
-        alone, of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
+    example : str
+        A call of the function, or one that makes an object of the class, as it should be.
+    **why : str
+        What is said where this argument is missing, or is not one: of any method by the argument's name alone,
+        of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
 
+    Examples
+    --------
     >>> @explains("half(3)", number="the half of nothing is not known")
     ... def half(number: float) -> float:
     ...     return number / 2

@@ -127,23 +127,31 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
 
 
 def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
-    """How far a share of liars who agree on what to send can move the estimate, at most.
+    """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
-    Every report has a score, and the estimate is the mean score; liars send the score farthest from the
-    truth. Of several options, the one that can be moved farthest is told. Infinite where a report has no
-    bound, as with Laplace noise.
+    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth.
+    Infinite where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
+    in local differential privacy).
 
     Parameters
     ----------
-    randomizer : a design, an oracle, tick boxes, or a randomizer of bounded numbers.
-    truth : a share, one share an option, or a mean.
-    share : of liars among the people.
+    randomizer : Randomizer
+        A design, an oracle, tick boxes, or a randomizer of bounded numbers.
+    truth : float or sequence
+        A share, one share per option, or a mean.
+    share : number
+        Of liars among the people.
 
+    Returns
+    -------
+    float
+        Of several options, for the one that can be moved farthest.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
     [1.5, 5.4]
-
-    References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).
     """
     liars = randomizer.weight_of_liars(float(probability(share, "share")))
     low, high = randomizer.score_limits()

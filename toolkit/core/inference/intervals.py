@@ -218,13 +218,20 @@ class Shares:
 
     Parameters
     ----------
-    value, se : the unbiased estimates and their standard errors.
-    n : the number of reports.
-    spread_given, spread_without : mean squared score of a report from those who have the option, and from the
-    others. counts, given, without : reports of each kind, and their probabilities under "has it" and "has it
-    not". without_range : least and greatest probability of the kinds that speak for the option among those
-    without it. through : the whole matrix and all counts, where the posterior of one share depends on the
-    others.
+    value, se : array
+        The unbiased estimates and their standard errors.
+    n : int
+        The number of reports.
+    spread_given, spread_without : array
+        Mean squared score of a report from those who have the option, and from the others.
+    counts, given, without : array
+        Reports of each kind, and their probabilities under "has it" and "has it not".
+    without_range : pair of array
+        Least and greatest probability of the kinds that speak for the option among those without it.
+    through : Through, optional
+        The whole matrix and all counts, where the posterior of one share depends on the others.
+    methods : tuple of str
+        What intervals can be made by; the first is the default.
     """
 
     value: Array

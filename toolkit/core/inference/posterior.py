@@ -81,8 +81,7 @@ def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
 
 
 def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
-    """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw,
-    share.
+    """Draw shares x with density proportional to the likelihood of the counts under x P.
 
     Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no
     tuning and is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one
@@ -91,9 +90,17 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
 
     Parameters
     ----------
-    counts, cov : of one survey a row: reports of each kind, and the covariance of the unbiased shares.
-    chains, kept : independent chains for each survey, and draws kept of each after a start of 100 + 20 k
-    steps.
+    matrix : array
+        Pr(report | truth).
+    counts, cov : array
+        A row per survey: reports of each kind, and the covariance of the unbiased shares.
+    chains, kept : int
+        Independent chains per survey, and draws stored of each after a start of 100 + 20 k steps.
+
+    Returns
+    -------
+    array
+        By survey, draw and share.
     """
     surveys, k = len(counts), len(matrix)
     rng = np.random.default_rng(0)

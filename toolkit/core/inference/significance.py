@@ -38,8 +38,9 @@ class Significance:
     Examples
     --------
     >>> from toolkit import warner
-    >>> warner("3/4").estimate_counts([600, 400]).test(0.5)
-    <Significance p = 0.: statistic -6.3246, null 0.5, two-sided, wilson>
+    >>> test = warner("3/4").estimate_counts([600, 400]).test(0.5)
+    >>> round(test.statistic, 2), test.p < 0.001, test.method
+    (-6.32, True, 'wilson')
     """
 
     p: float | Array

@@ -5,20 +5,15 @@ Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n +
 for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
 that the law is exact:
 
-1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The
-powers of e are
-   enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more
-   digits.
-2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m),
-l and the
-   sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in
-   proportion to rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would
-   count twice.
-3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16
-bits of u with a
-   lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers,
-   sure but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage speaks only
-   when it is sure.
+1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e
+   are enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more digits.
+2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
+   the sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in proportion to
+   rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would count twice.
+3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16 bits of u
+   with a lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers, sure
+   but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage decides only if the
+   comparison is certain.
 
 Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m
 below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them

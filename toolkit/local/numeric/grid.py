@@ -160,12 +160,19 @@ class OnGrid(SampledRandomizer):
     def _draw(self, index: Steps, rng: Rng) -> Steps: ...
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for numbers within the bounds: integers on the public grid of reports.
+        """Randomize numbers within the bounds: reports are integers on the public grid of reports.
 
         Parameters
         ----------
-        answers : one number, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : value, sequence, array or Series
+            One number, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        int or array
+            A report per answer.
         """
         generator = check_rng(rng)
         index, single = self.grid.index(answers)

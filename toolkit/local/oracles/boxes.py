@@ -70,14 +70,20 @@ class Boxes(SampledAtOdds):
     def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers: one row per person.
+        """Randomize answers: one row per person.
 
         Parameters
         ----------
-        answers : a table of truth values or of 0 and 1, one row per person and one column per box (one row alone
-        for one
-            person); or a list with a list or a set of ticked labels for each person.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : table or list
+            Truth values or 0 and 1, one row per person and one column per box (one row alone for one person); or a
+            list or a set of ticked labels for each person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
         generator = check_rng(rng)
         ticks, single = read_ticks(answers, self.options)

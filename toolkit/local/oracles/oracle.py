@@ -163,12 +163,19 @@ class Oracle(SampledAtOdds):
         return ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers given as codes or labels: one row per person; for a single answer the row alone.
+        """Randomize answers given as codes or labels: one row per person; for a single answer the row alone.
 
         Parameters
         ----------
-        answers : one answer, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : value, sequence, array or Series
+            One answer, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
         generator = check_rng(rng)
         encoded = encode(answers, self.options, "answers")
