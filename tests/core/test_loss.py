@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from toolkit import subsampled, warner
 from toolkit.core.loss import Approx, Pure, Zcdp, _best_order, _epsilon_at, shown
 from toolkit.core.rounding import log_up
 
@@ -83,9 +84,7 @@ def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction
 def test_what_order_says_between_currencies_is_proven_by_the_randomized_coin(
     epsilon: Fraction, bound: Fraction, delta: Fraction
 ) -> None:
-    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is
-    known.
-    """
+    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is known."""
     if Pure(epsilon) <= Approx(bound, delta):
         odds = math.exp(epsilon)
         assert (odds - math.exp(bound)) / (1 + odds) <= delta + 1e-12
@@ -190,9 +189,7 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
 
 @pytest.mark.slow
 def test_the_epsilon_of_an_order_is_above_the_truth_by_more_than_its_rounding() -> None:
-    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the
-    formula.
-    """
+    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the formula."""
     precise, rng = Context(prec=200), random.Random(17)  # noqa: S311
 
     def log(ratio: Fraction) -> Fraction:
@@ -241,3 +238,32 @@ def test_losses_are_values_hashed_pickled_and_shown(loss: Pure | Approx | Zcdp) 
 def test_shown_amounts() -> None:
     assert [shown(Fraction(1, 3)), shown(math.inf), shown(Fraction(0))] == ["0.333", "∞", "0"]
     assert str(Approx(0.5, 1e-6)) == "ε = 0.5, δ = 1e-06"
+
+
+def test_subsampling_is_the_closed_form_rounded_up():
+    for epsilon, rate in ((1.0, "1/100"), (0.1, "1/2"), (5.0, "1/1000")):
+        found = subsampled(Pure(epsilon), rate=rate)
+        exact = math.log1p(float(Fraction(rate)) * math.expm1(epsilon))
+        assert exact * (1 - 1e-15) <= found.epsilon <= exact * (1 + 1e-14)
+    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(subsampled(Pure(1.0), "1/10").amount, "1/10000")
+    assert subsampled(Pure(1.0), rate=1) == Pure(1.0)
+    assert subsampled(Pure(1.0), rate=0) == Pure(0)
+    assert subsampled(Pure(math.inf), rate="1/2") == Pure(math.inf)
+
+
+def test_subsampling_holds_for_a_sampled_bit_by_enumeration():
+    """One of three records is drawn and told by Warner's design; one record changes: the exact ratio is
+    within the bound.
+    """
+    keep = Fraction(3, 4)
+    chance = [sum((keep if bit else 1 - keep) for bit in records) / 3 for records in ((1, 0, 0), (0, 0, 0))]
+    ratio = max(chance[0] / chance[1], (1 - chance[1]) / (1 - chance[0]))
+    assert math.log(ratio) <= subsampled(warner("3/4").loss, rate="1/3").epsilon + 1e-15
+    assert math.log(ratio) == pytest.approx(subsampled(warner("3/4").loss, rate="1/3").epsilon, rel=1e-12)
+
+
+def test_subsampling_refuses_what_it_has_no_rule_for():
+    with pytest.raises(TypeError, match="Pure or Approx"):
+        subsampled(Zcdp(0.1), rate=0.5)
+    with pytest.raises(ValueError, match="rate"):
+        subsampled(Pure(1), rate=1.5)

@@ -21,9 +21,7 @@ class _MoreError(Exception):
 
 
 def law_of(report: Callable[[Draw], Any]) -> Law:
-    """Every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 …
-    bound-1.
-    """
+    """Every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 … bound-1."""
     found: defaultdict[Hashable, Fraction] = defaultdict(Fraction)
     paths: list[tuple[int, ...]] = [()]
     while paths:

@@ -111,9 +111,7 @@ def check_fixed_respondents_leave_only_the_randomization(design: Design) -> None
 
 
 def check_randomizer_follows_the_matrix(design: Design) -> None:
-    """Each row, for few and for many answers. False alarms: at most 1e-6 a row and size, with a fixed
-    seed.
-    """
+    """Each row, for few and for many answers. False alarms: at most 1e-6 a row and size, with a fixed seed."""
     rng = np.random.default_rng(20_261_115)
     for truth, row in enumerate(design.matrix):
         for size, repeats in ((3000, 10), (100_000, 1)):

@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.core.rounding import log_up
-from toolkit.local.calibration import check_odds, checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import check_odds, checked_epsilon, odds, option_labels, threshold_above
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])
@@ -41,8 +41,8 @@ def test_a_threshold_never_lies_less_than_asked() -> None:
 
 
 def test_options_may_be_a_number_or_labels() -> None:
-    assert named(3) == (0, 1, 2)
-    assert named(["a", "b"]) == ("a", "b")
+    assert option_labels(3) == (0, 1, 2)
+    assert option_labels(["a", "b"]) == ("a", "b")
 
 
 def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:

@@ -1,12 +1,22 @@
-import inspect
-from inspect import isabstract
+"""The list of all randomizers; and a design that is added by one function and one line, which survey file, phone,
+plan, audit and consent know without another edit.
+"""
 
+import inspect
+import json
+from inspect import isabstract
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from toolkit import Design
+from tests.verbs.shell import said
+from toolkit import Design, Survey, plan
+from toolkit.attacks import audit
+from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles, questions
-from toolkit.local.catalogue import CATALOGUE, check_arguments, example, makers, parameters
-from toolkit.local.sampled_randomizer import Drawn
+from toolkit.local.catalogue import CATALOGUE, Entry, check_arguments, example, makers, parameters, restore
+from toolkit.local.sampled_randomizer import SampledRandomizer
 
 
 def test_every_maker_of_the_three_rooms_is_listed():
@@ -24,7 +34,7 @@ def test_every_maker_of_the_three_rooms_is_listed():
 def test_every_kind_of_randomizer_is_made_by_one_that_is_listed():
     made = {thing for room in (oracles, numeric) for thing in vars(room).values() if isinstance(thing, type)}
     kinds = {kind for listed in CATALOGUE.values() for kind in listed.kinds}
-    assert {kind for kind in made if issubclass(kind, Drawn) and not isabstract(kind)} <= kinds
+    assert {kind for kind in made if issubclass(kind, SampledRandomizer) and not isabstract(kind)} <= kinds
     assert {type(example(name)) for name in CATALOGUE} <= kinds | {Design}
 
 
@@ -45,3 +55,74 @@ def test_wrong_and_missing_arguments_are_named(given, message):
     with pytest.raises(ValueError, match=message):
         check_arguments(questions.forced, given, said="a design", example="write so")
     check_arguments(questions.forced, ["no", "yes"], said="a design", example="write so")
+
+
+def two_coins() -> Design:
+    """Two coins: at two heads say yes, at two tails say no, else the truth."""
+    return Design([[3, 1], [1, 3]], 4, ("no", "yes"), name="two_coins")
+
+
+FILE = """
+title = "Exams"
+consent = "Why we ask."
+[[questions]]
+name = "cheated"
+text = "Have you ever cheated on an exam?"
+design = {two_coins = {}}
+"""
+
+
+@pytest.fixture
+def added(monkeypatch):
+    """One function and one line: nothing else is edited."""
+    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
+
+
+@pytest.fixture
+def survey(added, tmp_path):  # noqa: ARG001
+    (tmp_path / "exams.toml").write_text(FILE)
+    return Survey.load(tmp_path / "exams.toml")
+
+
+def test_a_survey_file_calls_for_a_new_design_and_keeps_it(survey, tmp_path):
+    assert survey["cheated"].design == two_coins()
+    survey.save(tmp_path / "again.toml")
+    assert Survey.load(tmp_path / "again.toml").hash == survey.hash
+    assert restore(json.loads(json.dumps(two_coins().to_dict()))) == two_coins()
+
+
+def test_a_phone_draws_a_new_design_and_the_results_go_back_through_it(survey):
+    shown = survey.for_page()["questions"][0]["randomizer"]
+    assert (shown["weights"], shown["denominator"]) == ([[3, 1], [1, 3]], 4)
+    draw = drawer(np.random.default_rng(1))
+    reports = [survey["cheated"].design.report(truth, draw) for truth in [1] * 300 + [0] * 700]
+    estimate = survey["cheated"].design.estimate_sent(reports)
+    assert abs(estimate.value - 0.3) < 4 * estimate.se
+
+
+def test_people_are_told_the_odds_of_a_new_design(survey):
+    assert "3 times in 4" in survey.consent_text()
+    assert two_coins().devices()[0].exact
+
+
+@pytest.mark.usefixtures("added")
+def test_a_new_design_can_be_planned_in_python_and_in_the_shell(capsys):
+    assert plan(two_coins(), prevalence=0.1, n=1000).se == pytest.approx(two_coins().variance(0.1, 1000) ** 0.5)
+    assert "1,000 people, epsilon 1.099," in said(capsys, "plan", "two_coins", "--prevalence", "0.1", "--n", "1000")
+
+
+def test_a_new_design_can_be_audited():
+    verdict = audit(two_coins(), runs=2000, rng=np.random.default_rng(1))
+    assert not verdict.violated
+
+
+def unnamed() -> set[str]:
+    """What can be called for by name, and is not named in the README."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    return {name for name in CATALOGUE if f"`{name}`" not in readme}
+
+
+def test_a_design_that_the_readme_does_not_name_is_seen(monkeypatch):
+    assert unnamed() <= {"additive", "multiplicative", "matrix"}
+    monkeypatch.setitem(CATALOGUE, "two_coins", Entry(two_coins, {}))
+    assert "two_coins" in unnamed()

@@ -13,9 +13,7 @@ from toolkit import kuk, warner
 
 
 def test_one_rare_report_is_no_alarm() -> None:
-    """Ten cards: the rarest report comes in 0.8 % of all sets of 20,000 draws; chi-squared calls that one in
-    10**20.
-    """
+    """Ten cards: the rarest report comes in 0.8 % of all sets of 20,000 draws; chi-squared calls that one in 10**20."""
     rare = DESIGNS["kuk, ten cards beyond 32 bits"].matrix.min()
     chance = binom.sf(0, 20_000, rare)
     assert 0.005 < chance < 0.01

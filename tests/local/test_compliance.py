@@ -83,9 +83,7 @@ def test_no_conduct_moves_an_estimate_farther_than_agreed_lies(design):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
-    """One in a hundred reports is replaced by the same report; each is tried, through the design's own
-    estimator.
-    """
+    """One in a hundred reports is replaced by the same report; each is tried, through the design's own estimator."""
     shares, given = shares_of(design), 0.15 if len(design.options) == 2 else shares_of(design).tolist()
     honest, moves = shares @ design.matrix, []
     for lie in np.eye(len(honest)):

@@ -6,27 +6,19 @@ import pytest
 from tests.local import contract
 from tests.local.contract import CHECKS, Check
 from tests.slowly import slowly
-from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit import Design, forced, forced_options, k_ary, kuk, warner
 from toolkit.local.catalogue import CATALOGUE, example
 
 RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))
 
 DESIGNS = {f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None} | {
-    "warner 2/3": warner("2/3"),
     "warner below a half": warner(0.3),
     "warner at epsilon 1": warner(epsilon=1.0),
-    "forced by a die": forced("1/6", "1/6"),
     "forced unevenly": forced(yes=0.05, no=0.3),
     "forced yes only": forced(yes=0.25, no=0),
-    "unrelated": unrelated(0.7, 0.3),
-    "mangat": mangat(0.7),
-    "kuk, one card": kuk(0.8, 0.2),
     "kuk, two cards": kuk(0.7, 0.4, draws=2),
     "kuk, five cards": kuk("3/4", "1/3", draws=5),
     "kuk, ten cards beyond 32 bits": kuk(0.31, 0.77, draws=10),
-    "crosswise": crosswise(0.15),
-    "triangular": triangular("1/4"),
-    "k-ary, 3": k_ary(["bus", "car", "bike"], epsilon=1.0),
     "k-ary, 5": k_ary(5, epsilon=0.5),
     "forced Likert": forced_options(["a", "b", "c", "d", "e"], [0.08] * 5),
     "forced unevenly, 3": forced_options(3, ["1/12", "1/6", "1/4"]),

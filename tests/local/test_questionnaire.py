@@ -59,10 +59,10 @@ def test_nobody_spends_more_than_asked_for(asked: int, epsilon: float | str) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
-    """500 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of
-    variances, over 11 values, within 7.5 %.
+    """200 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of
+    variances, over 11 values, within 12 %.
     """
-    made, rng, n, surveys = questionnaire(MAKERS, 3.0, asked=asked), np.random.default_rng(asked), 600, 500
+    made, rng, n, surveys = questionnaire(MAKERS, 3.0, asked=asked), np.random.default_rng(asked), 600, 200
     shares = {"cheated": [0.8, 0.2], "drug": TRUTHS["drug"], "party": TRUTHS["party"]}
     found: dict[str, list] = {name: [] for name in MAKERS}
     for _ in range(surveys):
@@ -76,13 +76,11 @@ def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
         truth = np.atleast_1d(TRUTHS[name])
         assert np.all(np.abs(np.mean(values, axis=0) - truth) < 4.5 * np.sqrt(np.atleast_1d(claimed[name]) / surveys))
         ratios.extend(np.var(values, axis=0) / np.atleast_1d(claimed[name]))
-    assert abs(np.mean(ratios) - 1) < 0.075
+    assert abs(np.mean(ratios) - 1) < 0.12
 
 
 def test_variances_are_those_of_the_people_who_are_asked() -> None:
-    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or
-    not.
-    """
+    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or not."""
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
     assert math.isclose(made.variance(TRUTHS, 100)["cheated"], one * 3 / 100)
@@ -105,9 +103,7 @@ def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None
 
 
 def test_everyone_is_asked_evenly_and_never_twice() -> None:
-    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7
-    each).
-    """
+    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7 each)."""
     made = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), 2)
     chosen = made._choices(30_000, None)
     assert np.all(chosen.sum(axis=1) == 2)

@@ -57,9 +57,7 @@ def test_warners_variance_identity(p: float, prevalence: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_privacy_cost_of_warner_is_additive_and_does_not_depend_on_prevalence(epsilon: float) -> None:
-    """Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68,
-    1.72.
-    """
+    """Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68, 1.72."""
     design = warner(epsilon=epsilon)
     cost = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
     for prevalence in (0.0, 0.1, 0.5):
@@ -106,9 +104,7 @@ def test_epsilon_of_the_devices_people_use(design: Design, epsilon: float) -> No
 
 
 def test_kuk_with_two_cards_has_kuks_variance() -> None:
-    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards ours
-    is his.
-    """
+    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards ours is his."""
     p1, p2, k, n, x = 0.8, 0.2, 2, 300, 0.15
     phi = p1 * x + p2 * (1 - x)
     classic = phi * (1 - phi) / (n * k * (p1 - p2) ** 2) + (1 - 1 / k) * x * (1 - x) / n

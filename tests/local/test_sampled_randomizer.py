@@ -8,11 +8,11 @@ import pytest
 
 from toolkit import Estimate
 from toolkit.core.loss import Pure
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 @dataclass(frozen=True)
-class Toy(DrawnAtOdds):
+class Toy(SampledAtOdds):
     truth: int
     lie: int
 

@@ -1,10 +1,15 @@
+"""Any randomizer back from JSON."""
+
 import json
 from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
-from toolkit.local.serial import fraction, plain, restored
+from toolkit import warner
+from toolkit.local import numeric, oracles
+from toolkit.local.catalogue import restore
+from toolkit.local.serial import fraction, from_plain, plain
 
 
 @dataclass(frozen=True)
@@ -19,16 +24,50 @@ class Thing:
 
 def test_fractions_and_tuples_survive_json() -> None:
     thing = Thing(Fraction(2, 3), ("a", "b"))
-    assert restored(Thing, json.loads(json.dumps(plain(thing, "thing"))), "thing") == thing
+    assert from_plain(Thing, json.loads(json.dumps(plain(thing, "thing"))), "thing") == thing
 
 
 @pytest.mark.parametrize("change", [{"kind": "other"}, {"extra": 1}])
 def test_other_fields_and_kinds_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="must have that kind and the fields"):
-        restored(Thing, {**plain(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
+        from_plain(Thing, {**plain(Thing(Fraction(1, 2), ()), "thing"), **change}, "thing")
 
 
 @pytest.mark.parametrize("bad", [0.5, [1, 0], [1, -2], [1.0, 2], "1/2", [1]])
 def test_a_fraction_is_two_integers(bad: object) -> None:
     with pytest.raises(TypeError, match="must be a fraction or two integers"):
         fraction(bad, "share")
+
+
+ALL = [
+    warner(epsilon=1.0),
+    oracles.subset(["a", "b", "c"], 1.0),
+    oracles.subset(16, 1.0),
+    oracles.unary(5, 1.0),
+    oracles.optimized_unary(5, 1.0),
+    oracles.local_hash(5, 1.0),
+    oracles.tick_boxes(5, 1.0),
+    oracles.tick_boxes(30, 1.0, most=2),
+    numeric.one_bit((0, 1), 1.0),
+    numeric.piecewise((0, 1), 1.0),
+    numeric.hybrid((0, 1), 1.0),
+    numeric.local_laplace((0, 1), 1.0),
+    numeric.square_wave((0, 1), 1.0),
+    numeric.additive((0, 10), {-1: 0.5, 1: 0.5}),
+    numeric.multiplicative((1, 10), {1: 0.5, 2: 0.5}),
+]
+
+
+@pytest.mark.parametrize("randomizer", ALL, ids=repr)
+def test_every_kind_comes_back_equal(randomizer: object) -> None:
+    again = restore(json.loads(json.dumps(randomizer.to_dict())))  # type: ignore[attr-defined]
+    assert again == randomizer
+    assert type(again) is type(randomizer)
+
+
+@pytest.mark.parametrize(
+    "data", [None, [], {"kind": "magic"}, {"kind": "subset", "size": 2}, {"name": "x"}, {"kind": ["subset"]}]
+)
+def test_other_data_is_refused(data: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        restore(data)  # type: ignore[arg-type]

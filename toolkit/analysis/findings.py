@@ -15,9 +15,8 @@ from toolkit.analysis.paper_table import latex, paper_rows
 from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.estimate import Estimate
+from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
-from toolkit.core.inference.contrasts import loss_of_both
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group, in_order

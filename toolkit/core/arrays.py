@@ -64,9 +64,7 @@ def number(cell: object) -> float:
 
 
 def numeric(cell: object) -> Any:
-    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such
-    type.
-    """
+    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such type."""
     kind = type(cell)
     if issubclass(kind, int):
         return int.__int__(cell)  # type: ignore[arg-type]

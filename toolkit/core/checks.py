@@ -20,9 +20,7 @@ Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
-"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
-report.
-"""
+"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
 
 LARGEST_POWER = 10_000
 """Of ten, in a number that is written as text: far more than a float can have."""
@@ -68,17 +66,13 @@ def exact(value: Number, name: str) -> Fraction:
         refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
     if isinstance(value, str):
         if (power := _POWER.search(value)) and abs(float(power.group(1))) > LARGEST_POWER:
-            refuse(
-                f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}",
-                repr(value)[:60],
-                "its digits would fill the memory",
-            )
+            rule = f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}"
+            refuse(rule, repr(value)[:60], "its digits would fill the memory")
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
-            refuse(
-                f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], "it cannot be read as one"
-            )
+            consequence = "it cannot be read as one"
+            refuse(f"`{name}` must be a number or a fraction such as '2/3'", repr(value)[:60], consequence)
     if isinstance(value, int | np.integer | Fraction):
         return Fraction(int(value)) if not isinstance(value, Fraction) else value
     if isinstance(value, float | np.floating):
@@ -129,9 +123,7 @@ def level(value: Number) -> float:
 
 
 def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number of at least `least`, and of at most `most` where it sets a size; truth values and
-    fractions are refused.
-    """
+    """A whole number from `least` to `most`, where that limits a size; no truth value, no fraction."""
     number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
     if number is None or isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
@@ -147,15 +139,13 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """One of a few names."""
     if value not in allowed:
         near = next((one for one in allowed if one == str(value).strip().lower()), None)
-        told = "nothing else is defined" if near is None else f"write {near!r}"
-        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), told)
+        consequence = "nothing else is defined" if near is None else f"write {near!r}"
+        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), consequence)
     return str(value)
 
 
 def neighbors(value: object) -> str:
-    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or
-    goes).
-    """
+    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or goes)."""
     if isinstance(value, str) and value in _ALSO:
         refuse(f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}")
     return choice(value, "neighbors", NEIGHBORS)
@@ -168,28 +158,23 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
     if isinstance(values, Set) or not isinstance(values, Iterable):
         told = "options have an order, and one has nothing to hide behind"
         refuse(f"`{name}` must be a list of labels", type(values).__name__, told, TypeError)
-    found = tuple(values)
-    if not {type(label) for label in found} <= {
+    names = tuple(values)
+    if not {type(label) for label in names} <= {
         str,
         int,
     }:  # a million labels of the usual types are not looked at one by one
-        found = tuple(int(v) if isinstance(v, np.integer) else v for v in found)
-        for label in found:
+        names = tuple(int(v) if isinstance(v, np.integer) else v for v in names)
+        for label in names:
             if isinstance(label, bool) or not isinstance(label, str | int):
-                refuse(
-                    f"`{name}` must be strings or whole numbers",
-                    type(label).__name__,
-                    "labels are written to JSON",
-                    TypeError,
-                )
-    if len(found) < 2:
-        refuse(f"`{name}` must hold at least two labels", len(found), "one option has nothing to hide behind")
-    mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
-    if len(set(map(str, found) if mixed else found)) < len(found):
-        refuse(
-            f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart"
-        )
-    return found
+                consequence = "labels are written to JSON"
+                refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, consequence, TypeError)
+    if len(names) < 2:
+        refuse(f"`{name}` must hold at least two labels", len(names), "one option has nothing to hide behind")
+    mixed = len({isinstance(label, str) for label in names}) > 1  # then 1 and "1" are written alike
+    if len(set(map(str, names) if mixed else names)) < len(names):
+        consequence = "equal labels cannot be told apart"
+        refuse(f"`{name}` must be distinct", f"{len(names)} labels with repetitions", consequence)
+    return names
 
 
 def is_missing(value: object) -> bool:
@@ -219,17 +204,21 @@ def fills(**shared: str) -> Callable[[Called], Called]:
 
 
 def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
-    """A function, or a class with its public methods, that answers a call which does not fit in words.
+    """Let a function, or the public methods of a class, answer a call that does not fit in words.
 
     Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are,
     so that `help` and type checkers go on to show what must be given; a call that fits costs nothing.
 
     Parameters
     ----------
-    example : a call of the function, or one that makes an object of the class, as it should be.
-    why : what is told where this argument is missing, or is not one: of any method by the argument's name
-        alone, of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
+    example : str
+        A call of the function, or one that makes an object of the class, as it should be.
+    **why : str
+        What is said where this argument is missing, or is not one: of any method by the argument's name alone,
+        of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
 
+    Examples
+    --------
     >>> @explains("half(3)", number="the half of nothing is not known")
     ... def half(number: float) -> float:
     ...     return number / 2
@@ -265,9 +254,9 @@ def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -
         return answer(given, named)
 
     # With the globals of the function's own module, by which doctest knows whose it is.
-    found = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
-    functools.update_wrapper(found, function).__qualname__ = name
-    return found
+    wrapper = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
+    functools.update_wrapper(wrapper, function).__qualname__ = name
+    return wrapper
 
 
 def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any) -> NoReturn:
@@ -297,9 +286,9 @@ def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str],
         rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
     reasons = []
     for word in (*unknown, *missing):
-        told = why.get(f"{verb}.{word}", why.get(word, ""))
-        near = difflib.get_close_matches(word, known, 1) if word in unknown and not told else []
-        reasons += [f"`{near[0]}` may be meant" if near else told or (why.get(verb, "") if word in unknown else "")]
+        reason = why.get(f"{verb}.{word}", why.get(word, ""))
+        near = difflib.get_close_matches(word, known, 1) if word in unknown and not reason else []
+        reasons += [f"`{near[0]}` may be meant" if near else reason or (why.get(verb, "") if word in unknown else "")]
     if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]

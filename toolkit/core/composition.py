@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from toolkit.core.checks import Number, choice, exact, explains, refuse
 from toolkit.core.checks import neighbors as check_neighbors
@@ -36,15 +36,11 @@ _FEWEST_POINTS = 1000  # a grid coarser than this is not worth the time
 _LARGEST = 100_000  # beyond this epsilon there is no privacy left to account for
 
 Law: TypeAlias = dict[int, tuple[Decimal, Decimal]]
-"""Privacy loss in whole units, and its probability under the one truth (rounded up) and the other (rounded
-down).
-"""
+"""Privacy loss in whole units, and its probability under the one truth (rounded up) and the other (rounded down)."""
 
 
 def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
-    """The losses {epsilon: how many of them}, if need be rounded up to a grid on which their sums are few;
-    else None.
-    """
+    """The losses {epsilon: how many}, if need be rounded up to a grid on which their sums are few; else None."""
     if not steps or max(steps) > _LARGEST:
         return None
     if _least_work(steps) <= _WORK_LIMIT and _work(steps) <= _WORK_LIMIT:
@@ -115,12 +111,10 @@ def _work(steps: Mapping[Fraction, int]) -> int:
 
 
 def _least_work(steps: Mapping[Fraction, int]) -> int:
-    """Not above `_work`, and found without a common unit, which has a digit or more for every different
-    loss.
-    """
+    """Not above `_work`, and found without a common unit, which has a digit or more for every different loss."""
     work, coins = 0, 0
     for times in steps.values():
-        work += (coins + 1 + 10) * (times + 1)  # so many coins have at least one sum more than they are
+        work += (coins + 1 + 10) * (times + 1)  # n coins have at least one sum more than they are
         coins += times
     return work
 
@@ -150,9 +144,7 @@ def _power(base: Decimal, exponent: int, rounding: Context) -> Decimal:
 
 
 def unit(steps: Mapping[Fraction, int]) -> Fraction:
-    """The largest amount that every epsilon is a whole multiple of; of fractions in lowest terms it has this
-    form.
-    """
+    """The largest amount that every epsilon is a whole multiple of; of fractions in lowest terms it has this form."""
     return Fraction(
         math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps))
     )
@@ -180,11 +172,8 @@ _TAIL_ERROR = Fraction(1, 10**11)  # what its Fourier transforms may lose of del
 def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     """The epsilon at `delta` of losses {epsilon: how many of them}; each loss is rounded up to the grid."""
     if delta < 100 * _TAIL_ERROR:
-        refuse(
-            f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}",
-            float(delta),
-            "its tails are floating-point sums",
-        )
+        consequence = "its tails are floating-point sums"
+        refuse(f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), consequence)
     tool, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
     kinds, interval = _on_grid(steps)
     composed = tool.identity(value_discretization_interval=interval)
@@ -220,28 +209,37 @@ def _module(name: str) -> Any:
 
 @explains("compose([Pure(1), Pure(2)])")
 def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "best") -> Loss:
-    """The loss of several releases from the same data; `delta` is that of the result, in total.
+    """Compose the losses of several releases from the same data.
 
     The losses must be fixed in advance; the releases may depend on the outcomes before them. Where the *loss*
-    of a later release depends on earlier outcomes, only sums are sure to hold: that is what a ledger keeps.
+    of a later release depends on earlier outcomes, only sums are sure to hold: that is what a ledger stores.
 
-    ==========
-    ================================================================================================= "basic"
-    sums of epsilons, deltas and rhos "advanced"  sum of epsilon * tanh(epsilon/2) + sqrt(2 ln(1/delta) * sum
-    of epsilon**2), or its variant for small
-                losses: Dwork, Rothblum and Vadhan (2010) as sharpened by Kairouz, Oh and Viswanath (2015, th.
-                3.5)
-    "optimal"   the exact optimum for pure losses of few kinds; of many kinds each is rounded up to a grid,
-    which may cost
-                more than it gains; some thousand kinds are refused. See `toolkit.core.composition`
-    "zcdp"      epsilon**2 / 2 of each, summed and converted; the sum itself when there is no delta
-    "pld"       privacy-loss distributions of Google's dp-accounting, an optional package; for many unequal
-    losses "best"      the smallest that applies, without "pld": a result must not depend on what is installed
-    ==========
-    =================================================================================================
+    Parameters
+    ----------
+    losses : iterable of Pure, Approx and Zcdp
+        What each release costs; an `Approx` enters with its epsilon, and its delta is taken from `delta` first.
+    delta : number, optional
+        Delta of the result, in total.
+    rule : {"best", "basic", "advanced", "optimal", "zcdp", "pld"}
+        How to count. "basic": sums of epsilons, deltas and rhos. "advanced": Dwork, Rothblum and Vadhan (2010) as
+        sharpened by Kairouz, Oh and Viswanath (2015, theorem 3.5). "optimal": the exact optimum for pure losses of
+        few kinds; many kinds are rounded up to a grid, some thousand are refused. "zcdp": epsilon**2 / 2 of each,
+        summed and converted; the sum itself without a delta. "pld": privacy-loss distributions of Google's
+        dp-accounting, an optional package, for many unequal losses. "best": the smallest that applies, without
+        "pld", as a result must not depend on what is installed.
 
-    An `Approx` enters with its epsilon; its delta is taken from `delta` first.
+    Returns
+    -------
+    Pure, Approx or Zcdp
+        The loss of all together, rounded up.
 
+    Raises
+    ------
+    ValueError
+        If the rule needs another delta than the one given.
+
+    Examples
+    --------
     >>> fifty = [Pure(0.1)] * 50
     >>> [round(compose(fifty, 1e-6, rule).epsilon, 3) for rule in ("basic", "advanced", "zcdp", "optimal")]
     [5.0, 3.92, 3.542, 3.173]
@@ -257,17 +255,31 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     if rule == "basic" or not (parts.steps or parts.rho):
         return parts.basic(target)
     names = parts.applicable(target) if rule == "best" else (rule,)
-    found = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
-    return found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
+    candidates = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
+    return (
+        candidates[0] if rule != "best" else min([parts.basic(target), *candidates], key=operator.attrgetter("amount"))
+    )
 
 
 def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
-    """The loss of releases that each look at one group of people, when nobody is in two groups.
+    """Compose releases that each look at one group of people, when nobody is in two groups.
 
-    "add_remove": one person's coming or going touches one group, so the largest loss is the loss of all
-    together. "replace": one person's new record may move them from one group to another and touch both, so
-    the two largest add up; each loss must then cover a person who enters or leaves its group.
+    Parameters
+    ----------
+    losses : iterable of Pure, Approx and Zcdp
+        What the release about each group costs.
+    neighbors : {"add_remove", "replace"}
+        "add_remove": one person touches one group, so the largest loss counts. "replace": a new record may move a
+        person from one group to another, so the two largest add up; each loss must then cover a person who enters
+        or leaves its group.
 
+    Returns
+    -------
+    Pure, Approx or Zcdp
+        The loss of all together.
+
+    Examples
+    --------
     >>> parallel([Pure(0.1)] * 5, neighbors="add_remove"), parallel([Pure(0.1)] * 5, neighbors="replace")
     (Pure(0.1), Pure(0.2))
     """
@@ -278,9 +290,8 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
         pure = Pure(_largest((loss.amount for loss in group), touched))
         return pure.to_approx(min(Fraction(1), Fraction(_largest(deltas, touched)))) if deltas else pure
     if deltas:
-        refuse(
-            "Approx and Zcdp have no common measure", "both", "convert the Zcdp first with .to_approx(delta)", TypeError
-        )
+        consequence = "convert the Zcdp first with .to_approx(delta)"
+        refuse("Approx and Zcdp have no common measure", "both", consequence, TypeError)
     return Zcdp(_largest(((Zcdp(0) + loss).amount for loss in group), touched))
 
 
@@ -290,9 +301,7 @@ def _largest(amounts: Iterable[Amount], count: int) -> Amount:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Losses taken apart: how many of each epsilon, the sums of deltas and rhos, and the currencies that they
-    came in.
-    """
+    """Losses taken apart: how many of each epsilon, the sums of deltas and rhos, and their currencies."""
 
     steps: Mapping[Fraction, int]
     delta: Fraction
@@ -332,16 +341,12 @@ def _taken_apart(losses: tuple[Loss, ...]) -> _Parts:
 
 
 def _checked(losses: Iterable[Loss]) -> tuple[Loss, ...]:
-    listed = tuple(losses) if isinstance(losses, Iterable) else (losses,)
+    listed: tuple[object, ...] = tuple(losses) if isinstance(losses, Iterable) else (losses,)
     for loss in listed:
         if not isinstance(loss, Pure | Approx | Zcdp) or not isinstance(losses, Iterable):
-            refuse(
-                "`losses` must be a list of Pure, Approx or Zcdp",
-                type(loss).__name__,
-                "nothing else can be added up; write [Pure(1), Pure(2)]",
-                TypeError,
-            )
-    return listed
+            consequence = "nothing else can be added up; write [Pure(1), Pure(2)]"
+            refuse("`losses` must be a list of Pure, Approx or Zcdp", type(loss).__name__, consequence, TypeError)
+    return cast(tuple[Loss, ...], listed)
 
 
 def _without_delta(parts: _Parts, rule: str) -> Loss:
@@ -375,21 +380,15 @@ def _optimal(parts: _Parts, spare: Fraction) -> Fraction:
     steps = manageable(parts.steps)
     if steps is None:
         kinds = f"{sum(parts.steps.values())} of {len(parts.steps)} kinds"
-        refuse(
-            "rule='optimal' takes some 100,000 losses, few of them different",
-            kinds,
-            "use rule='best', or 'pld' for many kinds",
-        )
+        consequence = "use rule='best', or 'pld' for many kinds"
+        refuse("rule='optimal' takes some 100,000 losses, few of them different", kinds, consequence)
     return optimal_epsilon(steps, spare)
 
 
 def _zcdp(parts: _Parts, spare: Fraction) -> Fraction:
     if not spare:
-        refuse(
-            "`delta` must exceed the sum of the losses' own",
-            float(parts.delta),
-            "rule='zcdp' pays with what is left of it",
-        )
+        consequence = "rule='zcdp' pays with what is left of it"
+        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), consequence)
     return Fraction(Zcdp(_rho(parts)).to_approx(spare).amount)
 
 
@@ -402,17 +401,12 @@ def _need(parts: _Parts, spare: Fraction, rule: str) -> None:
     if parts.rho:
         refuse(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
     if not spare:
-        refuse(
-            "`delta` must exceed the sum of the losses' own",
-            float(parts.delta),
-            f"rule='{rule}' pays with what is left of it",
-        )
+        consequence = f"rule='{rule}' pays with what is left of it"
+        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), consequence)
 
 
 def _tanh_half_up(epsilon: Fraction) -> Fraction:
-    """(e**epsilon - 1) / (e**epsilon + 1), the mean loss of a coin in units of epsilon, to 200 bits; at most
-    epsilon / 2 and 1.
-    """
+    """tanh(epsilon / 2), the mean loss of a coin in units of epsilon, to 200 bits; at most epsilon / 2 and 1."""
     if epsilon > 100:
         return Fraction(1)
     part, whole = exp_below(-epsilon).as_integer_ratio()

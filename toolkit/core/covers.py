@@ -50,9 +50,9 @@ class Covers(str):
         words = [source.value for source in listed]
         if words and detail:
             words[0] += f" {detail}"
-        told = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-        covers = super().__new__(cls, told + (f", in {unit}" if unit else "") + more)
-        covers.sources, covers.words, covers.unit = listed, told, unit
+        text = " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+        covers = super().__new__(cls, text + (f", in {unit}" if unit else "") + more)
+        covers.sources, covers.words, covers.unit = listed, text, unit
         covers._made_of = listed, detail, unit, more
         return covers
 

@@ -12,6 +12,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
+from toolkit.core.composition import parallel
 from toolkit.core.covers import Covers, Source
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("estimate", "se", "low", "high", "empty")
 
 
-def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
+def estimate_frame(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFrame":
     """Rows of label and numbers; with axes the labels are an index with these names, one level each."""
     pd = extra("pandas")
     labels = [row[0] for row in rows]
@@ -40,17 +41,17 @@ def framed(rows: Sequence[tuple[Any, ...]], axes: tuple[str, ...]) -> "pd.DataFr
     return pd.DataFrame([row[1:] for row in rows], columns=_COLUMNS, index=index)
 
 
-def crossed(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
+def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.DataFrame":
     """The estimates with the keys of one axis side by side; both in the order that they have."""
     if len(axes) < 2:
         refuse("only a table by two or more columns is a cross-tab", f"{len(axes)}", "see to_frame() without wide")
     place = axes.index(choice(wide, "wide", axes))
-    kept = [axis for axis in axes if axis != wide]
+    rest = [axis for axis in axes if axis != wide]
     across = frame.index.get_level_values(place).unique()
     down = frame.index.droplevel(place).unique()
-    found = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
-    found.index.names = kept
-    return found
+    table = frame["estimate"].unstack(level=place).reindex(index=down, columns=across)
+    table.index.names = rest
+    return table
 
 
 def said(label: Any) -> str | int:
@@ -73,6 +74,8 @@ def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str
 
 SIMULATED = "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
 """The note of whatever was not drawn from the operating system's randomness."""
+INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
+INDEPENDENT_NOISE = "independent noise: the errors of both are added"
 _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
@@ -89,19 +92,38 @@ class Estimate(Publishable):
 
     Parameters
     ----------
-    value, se : a float each, or one array each with an entry for every label.
-    labels : what each entry is called; in a table by several columns a tuple of keys.
-    cov : covariance matrix of the entries; None where there are so many that it would fill the memory.
-    n : number of reports or records behind it; None where that number is private.
-    loss : what it cost each person in privacy.
-    covers : the sources of error that `se` and the intervals account for.
-    method : how it was computed, in a few words.
-    notes : what a reader must not miss.
-    basis : what intervals and tests are made from.
-    fit : whether any truth agrees with the reports; None where that is no question.
-    release : what is public about a release, for `publish`; None for all that a curator did not release.
-    axes : the columns that a table is split by.
-    counts : how many values are behind each entry, where noise tells that along with it.
+    value, se : float or array
+        The number and its standard error; arrays have an entry per label.
+    labels : tuple
+        What each entry is called; in a table by several columns a tuple of keys.
+    cov : array or None
+        Covariance matrix of the entries; None where it would fill the memory.
+    n : int or None
+        Number of reports or records behind it; None where that number is private.
+    loss : Pure, Approx, Zcdp or None
+        What it cost each person in privacy.
+    covers : Covers
+        The sources of error that `se` and the intervals account for.
+    method : str
+        How it was computed, in a few words.
+    notes : tuple of str
+        What a reader must not miss.
+    basis : IntervalBasis, optional
+        What intervals and tests are made from.
+    fit : Fit, optional
+        Whether any truth agrees with the reports; None where that is no question.
+    release : ReleaseFacts, optional
+        What is public about a release, for `publish`; None for all that a curator did not release.
+    axes : tuple of str
+        The columns that a table is split by.
+    counts : Estimate, optional
+        How many values are behind each entry, where a release says so with noise.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> warner("3/4").estimate_counts([600, 400])
+    <Estimate 0.300 (standard error 0.031; 95 % interval 0.240 to 0.361); n = 1,000; covers ...>
     """
 
     value: float | Array
@@ -124,17 +146,12 @@ class Estimate(Publishable):
             object.__setattr__(self, "covers", Covers((), more=self.covers))
 
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
-        """An interval of the given level: `low, high = estimate.interval()`.
+        """Return an interval of the given level: `low, high = estimate.interval()`.
 
-        For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage
-        guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never
-        empty) and "wald". For means whose error comes from the same answers it is "t". Of a difference it is
-        "mover". With `adjust="bonferroni"` the intervals of all entries hold their truths together.
-
-        Where the data contradict every share at this level the interval is `empty` and has no limits: they
-        are NaN, and no share is covered. Coverage of the nominal 95 % intervals of Warner's design, by
-        enumeration of all counts, over epsilon 0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0
-        to 0.5, and how often an interval is empty at most:
+        Where the data contradict every share at this level the interval is `empty` and has no limits: they are NaN,
+        and no share is covered. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all
+        counts, over epsilon 0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0 to 0.5, and how often an
+        interval is empty at most:
 
         ======  =====  =====  =====
         method  least  mean   empty
@@ -145,12 +162,11 @@ class Estimate(Publishable):
         wald    0.885  0.946  0.053
         ======  =====  =====  =====
 
-        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the
-        forced form, of oracles and boxes; each share is then judged by its own reports. Through any other
-        matrix it is flat on all shares that sum to one, for up to 16 options, and the posterior is that of
-        all together, by draws from a fixed seed. Coverage of two Warner questions (3/4) asked jointly, over
-        the four shares, 500 simulated surveys of 3000 people: shares of (0.6, 0.15, 0.1, 0.15), and of (0.7,
-        0.25, 0.05, 0), where a flat prior pulls away from the edge:
+        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the forced
+        form, of oracles and boxes. Through any other matrix it is flat on all shares that sum to one, for up to 16
+        options, and the posterior is that of all together, by draws from a fixed seed. Coverage of two Warner
+        questions (3/4) asked jointly, over the four shares, in 500 simulated surveys of 3000 people: shares of (0.6,
+        0.15, 0.1, 0.15), and of (0.7, 0.25, 0.05, 0), where a flat prior pulls away from the edge:
 
         ==========  =====  =====
         shares      least  mean
@@ -158,6 +174,22 @@ class Estimate(Publishable):
         inside      0.93   0.94
         on an edge  0.86   0.90
         ==========  =====  =====
+
+        Parameters
+        ----------
+        level : float
+            Strictly between 0 and 1.
+        method : str, optional
+            For shares seen through a design "wilson" (the default), "exact" (Clopper and Pearson: coverage
+            guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty)
+            or "wald". For means whose error comes from the same answers it is "t", for a difference "mover".
+        adjust : {"bonferroni"}, optional
+            So that the intervals of all entries hold their truths together.
+
+        Returns
+        -------
+        Interval
+            Its limits are arrays where the estimate has several entries.
         """
         if adjust is not None:
             choice(adjust, "adjust", ("bonferroni",))
@@ -173,23 +205,33 @@ class Estimate(Publishable):
         method: str | None = None,
         adjust: str | None = None,
     ) -> Significance:
-        """A test of one value: its p-value is at most 1 - level exactly when the interval of that level
-        leaves the value out.
+        """Test one value: p is at most 1 - level exactly when the interval of that level leaves it out.
 
         Of an interval that is cut to 0 … 1 the limits before the cut are meant; so zero can be tested, too.
-        For shares seen through a design it is the score test, which belongs to "wilson"; "exact" doubles the
-        smaller binomial tail.
 
         Parameters
         ----------
-        null : the value that is tested; each entry of an estimate with several is tested against it, for
-        itself. sides : 2, or 1 with a `direction`: "greater" (the default: is the truth above the null?) or
-        "less". method : as for `interval`; "bayes" has no test. adjust : "holm" or "bonferroni", for the
-        number of entries.
+        null : number
+            The value that is tested; each entry of an estimate with several is tested against it, for itself.
+        sides : int
+            2, or 1 with a direction.
+        direction : {"greater", "less"}, optional
+            "greater" (the default of a one-sided test) asks whether the truth is above the null.
+        method : str, optional
+            As for `interval`; "wilson" is the score test, "exact" doubles the smaller tail, "bayes" has none.
+        adjust : {"holm", "bonferroni"}, optional
+            For the number of entries.
 
+        Returns
+        -------
+        Significance
+            The p-value and the statistic.
+
+        Examples
+        --------
         >>> from toolkit import forced
-        >>> found = forced("1/6", "1/6").estimate_counts([1538, 862]).test(0.25)
-        >>> round(found.statistic, 4), round(found.p, 5)
+        >>> test = forced("1/6", "1/6").estimate_counts([1538, 862]).test(0.25)
+        >>> round(test.statistic, 4), round(test.p, 5)
         (2.6847, 0.00726)
         """
         return significance(self._basis, self.value, self.se, null, sides, direction, method, adjust)
@@ -204,7 +246,7 @@ class Estimate(Publishable):
         <Estimate 0.068 (standard error 0.029; 95 % interval 0.011 to 0.125); n = 2,400; covers ...>
         """
         if isinstance(other, Estimate):
-            return subtracted(self, other)
+            return difference(self, other)
         if not isinstance(other, int | float | Fraction | np.integer | np.floating):
             return NotImplemented
         number = float(exact(other, "number"))
@@ -231,18 +273,24 @@ class Estimate(Publishable):
 
         def _other_sum(self, other: object) -> NoReturn:
             """Refuse what is no difference."""
-            refuse(
-                "an estimate has `-`, with another or with a number",
-                f"another operation with {type(other).__name__}",
-                ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries",
-                TypeError,
-            )
+            rule = "an estimate has `-`, with another or with a number"
+            consequence = ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries"
+            refuse(rule, f"another operation with {type(other).__name__}", consequence, TypeError)
 
         __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rsub__ = _other_sum
 
     def contrast(self, weights: Any) -> "Estimate":
-        """A weighted sum of the entries, by their covariances; `weights` in their order, or by name:
-        {"never": 1, "often": -1}.
+        """Return a weighted sum of the entries, its error by their covariances.
+
+        Parameters
+        ----------
+        weights : sequence or mapping
+            One number per entry, or by name: {"never": 1, "often": -1}.
+
+        Returns
+        -------
+        Estimate
+            A single number.
         """
         value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
         basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
@@ -255,13 +303,30 @@ class Estimate(Publishable):
 
     @property
     def contradicted(self) -> bool:
-        """Whether the reports contradict their design: some 95 % interval is empty, or the fit has a p-value
-        below 0.05.
-        """
+        """Whether the reports contradict their design: some 95 % interval is empty, or the fit's p is below 0.05."""
         return bool(np.any(self.interval().empty)) or (self.fit is not None and self.fit.doubtful)
 
     def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
-        """The same estimate in another unit: offset + factor * value, for a positive factor."""
+        """Return the estimate in another unit: offset + factor * value.
+
+        Parameters
+        ----------
+        factor : number
+            Above 0.
+        offset : number
+            Added after the factor.
+
+        Returns
+        -------
+        Estimate
+            With intervals and errors in the new unit.
+
+        Examples
+        --------
+        >>> from toolkit import warner
+        >>> round(warner("3/4").estimate_counts([600, 400]).rescaled(100).value)
+        30
+        """
         factor = float(positive(factor, "factor", "limits would change places; .contrast(…) turns a sign"))
         offset = float(exact(offset, "offset"))
         return replace(
@@ -273,13 +338,25 @@ class Estimate(Publishable):
         )
 
     def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
-        """A monotone function of the estimate: the standard error by the delta method, the interval by its
-        limits.
+        """Return a monotone function of the estimate, its error by the delta method.
 
-        `function` and `derivative` take and return arrays, entry by entry. The interval keeps its coverage,
-        as a monotone function leaves in and out what was in and out; the function of an unbiased estimate is
-        as a rule not unbiased.
+        The interval is that of the function's values at the limits, and keeps its coverage; the function of an
+        unbiased estimate is as a rule not unbiased.
 
+        Parameters
+        ----------
+        function : callable
+            Of an array, entry by entry.
+        derivative : callable
+            Its slope, likewise.
+
+        Returns
+        -------
+        Estimate
+            The function's values.
+
+        Examples
+        --------
         >>> from toolkit import warner
         >>> odds = warner("3/4").estimate_counts([600, 400]).map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
         >>> round(odds.value, 4), round(odds.se, 4)
@@ -301,19 +378,29 @@ class Estimate(Publishable):
         )
 
     def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
-        """One row a label: estimate, standard error, limits of the interval; the keys of a table are its
-        index. `wide` names the column whose keys stand side by side: a cross-tab of the estimates.
+        """Return a data frame with a row per label: estimate, standard error, limits of the interval.
 
-        Of reports that could contradict their design there are two more columns: "empty", where no share
-        agrees with the reports at this level, so that there are no limits (they are NaN), and "fit p", the
-        p-value of `fit`.
+        Of reports that could contradict their design there are two more columns: "empty", where no share agrees with
+        the reports at this level, so that the limits are NaN, and "fit p", the p-value of `fit`.
+
+        Parameters
+        ----------
+        level : float
+            Of the interval.
+        wide : str, optional
+            The column whose keys stand side by side: a cross-tab of the estimates.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The keys of a table are its index.
         """
-        frame = framed(self._rows(level), self.axes)
+        frame = estimate_frame(self._rows(level), self.axes)
         if self.whole:  # people; limits stay floats where they lie between whole numbers
             numbers = [name for name in ("estimate", "low", "high") if (frame[name] % 1 == 0).all()]
             frame[numbers] = frame[numbers].astype("int64")
         if wide is not None:
-            return crossed(frame, wide, self.axes)
+            return cross_tab(frame, wide, self.axes)
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     @property
@@ -366,8 +453,17 @@ class Estimate(Publishable):
         )
 
     def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
-        """Label, value, standard error and 95 % interval of the first rows, as text with the digits that the
-        error allows; of people, who are counted in whole numbers, without decimals.
+        """Write the rows as text, with the digits that the error allows; whole numbers without decimals.
+
+        Parameters
+        ----------
+        most : int, optional
+            How many rows; all if left out.
+
+        Returns
+        -------
+        list of tuple
+            Label, value, standard error and 95 % interval.
         """
         whole = self.whole
         return [
@@ -404,28 +500,40 @@ class Estimate(Publishable):
         ]
 
 
-def subtracted(first: Estimate, second: Estimate) -> Estimate:
+def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
+    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in both."""
+    if first is None or second is None:
+        return None
+    return parallel([first, second], neighbors="add_remove") if sampled else first + second
+
+
+def difference(first: Estimate, second: Estimate) -> Estimate:
     """First - second: of independent groups, or of releases whose noise is independent."""
     if first is second:
         refuse("a difference must be of two estimates", "one and itself", "they are not independent")
-    contrasts.same_entries(first.value, first.labels, second.value, second.labels)
+    same = first.labels == second.labels
+    if np.shape(first.value) != np.shape(second.value) or (np.ndim(first.value) and not same):
+        both = " and ".join(", ".join(map(str, one.labels[:8])) for one in (first, second))
+        refuse("a difference must be of estimates with the same labels", both, "entries go by label")
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
     sampled = all(Source.SAMPLING in one.covers.sources for one in (first, second))
-    said = contrasts.notes_of_both(first.notes, second.notes, SIMULATED)
+    notes = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
+    others = [note for note in notes if not note.endswith(SIMULATED)]
+    notes = [SIMULATED, *others] if len(others) < len(notes) else notes
     return replace(
         first,
         value=value,
         se=se,
-        labels=first.labels if first.labels == second.labels else ("difference",),
-        axes=first.axes if first.labels == second.labels else (),
+        labels=first.labels if same else ("difference",),
+        axes=first.axes if same else (),
         counts=None,
         cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
         n=None if first.n is None or second.n is None else first.n + second.n,
-        loss=contrasts.loss_of_both(first.loss, second.loss, sampled=sampled),
+        loss=loss_of_both(first.loss, second.loss, sampled=sampled),
         covers=first.covers.both(second.covers),
         method=first.method if first.method == second.method else f"{first.method}; {second.method}",
-        notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
+        notes=(INDEPENDENT_GROUPS if sampled else INDEPENDENT_NOISE, *notes),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),
         fit=None,
         release=None,

@@ -1,6 +1,4 @@
-"""What is installed only with an extra: imported when it is needed, and asked for by name where it is
-missing.
-"""
+"""What is installed only with an extra: imported when it is needed, and asked for by name where it is missing."""
 
 import re
 import sys
@@ -43,8 +41,8 @@ def check_extras(*names: str) -> None:
     for name in names:
         package = name.partition(".")[0]
         if find_spec(package) is None:
-            wanted = next((extra for extra, packages in _EXTRAS.items() if package in packages), None)
-            command = f"pip install 'privacy-survey-toolkit[{wanted}]'" if wanted else f"pip install {package}"
+            extra_name = next((extra for extra, packages in _EXTRAS.items() if package in packages), None)
+            command = f"pip install 'privacy-survey-toolkit[{extra_name}]'" if extra_name else f"pip install {package}"
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
 
 
@@ -52,12 +50,8 @@ def check_engine(frame: Any) -> None:
     """Refuse, before anything is charged or read, a frame of an engine that is older than what was tried."""
     origins = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(frame).__mro__}
     for package in origins & set(_LEAST):
-        found = str(getattr(sys.modules.get(package), "__version__", "none that is told"))
-        if tuple(map(int, re.findall(r"\d+", found)[:2])) < _LEAST[package]:
-            wanted = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
-            refuse(
-                f"frames must be of {wanted}",
-                found,
-                f"older ones are read otherwise than promised; run pip install '{wanted}'",
-                MissingExtraError,
-            )
+        version = str(getattr(sys.modules.get(package), "__version__", "none that is told"))
+        if tuple(map(int, re.findall(r"\d+", version)[:2])) < _LEAST[package]:
+            required = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
+            consequence = f"older ones are read otherwise than promised; run pip install '{required}'"
+            refuse(f"frames must be of {required}", version, consequence, MissingExtraError)

@@ -6,7 +6,7 @@
 noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be
-exact are rounded up, also when an amount is read as a float. `a <= b` reads "whoever may lose b may lose a":
+exact are rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a":
 True proves that everything a-private is b-private, False only says that no rule here shows it, so two losses
 may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once
 (`toolkit.core.composition`).
@@ -39,6 +39,13 @@ _ERROR = Fraction(
 class Pure:
     """Pure differential privacy: likelihoods change by at most a factor e**epsilon.
 
+    Parameters
+    ----------
+    epsilon : number
+        At least 0; kept as an exact fraction, or infinite.
+
+    Examples
+    --------
     >>> Pure(0.1) + Pure(0.2) == Pure(0.3), Pure(0.5) <= Approx(0.5, 1e-6)
     (True, True)
     """
@@ -50,17 +57,47 @@ class Pure:
 
     @property
     def epsilon(self) -> float:
+        """Epsilon as a float, rounded up."""
         return _float(self.amount)
 
     def group(self, k: int) -> "Pure":
-        """The loss of k people together: k * epsilon."""
+        """Return the loss of k people together: k * epsilon.
+
+        Parameters
+        ----------
+        k : int
+            How many people.
+
+        Returns
+        -------
+        Pure
+            Their loss.
+        """
         return Pure(self.amount * whole(k, "k"))
 
     def to_approx(self, delta: Number = 0) -> "Approx":
+        """Return the same loss with a delta.
+
+        Parameters
+        ----------
+        delta : number
+            Between 0 and 1.
+
+        Returns
+        -------
+        Approx
+            The same epsilon, and this delta.
+        """
         return Approx(self.amount, _delta(delta))
 
     def to_zcdp(self) -> "Zcdp":
-        """epsilon**2 / 2 (Bun and Steinke 2016, proposition 1.4)."""
+        """Convert to epsilon**2 / 2 (Bun and Steinke 2016, proposition 1.4).
+
+        Returns
+        -------
+        Zcdp
+            A rho that this loss stays within.
+        """
         return Zcdp(self.amount * self.amount / 2)
 
     def __add__(self, other: "Loss") -> "Loss":
@@ -85,6 +122,15 @@ class Pure:
 class Approx:
     """Approximate differential privacy: e**epsilon but for outcomes of probability at most delta.
 
+    Parameters
+    ----------
+    epsilon : number
+        At least 0; kept as an exact fraction, or infinite.
+    delta : number
+        Between 0 and 1, far below one over the number of people.
+
+    Examples
+    --------
     >>> Approx(0.5, 1e-6) + Pure(0.5)
     Approx(1.0, 1e-06)
     """
@@ -98,15 +144,26 @@ class Approx:
 
     @property
     def epsilon(self) -> float:
+        """Epsilon as a float, rounded up."""
         return _float(self.amount)
 
     @property
     def delta(self) -> float:
+        """Delta as a float, rounded up."""
         return _float(self.slack)
 
     def group(self, k: int) -> "Approx":
-        """Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up; delta is at
-        most 1.
+        """Return the loss of k people together.
+
+        Parameters
+        ----------
+        k : int
+            How many people.
+
+        Returns
+        -------
+        Approx
+            Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up and at most 1.
         """
         people = whole(k, "k")
         return Approx(
@@ -139,6 +196,13 @@ class Approx:
 class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
 
+    Parameters
+    ----------
+    rho : number
+        At least 0; kept as an exact fraction, or infinite.
+
+    Examples
+    --------
     >>> Zcdp(0.1) + Zcdp(0.2) == Zcdp(0.3), Zcdp(0.005).to_approx(1e-6)
     (True, Approx(0.429942, 1e-06))
     """
@@ -150,18 +214,39 @@ class Zcdp:
 
     @property
     def rho(self) -> float:
+        """Rho as a float, rounded up."""
         return _float(self.amount)
 
     def group(self, k: int) -> "Zcdp":
-        """The loss of k people together: k**2 * rho."""
+        """Return the loss of k people together: k**2 * rho.
+
+        Parameters
+        ----------
+        k : int
+            How many people.
+
+        Returns
+        -------
+        Zcdp
+            Their loss.
+        """
         return Zcdp(self.amount * whole(k, "k") ** 2)
 
     def to_approx(self, delta: Number) -> Approx:
-        """The smallest epsilon that the conversion of Canonne, Kamath and Steinke (2020, corollary 13)
-        allows.
+        """Convert to the smallest epsilon that Canonne, Kamath and Steinke (2020, corollary 13) allow.
 
-        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any
-        order is safe, so a search over orders needs no proof of its own.
+        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any order is
+        safe, so a search over orders needs no proof of its own.
+
+        Parameters
+        ----------
+        delta : number
+            Above 0, at most 1.
+
+        Returns
+        -------
+        Approx
+            An epsilon at this delta, rounded up.
         """
         slack = _delta(delta)
         if slack == 0:
@@ -173,20 +258,28 @@ class Zcdp:
 
     @classmethod
     def within(cls, target: Approx) -> "Zcdp":
-        """The largest rho, to twelve digits, whose conversion stays within `target`: a ceiling in the sharper
-        currency.
+        """Return the largest rho, to twelve digits, whose conversion stays within a target.
 
+        Parameters
+        ----------
+        target : Approx
+            With a finite epsilon and a delta above 0.
+
+        Returns
+        -------
+        Zcdp
+            A ceiling in the sharper currency.
+
+        Examples
+        --------
         >>> Zcdp.within(Approx(1, 1e-6)), Zcdp.within(Approx(1, 1e-6)) <= Approx(1, 1e-6)
         (Zcdp(0.024356), True)
         """
         if not isinstance(target, Approx):
             refuse("`target` must be Approx", type(target).__name__, "write Approx(1, 1e-6)", TypeError)
         if target.slack == 0 or target.amount == math.inf:
-            refuse(
-                "`target` must have a finite epsilon and a delta above 0",
-                target,
-                "no finite rho is the largest within it",
-            )
+            consequence = "no finite rho is the largest within it"
+            refuse("`target` must have a finite epsilon and a delta above 0", target, consequence)
         low, high = 0.0, 1.0
         while cls(high) <= target:
             low, high = high, 2 * high
@@ -219,9 +312,7 @@ class Zcdp:
 Loss: TypeAlias = Pure | Approx | Zcdp
 
 WEAK = 10
-"""Beyond this epsilon a promise is next to none: whoever guesses between two people's data that seem equally
-likely is wrong less than once in 22,000 times.
-"""
+"""Beyond this epsilon a guess between two people's data is wrong less than once in 22,000 times."""
 
 
 class WeakPromiseWarning(UserWarning):
@@ -236,11 +327,11 @@ def warn_if_weak(loss: Loss) -> None:
     frame, depth = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == "toolkit":
         frame, depth = frame.f_back, depth + 1
-    told = (
+    message = (
         f"a promise should be at most {most}, got {loss}: whoever compares two people's data with the result "
         "is nearly sure whose they are, so that next to nothing is promised; epsilons of 0.1 to 3 are usual."
     )
-    warnings.warn(told, WeakPromiseWarning, stacklevel=depth)
+    warnings.warn(message, WeakPromiseWarning, stacklevel=depth)
 
 
 @dataclass(frozen=True)
@@ -302,9 +393,7 @@ def _delta(value: Number) -> Fraction:
 
 
 def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
-    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all
-    beyond.
-    """
+    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all beyond."""
     exponent = epsilon * terms
     if exponent > 700:  # beyond every float
         return Fraction(10**400)
@@ -314,9 +403,7 @@ def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
 
 
 def _best_order(rho: float, log_inverse_delta: float) -> float:
-    """The order, less 1, with about the smallest epsilon: golden-section search on the logarithm; there is
-    one valley.
-    """
+    """The order, less 1, with about the smallest epsilon: golden-section search on its logarithm."""
 
     def at(position: float) -> float:
         extra = math.exp(position)
@@ -339,35 +426,38 @@ def _log(ratio: Fraction) -> Fraction:
     return Fraction(quotient.ln(_PRECISE))
 
 
-# What is gained when nobody knows who was in the sample at all.
-#
-# **It may be claimed only if** nobody but the sampler learns who is in the sample.
-
-
 @explains("subsampled(Pure(1.0), 0.1)", rate="the chance to be in the sample")
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
-    """What a release from a secret random sample costs: ln(1 + rate (e**epsilon - 1)), and rate * delta;
-    rounded up.
+    """Return the loss of a release from a secret random sample: amplification by subsampling.
 
-    Either everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove";
-    or the sample is a fixed number of a known population, `rate` is the quotient, and neighbors are
-    "replace". See the head of this module for when the result may be claimed.
+    It is ln(1 + rate (e**epsilon - 1)) and rate * delta, rounded up (Balle, Barthe and Gaboardi 2018). Either
+    everybody is in the sample with probability `rate`, independently, and neighbors are "add_remove"; or the
+    sample is a fixed number of a known population, `rate` is the quotient, and neighbors are "replace".
+    **Claim it only if** nobody but the sampler learns who is in the sample.
 
+    Parameters
+    ----------
+    loss : Pure or Approx
+        What the release would cost those who are in the sample.
+    rate : number
+        The chance to be in the sample.
+
+    Returns
+    -------
+    Pure or Approx
+        What it costs, not knowing who is in the sample.
+
+    Examples
+    --------
     >>> subsampled(Pure(1.0), rate=0.01)
     Pure(0.0170369)
-
-    References: B. Balle, G. Barthe and M. Gaboardi, Privacy amplification by subsampling (2018).
     """
     share = exact(rate, "rate")
     if not 0 <= share <= 1:
         refuse("`rate` must lie between 0 and 1", rate, "it is the chance to be in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):
-        refuse(
-            "`loss` must be Pure or Approx",
-            type(loss).__name__,
-            "convert a Zcdp first with .to_approx(delta)",
-            TypeError,
-        )
+        consequence = "convert a Zcdp first with .to_approx(delta)"
+        refuse("`loss` must be Pure or Approx", type(loss).__name__, consequence, TypeError)
     epsilon = math.inf if share else 0.0
     if loss.amount != math.inf and loss.amount < 700:
         above = 1 / exp_below(-Fraction(loss.amount))

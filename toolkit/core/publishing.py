@@ -108,6 +108,8 @@ def csv_text(
     for place, (label, value, se, low, high) in enumerate(rows):
         keys = label if isinstance(label, tuple) and len(columns) > 1 else (label,)
         known = math.isfinite(se)
+        count = None if counts is None else counts[place]
+        behind = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
         writer.writerow(
             [
                 *map(_key, keys),
@@ -115,60 +117,48 @@ def csv_text(
                 _error(se),
                 _number(low, digits if known else None, ROUND_FLOOR),
                 _number(high, digits if known else None, ROUND_CEILING),
-                *(_counted(*counts[place]) if counts is not None else ()),
+                *behind,
             ]
         )
     return out.getvalue()
 
 
-def json_text(facts: Mapping[str, Any]) -> str:
-    return json.dumps(facts, indent=2, ensure_ascii=False, default=str) + "\n"
-
-
 def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers) -> str:
     """For people: what was counted, how sure it is, and what it costs whom."""
     query, unit, noise, ledger = (facts[part] for part in ("query", "unit", "noise", "ledger"))
-    table, told = facts["table"], facts["estimate"]
-    level = f"{100 * told['level']:g}"
+    table, estimate = facts["table"], facts["estimate"]
+    level = f"{100 * estimate['level']:g}"
     spent = f"spent {ledger['before']} before, {ledger['after']} after, of {ledger['ceiling']}"
+    spread = f", standard deviation {short(noise['sd'])} in a cell" if noise.get("sd") else ""
     lines = [f"# {title}", ""]
     if facts["randomness"] != "operating system":
         lines += ["**Simulated: drawn with a generator. These numbers protect nobody.**", ""]
     lines += [
-        f"- What: {query['statistic']}; {_cells(table['cells'])}, in {table['file']}.",
+        f"- What: {query['statistic']}; {table['cells']:,} cell{'s' * (table['cells'] != 1)}, in {table['file']}.",
         *([f"- Only rows where {query['where']}."] if query.get("where") else []),
-        *(f"- Values of {name}: {_clamped(limits)}." for name, limits in query.get("bounds", {}).items()),
+        *(
+            f"- Values of {name}: clamped to {limits['low']} to {limits['high']}, in steps of {limits['step']}."
+            for name, limits in query.get("bounds", {}).items()
+        ),
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
-        f"- Noise: {noise.get('words', noise['mechanism'])}{_scale(noise)}; no number here is exact.",
+        f"- Noise: {noise.get('words', noise['mechanism'])}{spread}; no number here is exact.",
         f"- Error: {_error_words(covers, level, clamped=bool(query.get('bounds')))}.",
         f"- Whom it protects: {_UNITS[unit.get('one', 'person'), unit['neighbors']]}; {unit['person']}.",
         f"- Cost: {ledger['loss']}. {promise}",
         *([f"- Charged: {ledger['charged']}; {ledger['terms']}."] if ledger.get("terms") else []),
         f"- Ledger {ledger['id']}, entry {ledger['entry']}: {spent}.",
         *(f"- Afterwards: {step}." for step in facts["post_processing"]),
-        *(f"- Note: {note}." for note in told["notes"]),
+        *(f"- Note: {note}." for note in estimate["notes"]),
         f"- Made on {facts['date']} with {facts['software']}; SHA-256 of the table {table['sha256']}.",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _cells(number: int) -> str:
-    return f"{number:,} cell{'s' * (number != 1)}"
-
-
 def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     """What is known of the error; one "in ranks", say, has no interval in the unit of the table."""
     left = f"covers {covers.words} alone, not who was asked{', nor what was clamped' if clamped else ''}"
-    told = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
-    return f"{left}; {told}"
-
-
-def _scale(noise: Mapping[str, Any]) -> str:
-    return f", standard deviation {short(noise['sd'])} in a cell" if noise.get("sd") else ""
-
-
-def _clamped(limits: Mapping[str, Any]) -> str:
-    return f"clamped to {limits['low']} to {limits['high']}, in steps of {limits['step']}"
+    reach = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
+    return f"{left}; {reach}"
 
 
 def _key(key: Any) -> str:
@@ -182,10 +172,6 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
     if digits is None:
         return str(int(number)) if number == int(number) and abs(number) < _WHOLE else str(number)
     return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding, _EVERY_DIGIT))
-
-
-def _counted(number: float, se: float) -> tuple[str, str]:
-    return _number(number, 0, ROUND_HALF_EVEN), _error(se)
 
 
 def _error(se: float) -> str:
@@ -228,10 +214,10 @@ def largest_remainders(values: Array, total: int) -> Steps:
     >>> largest_remainders(np.array([1.5, 1.25, 1.25]), 4)
     array([2, 1, 1])
     """
-    found = np.floor(values).astype(np.int64)
-    order = np.argsort(-(values - found), kind="stable")
-    found[order[: total - int(found.sum())]] += 1
-    return found
+    parts = np.floor(values).astype(np.int64)
+    order = np.argsort(-(values - parts), kind="stable")
+    parts[order[: total - int(parts.sum())]] += 1
+    return parts
 
 
 def tidied(values: Any, total: int | None) -> Steps:
@@ -266,20 +252,36 @@ class Publishable:
     def publish(
         self, path: str | os.PathLike[str], *, title: str | None = None, level: float = 0.95, overwrite: bool = False
     ) -> Path:
-        """Write `path`.csv, `path`.json and `path`.md: the table, what is public about it, a page for people.
-        A path that ends in one of the three is that of all three: "income.csv" is "income".
+        """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
 
-        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor
-        how many rows were left out. The ledger writes down that it was published; see `ledger.report()`. A
-        file that is there already stays, unless `overwrite` is said. Returns the path of the JSON.
+        Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
+        many rows were left out. The ledger records the publication; see `ledger.report()`.
+
+        Parameters
+        ----------
+        path : str or path
+            Without a suffix, or with that of one of the three files.
+        title : str, optional
+            Of the page; what was released if left out.
+        level : float
+            Of the intervals.
+        overwrite : bool
+            Whether files that exist may be replaced.
+
+        Returns
+        -------
+        pathlib.Path
+            The path of the JSON.
+
+        Raises
+        ------
+        ValueError
+            If a curator did not release it, the folder does not exist, or a file exists.
         """
         release = self.release
         if release is None:
-            refuse(
-                "only what a curator released can be published",
-                "another estimate",
-                "a document says what it cost and which ledger paid",
-            )
+            consequence = "a document says what it cost and which ledger paid"
+            refuse("only what a curator released can be published", "another estimate", consequence)
         if not isinstance(path, str | os.PathLike):
             refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
@@ -297,16 +299,26 @@ class Publishable:
         files["csv"].write_bytes(table)
         page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")), self.covers)
         files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
-        files["json"].write_bytes(json_text({"title": name, **facts}).encode("utf-8", "backslashreplace"))
+        document = json.dumps({"title": name, **facts}, indent=2, ensure_ascii=False, default=str) + "\n"
+        files["json"].write_bytes(document.encode("utf-8", "backslashreplace"))
         if release.register is not None:
             release.register.add(release.ledger["entry"], files["json"].name, facts["table"]["sha256"])
         return files["json"]
 
     def tidied(self, total: int | None = None) -> Self:
-        """The same table made presentable: no count below 0, all whole, with this total (their own, if not
-        given).
+        """Return the table made presentable: no count below 0, all whole, with a given total.
 
         For display beside the raw table, never in its place: it is biased, and so it has no standard error.
+
+        Parameters
+        ----------
+        total : int, optional
+            What the cells add up to; their own sum, rounded, if left out.
+
+        Returns
+        -------
+        Estimate
+            Whole numbers without an error.
         """
         if self.release is not None and "tables" in self.release.query:
             refuse("only one table can be tidied", "several", "tidied apart they would not agree any more")
@@ -373,8 +385,8 @@ def promise_of(loss: Loss | None, one: str = "person") -> str:
             f"but for a chance of {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):
-        told = loss.to_approx("1e-6")
-        return f"That is at most ε = {told.epsilon:.4g} but for a chance of 1e-06."
+        approx = loss.to_approx("1e-6")
+        return f"That is at most ε = {approx.epsilon:.4g} but for a chance of 1e-06."
     return "It claims no privacy."
 
 

@@ -29,12 +29,8 @@ def check_rng(rng: object) -> Rng:
     """Refuse seeds and other generators: only None and `numpy.random.Generator` have a meaning."""
     if rng is None or isinstance(rng, np.random.Generator):
         return rng
-    refuse(
-        "`rng` must be None (operating-system randomness) or a numpy.random.Generator",
-        type(rng).__name__,
-        "write numpy.random.default_rng(seed) for a simulation",
-        TypeError,
-    )
+    rule = "`rng` must be None (operating-system randomness) or a numpy.random.Generator"
+    refuse(rule, type(rng).__name__, "write numpy.random.default_rng(seed) for a simulation", TypeError)
 
 
 def words(count: int, bits: int, rng: Rng = None) -> Words:

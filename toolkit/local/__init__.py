@@ -1,6 +1,4 @@
-"""Each person randomizes the answer before it leaves their hands: the designs of the field, and estimates
-from reports.
-"""
+"""Each person randomizes the answer before it leaves their hands: designs, and estimates from reports."""
 
 from toolkit.local import numeric, oracles, waves
 from toolkit.local.anchor import attention, corrected

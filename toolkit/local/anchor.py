@@ -29,17 +29,28 @@ _COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
 
 
 def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
-    """The share of people who followed the instructions of an anchor question, from their reports to it.
+    """Estimate the share of people who followed the instructions of an anchor question.
 
-    Followers report by the row of the true answer, those who answer at random by even shares u. With d the
-    row less u, a report's score is its entry of d over the squared length of d: 1 on average for followers, 0
-    for the others.
+    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row
+    less u, a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for
+    the others.
 
     Parameters
     ----------
-    design : of the anchor question.
-    truth : everybody's true answer to it; its first option if left out.
+    design : Design
+        Of the anchor question.
+    reports : sequence
+        To the anchor, one per person.
+    truth : str or int, optional
+        Everybody's true answer to it; its first option if left out.
 
+    Returns
+    -------
+    Estimate
+        The share of followers.
+
+    Examples
+    --------
     >>> from toolkit import crosswise
     >>> round(attention(crosswise(0.15), [True] * 1541 + [False] * 459).value, 4)
     0.7729
@@ -101,9 +112,7 @@ def at_random(followers: Estimate) -> str:
 
 
 def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
-    """The share who follow is a share like others: its reports are a mixture of the true row and of even
-    shares.
-    """
+    """The share who follow is a share like others: its reports are a mixture of the true row and of even shares."""
     even = np.full(len(row), 1 / len(row))
     speaks = even[row > even].sum()
     return Shares(
@@ -122,34 +131,45 @@ def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: fl
 def corrected(
     design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """The estimate of a design, corrected for people who answer at random, whose share an anchor question
-    measures.
+    """Estimate through a design, corrected for people who answer at random.
 
-    With c what random answers alone would lead to, x the uncorrected estimate and g the share who follow, it
-    is c + (x - c) / g. Its error covers both questions, and that one person answers both (delta method).
+    An anchor question measures their share. With c what random answers alone would lead to, x the uncorrected
+    estimate and g the share who follow, the estimate is c + (x - c) / g. Its error covers both questions, and
+    that one person answers both (delta method).
 
     Parameters
     ----------
-    reports, anchor : of the same people in the same order: to the question, and to the anchor.
-    anchor_design : of the anchor; the design of the question if left out.
-    truth : everybody's true answer to the anchor; its first option if left out.
+    design : Design
+        Of the question.
+    reports, anchor : sequence
+        Of the same people in the same order: to the question, and to the anchor.
+    anchor_design : Design, optional
+        Of the anchor; the design of the question if left out.
+    truth : str or int, optional
+        Everybody's true answer to the anchor; its first option if left out.
 
+    Returns
+    -------
+    Estimate
+        The corrected shares.
+
+    References
+    ----------
+    Y. Atsusaka and R. T. Stevenson, A bias-corrected estimator for the crosswise model with inattentive
+    respondents, Political Analysis 31 (2023), for Warner's matrix.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> corrected(warner("3/4"), [True] * 40 + [False] * 60, [True, False, False, False] * 25).value
     0.3
-
-    References: Y. Atsusaka and R. T. Stevenson, A bias-corrected estimator for the crosswise model with
-    inattentive respondents, Political Analysis 31 (2023), for Warner's matrix.
     """
     other = design if anchor_design is None else anchor_design
     first = encode(reports, design.report_options, "reports").codes
     second = encode(anchor, other.report_options, "anchor").codes
     if len(first) != len(second):
-        refuse(
-            "`reports` and `anchor` must be of the same people",
-            f"{len(first)} and {len(second)}",
-            "they are read in pairs",
-        )
+        consequence = "they are read in pairs"
+        refuse("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", consequence)
     shape = (len(design.report_options), len(other.report_options))
     pairs = np.bincount(first.astype(np.intp) * shape[1] + second, minlength=shape[0] * shape[1])
     return corrected_counts(design, pairs.reshape(shape), anchor_design=other, truth=truth)
@@ -158,16 +178,13 @@ def corrected(
 def corrected_counts(
     design: Design, table: npt.ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
-    """The same from the number of people with each pair of reports: rows are the question's, columns the
-    anchor's.
-    """
+    """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
     other = design if anchor_design is None else anchor_design
-    shape, given = (len(design.report_options), len(other.report_options)), np.asarray(table)
-    if given.shape != shape:
-        refuse(
-            f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{given.shape}", "it counts people"
-        )
-    people = checked_counts(given.ravel(), given.size)
+    shape, counts = (len(design.report_options), len(other.report_options)), np.asarray(table)
+    if counts.shape != shape:
+        consequence = "it counts people"
+        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{counts.shape}", consequence)
+    people = checked_counts(counts.ravel(), counts.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
     naive, follow = (
         (people.reshape(shape).sum(axis=1) @ worth) / n,
@@ -182,16 +199,14 @@ def corrected_counts(
         len(people), -1
     ) / follow
     cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
-    kept = slice(1, None) if len(value) == 2 else slice(None)
+    reported = slice(1, None) if len(value) == 2 else slice(None)
     random_share = f"{100 * (1 - follow):.3g} % answered at random"
     words = f"{design.name} design, corrected by an anchor: {random_share}"
-    return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words)
+    return _estimated(value[reported], cov[reported, reported], n, design.options[reported], design, words)
 
 
 def _care(design: Design, truth: str | int | None) -> Array:
-    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at
-    random.
-    """
+    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at random."""
     row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
@@ -209,8 +224,10 @@ def _row(design: Design, truth: str | int | None) -> Array:
 def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
-    shown, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
-    basis = Normal(shown, error, within=(0.0, 1.0))
+    estimate, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
+    basis = Normal(estimate, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
-    said = fit_notes(fit, basis) or boundary_note(shown, inside=None)
-    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit)
+    doubts = fit_notes(fit, basis) or boundary_note(estimate, inside=None)
+    return Estimate(
+        estimate, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*doubts, _ASSUMED), basis, fit
+    )

@@ -1,6 +1,4 @@
-"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep
-it.
-"""
+"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep it."""
 
 import math
 from collections.abc import Sequence
@@ -30,13 +28,13 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
     (Fraction(1, 10), True)
     """
-    asked = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
-    if asked > _MOST:
+    exact_epsilon = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
+    if exact_epsilon > _MOST:
         refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
-    if asked < _LEAST:
+    if exact_epsilon < _LEAST:
         refuse("`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide")
-    number = float(asked)
-    while Fraction(repr(number)) > asked:
+    number = float(exact_epsilon)
+    while Fraction(repr(number)) > exact_epsilon:
         number = math.nextafter(number, 0)
     return Fraction(repr(number))
 
@@ -50,9 +48,8 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     factor = exp_below(checked_epsilon(epsilon))
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
-        refuse(
-            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
-        )
+        consequence = "the report would say nothing about the answer"
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     return a, b
 
 
@@ -71,9 +68,7 @@ def check_odds(
 
 
 def threshold_above(factor: Fraction) -> int:
-    """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the
-    private side.
-    """
+    """The least whole t with t / 2**32 >= 1 / (factor + 1): a chance of lying, rounded to the private side."""
     return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
 
 
@@ -81,7 +76,7 @@ MOST_OPTIONS = 1 << 22
 """Options that are given by their number."""
 
 
-def named(options: Options) -> tuple[str | int, ...]:
+def option_labels(options: Options) -> tuple[str | int, ...]:
     """Labels, or the codes 0 … k-1 when only their number is given."""
     if isinstance(options, int | np.integer):
         return tuple(range(whole(options, "options", least=2, most=MOST_OPTIONS)))

@@ -1,6 +1,4 @@
-"""One list of all randomizers by name: what a survey file and the command line may call for, and what data is
-turned back into.
-"""
+"""All randomizers by name: for survey files, the command line, and data that is turned back into one."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -25,10 +23,8 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 
 @dataclass(frozen=True)
-class Listed:
-    """What can be called for by name: its maker, arguments for an example, and what it makes besides
-    designs.
-    """
+class Entry:
+    """What can be called for by name: its maker, arguments for an example, and what it makes besides designs."""
 
     maker: Maker
     example: Mapping[str, Any]
@@ -38,38 +34,36 @@ class Listed:
 _EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
 _HOURS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
 
-CATALOGUE: dict[str, Listed] = {
-    "warner": Listed(questions.warner, {"p": "2/3"}),
-    "forced": Listed(questions.forced, {"yes": "1/6", "no": "1/6"}),
-    "unrelated": Listed(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
-    "mangat": Listed(questions.mangat, {"p": "2/3"}),
-    "kuk": Listed(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
-    "crosswise": Listed(questions.crosswise, {"p": "1/4"}),
-    "triangular": Listed(questions.triangular, {"p": "1/4"}),
-    "k_ary": Listed(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
-    "forced_options": Listed(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
-    "best": Listed(oracles.best, _EIGHT),
-    "subset": Listed(oracles.subset, _EIGHT, (Subset,)),
-    "unary": Listed(oracles.unary, _EIGHT, (Unary,)),
-    "optimized_unary": Listed(oracles.optimized_unary, _EIGHT, (Unary,)),
-    "local_hash": Listed(oracles.local_hash, _EIGHT, (LocalHash,)),
-    "tick_boxes": Listed(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
-    "one_bit": Listed(numeric.one_bit, _HOURS, (OneBit,)),
-    "piecewise": Listed(numeric.piecewise, _HOURS, (Piecewise,)),
-    "hybrid": Listed(numeric.hybrid, _HOURS, (Hybrid,)),
-    "local_laplace": Listed(numeric.local_laplace, _HOURS, (LocalLaplace,)),
-    "additive": Listed(
+CATALOGUE: dict[str, Entry] = {
+    "warner": Entry(questions.warner, {"p": "2/3"}),
+    "forced": Entry(questions.forced, {"yes": "1/6", "no": "1/6"}),
+    "unrelated": Entry(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
+    "mangat": Entry(questions.mangat, {"p": "2/3"}),
+    "kuk": Entry(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
+    "crosswise": Entry(questions.crosswise, {"p": "1/4"}),
+    "triangular": Entry(questions.triangular, {"p": "1/4"}),
+    "k_ary": Entry(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
+    "forced_options": Entry(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
+    "best": Entry(oracles.best, _EIGHT),
+    "subset": Entry(oracles.subset, _EIGHT, (Subset,)),
+    "unary": Entry(oracles.unary, _EIGHT, (Unary,)),
+    "optimized_unary": Entry(oracles.optimized_unary, _EIGHT, (Unary,)),
+    "local_hash": Entry(oracles.local_hash, _EIGHT, (LocalHash,)),
+    "tick_boxes": Entry(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
+    "one_bit": Entry(numeric.one_bit, _HOURS, (OneBit,)),
+    "piecewise": Entry(numeric.piecewise, _HOURS, (Piecewise,)),
+    "hybrid": Entry(numeric.hybrid, _HOURS, (Hybrid,)),
+    "local_laplace": Entry(numeric.local_laplace, _HOURS, (LocalLaplace,)),
+    "additive": Entry(
         numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)
     ),
-    "multiplicative": Listed(
+    "multiplicative": Entry(
         numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)
     ),
-    "square_wave": Listed(numeric.square_wave, _HOURS, (SquareWave,)),
-    "matrix": Listed(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
+    "square_wave": Entry(numeric.square_wave, _HOURS, (SquareWave,)),
+    "matrix": Entry(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
 }
-"""Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and
-no other list.
-"""
+"""Everything that makes a randomizer; `matrix` is for custom designs. A new one is a line here, and no other list."""
 
 
 def makers() -> dict[str, Maker]:
@@ -96,9 +90,7 @@ def parameters(maker: Maker) -> dict[str, bool]:
 
 
 def check_arguments(maker: Maker, given: Collection[str], *, said: str, example: str) -> None:
-    """Refuse a name that the maker does not know, and a call that lacks one; `said` and `example` are the
-    writer's words.
-    """
+    """Refuse unknown and missing arguments; `said` and `example` are the writer's words."""
     known = parameters(maker)
     for name in given:
         if name not in known:
@@ -122,6 +114,6 @@ def restore(data: dict[str, Any]) -> Randomizer:
     kinds = {cls.name: cls for listed in CATALOGUE.values() for cls in listed.kinds}
     for name, cls in kinds.items():
         if name == data["kind"]:
-            made: Randomizer = cls.from_dict(data)
-            return made
+            randomizer: Randomizer = cls.from_dict(data)
+            return randomizer
     refuse(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")

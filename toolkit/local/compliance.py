@@ -27,16 +27,24 @@ WAYS = ("self_protective", "random", "candid")
 class Compliance:
     """Shares of people who do not follow the instructions; the others do.
 
-    self_protective : report what speaks most for the first option, as a plain "no", whatever the device
-    shows. random : report anything, evenly. candid : leave the device aside, and report what speaks most for
-    their true answer.
+    Parameters
+    ----------
+    self_protective : float
+        Report what speaks most for the first option, as a plain "no", whatever the device shows.
+    random : float
+        Report anything, evenly.
+    candid : float
+        Leave the device aside, and report what speaks most for their true answer.
 
+    References
+    ----------
+    L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such estimates.
+
+    Examples
+    --------
     >>> from toolkit import forced
     >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # of 5 %, so -1 % is estimated
     -0.06
-
-    References: L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such
-    estimates.
     """
 
     self_protective: float = 0.0
@@ -49,42 +57,62 @@ class Compliance:
         for way in WAYS:
             object.__setattr__(self, way, float(probability(getattr(self, way), way)))
         if self.followers <= 0:
-            refuse(
-                "some people must follow the instructions",
-                f"{self.followers:.3g} of them",
-                "else the reports say nothing",
-            )
+            consequence = "else the reports say nothing"
+            refuse("some people must follow the instructions", f"{self.followers:.3g} of them", consequence)
 
     @property
     def followers(self) -> float:
+        """The share of people who follow the instructions."""
         return 1 - self.self_protective - self.random - self.candid
 
     def seen_through(self, design: Design) -> Design:
-        """The design that the reports really come from: its estimates are right for the people as they
-        behave.
+        """Return the design that the reports really come from, people behaving as they do.
+
+        Parameters
+        ----------
+        design : Design
+            The design as it was meant.
+
+        Returns
+        -------
+        Design
+            Its estimates are right for these people.
         """
-        told, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
+        telling, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
         protective, random, candid = lost
         rows = [
             [(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row]
             for row in design.weights.tolist()
         ]
-        for row, candidly in zip(rows, told, strict=True):
+        for row, candidly in zip(rows, telling, strict=True):
             row[:] = [share + random / len(row) for share in row]
-            row[told[0]] += protective
+            row[telling[0]] += protective
             row[candidly] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
     def bias(self, design: Design, prevalence: Any) -> float:
-        """How far the design's own estimate is off on average: of yes, or the farthest of k options."""
+        """Return how far the design's own estimate is off on average.
+
+        Parameters
+        ----------
+        design : Design
+            The design as it was meant.
+        prevalence : float or sequence
+            The true share of yes, or of every option.
+
+        Returns
+        -------
+        float
+            Of yes, or of the option that is moved farthest.
+        """
         shares = _shares(prevalence)
         off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
         return float(off[1] if len(shares) == 2 else off[first_largest(np.abs(off))])
 
     def _mixed(self, design: Design) -> Array:
-        told, kinds = _telling(design), np.eye(len(design.report_options))
-        aside = self.self_protective * kinds[told[0]] + self.random / len(kinds)
-        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[told])
+        telling, kinds = _telling(design), np.eye(len(design.report_options))
+        aside = self.self_protective * kinds[telling[0]] + self.random / len(kinds)
+        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
 
 
 def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
@@ -99,23 +127,31 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
 
 
 def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
-    """How far a share of liars who agree on what to send can move the estimate, at most.
+    """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
-    Every report has a score, and the estimate is the mean score; liars send the score farthest from the
-    truth. Of several options, the one that can be moved farthest is told. Infinite where a report has no
-    bound, as with Laplace noise.
+    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth.
+    Infinite where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
+    in local differential privacy).
 
     Parameters
     ----------
-    randomizer : a design, an oracle, tick boxes, or a randomizer of bounded numbers.
-    truth : a share, one share an option, or a mean.
-    share : of liars among the people.
+    randomizer : Randomizer
+        A design, an oracle, tick boxes, or a randomizer of bounded numbers.
+    truth : float or sequence
+        A share, one share per option, or a mean.
+    share : number
+        Of liars among the people.
 
+    Returns
+    -------
+    float
+        Of several options, for the one that can be moved farthest.
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
     [1.5, 5.4]
-
-    References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).
     """
     liars = randomizer.weight_of_liars(float(probability(share, "share")))
     low, high = randomizer.score_limits()
@@ -126,16 +162,12 @@ def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> 
 
 
 def report_scores(design: Design) -> Array:
-    """What each report adds to the estimate, one row a report and one column an option: the estimate is the
-    mean row.
-    """
+    """What each report adds to the estimate, a row per report and a column per option: the estimate is the mean row."""
     return scores(design.matrix, forced_form(design.weights), design.denominator)
 
 
 def _telling(design: Design) -> npt.NDArray[np.intp]:
-    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other
-    truth.
-    """
+    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other truth."""
     rest = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))

@@ -42,15 +42,20 @@ _ROUNDING = 1e-12
 class Design:
     """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
 
-    The integers are the design: they are what the phone draws with, and epsilon is computed from them
-    exactly.
+    The integers are the design: the phone draws with them, and epsilon is computed from them exactly.
 
     Parameters
     ----------
-    weights : integers, one row a truth and one column a report; every row sums to `denominator`.
-    denominator : at most 2**32, so that one 32-bit word draws a report.
-    options, report_options : labels of the truths and of the reports.
-    name : what the design is called.
+    weights : table of int
+        One row per truth and one column per report; every row sums to `denominator`.
+    denominator : int
+        At most 2**32, so that one 32-bit word draws a report.
+    options : sequence of str or int
+        Labels of the truths.
+    report_options : sequence of str or int, optional
+        Labels of the reports; the options if left out.
+    name : str
+        What the design is called.
 
     Examples
     --------
@@ -92,8 +97,26 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> "Design":
-        """A design from probabilities: exact up to a denominator of 2**32, else to the private side.
+        """Make a design from probabilities: exact up to a denominator of 2**32, else to the private side.
 
+        Parameters
+        ----------
+        matrix : table of number
+            Pr(report | truth): one row per truth; fractions, texts as "2/3", or floats.
+        options : sequence of str or int
+            Labels of the truths.
+        report_options : sequence of str or int, optional
+            Labels of the reports; the options if left out.
+        name : str
+            What the design is called.
+
+        Returns
+        -------
+        Design
+            With integer weights.
+
+        Examples
+        --------
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
         """
@@ -139,55 +162,134 @@ class Design:
         return moments.scores(self.matrix, self._form, self.denominator)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers given as booleans, codes or labels; the reports are of the same kind.
+        """Randomize answers given as booleans, codes or labels; the reports are of the same kind.
 
         Parameters
         ----------
-        answers : one answer, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : value, sequence, array or Series
+            One answer, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
 
+        Returns
+        -------
+        value or array
+            A report per answer.
+
+        Examples
+        --------
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(["yes", "no", "yes"], rng=np.random.default_rng(0))
         array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
-        given = encoding.encode(answers, self.options, "answers")
-        return given.like(self.randomize_codes(given.codes, generator), self.report_options)
+        encoded = encoding.encode(answers, self.options, "answers")
+        return encoded.like(self.randomize_codes(encoded.codes, generator), self.report_options)
 
     def randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
-        """Codes of reports for codes of truths: a code is never read as a label that looks like it."""
+        """Randomize codes of truths: a code is never read as a label that looks like it.
+
+        Parameters
+        ----------
+        truths : array of int
+            Codes from 0 to the number of options less 1.
+        rng : numpy.random.Generator, optional
+            For simulation.
+
+        Returns
+        -------
+        array of int
+            Codes of reports.
+        """
         return draw_reports(self.weights, self._form, truths, rng)
 
     def report(self, truth: int, draw: Below) -> int:
-        """The code that is sent for a truth's code: a map of one draw below the denominator."""
+        """Return the code that is sent for a truth's code: a map of one draw below the denominator.
+
+        Parameters
+        ----------
+        truth : int
+            Code of the truth.
+        draw : callable
+            Of a bound: a uniform integer below it.
+
+        Returns
+        -------
+        int
+            Code of the report.
+        """
         return int(self.report_codes(truth, draw(self.denominator)))
 
     def report_codes(self, truth: npt.ArrayLike, uniform: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """The report codes that truth codes and uniform integers below the denominator lead to.
+        """Return the reports that truths and uniform integers lead to: the map that the browser shares.
 
-        This map is shared with the browser: a row's consecutive cells, in the order of the reports.
+        Parameters
+        ----------
+        truth : array of int
+            Codes of truths.
+        uniform : array of int
+            Integers below the denominator; a row's consecutive cells are in the order of the reports.
+
+        Returns
+        -------
+        array of int
+            Codes of reports.
         """
         truths, draws = np.broadcast_arrays(np.asarray(truth), np.asarray(uniform, dtype=np.uint64))
         edges = np.cumsum(self.weights, axis=1).astype(np.uint64)
         return np.asarray((draws[..., None] >= edges[truths]).sum(axis=-1))
 
     def accepts(self, report: object) -> bool:
-        """Whether a plain JSON value is a report's code."""
+        """Return whether a plain JSON value is a report's code.
+
+        Parameters
+        ----------
+        report : object
+            What a stranger sent.
+
+        Returns
+        -------
+        bool
+            False for all that a phone never sends.
+        """
         return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
-        """Shares of the truths behind the reports; of a binary design the prevalence of the last option.
+        """Estimate the shares of the truths; of a binary design the prevalence of the last option.
 
-        "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. The intervals
-        are made from the unbiased one.
+        Parameters
+        ----------
+        reports : sequence, array or Series
+            Booleans, codes or labels, one per person.
+        method : {"moment", "mle", "simplex"}
+            "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. Intervals are
+            made from the unbiased one.
 
+        Returns
+        -------
+        Estimate
+            Shares with their errors.
+
+        Examples
+        --------
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).estimate([True, False, True, True]).value
         1.0
         """
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
     def estimate_counts(self, counts: npt.ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
-        """The same from the number of reports of each kind, in the order of `report_options`, or by label:
-        {"no": 700, "yes": 300}, or what `value_counts()` of pandas gives.
+        """Estimate from the number of reports of each kind.
+
+        Parameters
+        ----------
+        counts : sequence or mapping
+            In the order of `report_options`, or by label: {"no": 700, "yes": 300}, or `value_counts()` of pandas.
+        method : {"moment", "mle", "simplex"}
+            As for `estimate`.
+
+        Returns
+        -------
+        Estimate
+            Shares with their errors.
         """
         numbers = encoding.checked_counts(encoding.in_order(counts, self.report_options), len(self.report_options))
         basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
@@ -248,17 +350,46 @@ class Design:
     def estimate_sent(
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
-        """The estimate from codes as they were sent; with `times`, each of them came so many times."""
+        """Estimate from codes as they were sent.
+
+        Parameters
+        ----------
+        reports : sequence of int
+            Codes.
+        times : sequence of int, optional
+            How often each of them came; once if left out.
+        method : {"moment", "mle", "simplex"}
+            As for `estimate`.
+
+        Returns
+        -------
+        Estimate
+            Shares with their errors.
+        """
         counts = None if times is None else encoding.checked_times(times, len(reports))
-        told = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
-        return self.estimate_counts(told, method)
+        numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
+        return self.estimate_counts(numbers, method)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
-        """Variance of the unbiased estimate, in theory, at the true prevalence: a share, or all of them.
+        """Return the variance of the unbiased estimate, in theory.
 
-        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
-        asked, and only the randomization varies; this is what papers on local differential privacy print.
+        Parameters
+        ----------
+        prevalence : float or sequence
+            The true share of the last of two options, or all shares.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": only the randomization varies; this is what
+            papers on local differential privacy print.
 
+        Returns
+        -------
+        float or array
+            One number for two options, else one per option.
+
+        Examples
+        --------
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).variance(0.5, n=100)
         0.01
         """
@@ -266,7 +397,22 @@ class Design:
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
-        """Covariance matrix of the unbiased shares of all options."""
+        """Return the covariance matrix of the unbiased shares of all options, in theory.
+
+        Parameters
+        ----------
+        prevalence : float or sequence
+            The true share of the last of two options, or all shares.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            As for `variance`.
+
+        Returns
+        -------
+        array
+            One row and one column per option.
+        """
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = encoding.distribution(prevalence, len(self.options), "prevalence")
         return moments.covariance(
@@ -274,8 +420,20 @@ class Design:
         ) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
-        """Pr(truth | report) for someone who held `prior` before: rows are truths, columns are reports.
+        """Return Pr(truth | report) for someone with a prior.
 
+        Parameters
+        ----------
+        prior : float or sequence
+            The share of the last of two options, or all shares, before the report is seen.
+
+        Returns
+        -------
+        array
+            Rows are truths, columns are reports.
+
+        Examples
+        --------
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
         array([0.036, 0.25 ])
         """
@@ -284,11 +442,20 @@ class Design:
             return np.asarray(joint / joint.sum(axis=0))
 
     def joint(self, other: "Design") -> "Design":
-        """Two questions, randomized independently, as one: the Kronecker product.
+        """Return two questions, randomized independently, as one: the Kronecker product.
 
-        Code a of this design and code b of the other become code a * (number of the other's options) + b;
-        labels are joined by " / ". Epsilons add, or come to a little less: see `from_matrix` for denominators
-        whose product is large.
+        Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
+        joined by " / ". Epsilons add, or come to a little less where denominators are rounded.
+
+        Parameters
+        ----------
+        other : Design
+            Of the second question.
+
+        Returns
+        -------
+        Design
+            Of both.
         """
         return Design.from_matrix(
             tables.product_rows(self.weights, self.denominator, other.weights, other.denominator),
@@ -298,8 +465,15 @@ class Design:
         )
 
     def devices(self) -> "tuple[Device[Design], ...]":
-        """Coins, dice, cards, digits and birthdays that realize this design or come near it, nearest first.
+        """List coins, dice, cards, digits and birthdays that realize this design or come near it.
 
+        Returns
+        -------
+        tuple of Device
+            Nearest first.
+
+        Examples
+        --------
         >>> Design([[5, 1], [1, 5]], 6, ("no", "yes")).devices()[0]
         <Device a die: 1: say "no". 2: say "yes". 3–6: answer truthfully. epsilon 1.609, exact>
         """
@@ -315,28 +489,81 @@ class Design:
         return 1.0 if len(self.options) == 2 else 2.0
 
     def scores(self, reports: Any, option: str | int | None = None) -> Array:
-        """One row a report: scores whose mean is the unbiased estimate; of two options that of the last."""
+        """Return scores, whose mean over the reports is the unbiased estimate.
+
+        Parameters
+        ----------
+        reports : sequence, array or Series
+            Booleans, codes or labels, one per person.
+        option : str or int, optional
+            For one option alone; of two options it is the last.
+
+        Returns
+        -------
+        array
+            One row per report.
+        """
         codes = encoding.encode(reports, self.report_options, "reports").codes
         return scoring.from_table(self._score, codes, self.options, option)
 
     def scores_sent(self, reports: Sequence[int]) -> Array:
-        """The scores of codes as they were sent: a code is never read as a label that looks like it."""
+        """Return the scores of codes as they were sent, which are never read as labels.
+
+        Parameters
+        ----------
+        reports : sequence of int
+            Codes.
+
+        Returns
+        -------
+        array
+            One row per report.
+        """
         return scoring.from_table(self._score, np.asarray(reports), self.options, None)
 
     def score_limits(self) -> tuple[Array, Array]:
-        """The least and the greatest score of a report, for each option; the estimate is the mean score."""
+        """Return the least and the greatest score of a report, for each option.
+
+        Returns
+        -------
+        tuple of array
+            Both, by option.
+        """
         return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
 
     def weight_of_liars(self, share: float) -> float:
-        """Everybody weighs the same, whatever they say."""
+        """Return the weight of a share of liars: everybody weighs the same, whatever they say.
+
+        Parameters
+        ----------
+        share : float
+            Of liars among the people.
+
+        Returns
+        -------
+        float
+            The same share.
+        """
         return share
 
     def describe(self) -> str:
-        """The design in plain words, for a consent form."""
+        """Describe the design in plain words, for a consent form.
+
+        Returns
+        -------
+        str
+            A few sentences.
+        """
         return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: names, labels and integers only."""
+        """Return plain data for JSON: names, labels and integers only.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return {
             "name": self.name,
             "options": list(self.options),
@@ -346,12 +573,29 @@ class Design:
         }
 
     def browser_data(self) -> dict[str, Any]:
-        """What a browser draws with: the same."""
+        """Return what a browser draws with: the same as `to_dict`.
+
+        Returns
+        -------
+        dict
+            Plain data for JSON.
+        """
         return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Design":
-        """The design that `to_dict` wrote."""
+        """Read the design that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            With the fields that `to_dict` writes.
+
+        Returns
+        -------
+        Design
+            An equal design.
+        """
         fields = {"name", "options", "report_options", "denominator", "weights"}
         if not isinstance(data, dict) or set(data) != fields:
             rule = f"a design must have the fields {', '.join(sorted(fields))}"

@@ -1,6 +1,4 @@
-"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a
-screen.
-"""
+"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a screen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -95,10 +93,8 @@ def nearest_devices(
     form: Forced | None,
     realized: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Every device of the catalogue that can tell the answers apart, nearest first, fewest outcomes first
-    among equals.
-    """
-    found = []
+    """Every device of the catalogue that can tell the answers apart, nearest first, then by fewest outcomes."""
+    devices = []
     for name, outcomes in _CATALOGUE:
         parts = _parts(weights, denominator, form, len(outcomes))
         if parts is None:
@@ -108,25 +104,23 @@ def nearest_devices(
             design = realized(table, len(outcomes))
         except ValueError:  # too few outcomes: rounding made two answers look alike
             continue
-        wanted = [[Fraction(int(w), denominator) for w in row] for row in weights]
+        target = [[Fraction(int(w), denominator) for w in row] for row in weights]
         gaps = [
             abs(Fraction(t, len(outcomes)) - w)
-            for row, want in zip(table, wanted, strict=True)
+            for row, want in zip(table, target, strict=True)
             for t, w in zip(row, want, strict=True)
         ]
         alike = forced if options == report_options else None
         steps = _steps(outcomes, table, alike, options, report_options)
         note = _NOTES.get(name, "")
-        found.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
-    return tuple(sorted(found, key=lambda device: (device.distance, device.outcomes)))
+        devices.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
+    return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
 
 
 def _parts(
     weights: npt.NDArray[np.int64], denominator: int, form: Forced | None, m: int
 ) -> tuple[list[list[int]], list[int] | None] | None:
-    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too
-    few.
-    """
+    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too few."""
     if form is not None and form.truth > 0:
         cells = [form.truth, *form.forced.tolist()]
         if sum(c > 0 for c in cells) > m:
@@ -149,8 +143,8 @@ def _steps(
 ) -> tuple[Step, ...]:
     """What to do on which outcome: whatever the answer is, or answer by answer."""
     if forced is not None:
-        given = _spread(outcomes, forced, options)
-        return (*(Step(some, option) for some, option in given), Step(tuple(outcomes[sum(forced) :]), None))
+        spread = _spread(outcomes, forced, options)
+        return (*(Step(some, option) for some, option in spread), Step(tuple(outcomes[sum(forced) :]), None))
     return tuple(
         Step(some, report, option)
         for option, row in zip(options, table, strict=True)

@@ -1,6 +1,4 @@
-"""Likert questions, "strongly disagree" to "strongly agree": the distribution or the mean alone, and which to
-ask for.
-"""
+"""Likert questions, "strongly disagree" to "strongly agree": all shares or the mean alone, and which to ask for."""
 
 from dataclasses import dataclass
 
@@ -50,10 +48,24 @@ class Likert:
 
 @explains("likert(5, epsilon=1.0)")
 def likert(points: int, epsilon: Number) -> Likert:
-    """The distribution by `k_ary` and the mean by `one_bit`, for points 1 … k.
+    """Prepare a Likert question: all shares by `k_ary`, and the mean alone by `one_bit`.
 
     The mean from the distribution is the sum of points times shares. Respondents are a random sample.
 
+    Parameters
+    ----------
+    points : int
+        At least 2: the points are 1 … k.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Likert
+        Both designs, and which needs fewer people.
+
+    Examples
+    --------
     >>> likert(5, 1.0).mean
     <OneBit on 1 to 5: epsilon 1>
     """

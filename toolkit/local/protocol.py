@@ -1,6 +1,4 @@
-"""`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no
-special case.
-"""
+"""`Randomizer`: what every way of hiding an answer can do, so that nothing else needs a special case."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -43,9 +41,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 Respondents = Literal["sample", "fixed"]
-"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization
-varies.
-"""
+"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
 AnswerKind = Literal["choice", "ticks", "number"]
 """What the answer to a question is."""
 
@@ -78,7 +74,7 @@ class Randomizer(Protocol):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
-        """The least and the greatest number that can be answered; None where no number is asked for."""
+        """The least and the greatest score of a report, for each thing that is estimated."""
 
     @property
     def matrix(self) -> Array | None:
@@ -86,69 +82,114 @@ class Randomizer(Protocol):
 
     @property
     def reach(self) -> float:
-        """How far one person's answer can move the sum that a curator would publish: in L1, when it is
-        replaced.
-        """
+        """How far one person's answer can move a curator's sum: in L1, when it is replaced."""
 
     @property
     def epsilon(self) -> float:
-        """The largest logarithm of a likelihood ratio between two answers, computed exactly and rounded
-        up.
-        """
+        """The largest logarithm of a likelihood ratio between two answers, exact, rounded up."""
 
     @property
     def loss(self) -> Pure:
         """What one report costs its sender."""
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
+        """Randomize answers.
+
+        Parameters
+        ----------
+        answers : value, sequence, array or Series
+            One answer, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+        """
 
     def report(self, truth: Any, draw: Below) -> Any:
-        """What is sent for a truth (a code, a list of ticked codes, a point of the grid), as plain data for
-        JSON.
+        """Return what is sent for a truth, as plain data for JSON; the rule that Python shares with the browser.
 
-        The rule that Python shares with the browser: the same draws give the same report.
+        Parameters
+        ----------
+        truth : int or list of int
+            A code, the codes that are ticked, or a point of the grid.
+        draw : callable
+            Of a bound: a uniform integer below it. The same draws give the same report.
         """
 
     def accepts(self, report: object) -> bool:
-        """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must
-        be.
+        """Return whether a plain JSON value is a report that could have been sent.
+
+        Parameters
+        ----------
+        report : object
+            What a stranger sent.
         """
 
     def estimate(self, reports: Any, /) -> Estimate:
-        """What the reports say of the people behind them, with its error."""
+        """Estimate what the reports say of the people behind them, with its error.
+
+        Parameters
+        ----------
+        reports : sequence
+            What `randomize` returns.
+        """
 
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate:
-        """The estimate from reports as they were sent; with `times`, each of them came so many times.
+        """Estimate from reports as they were sent.
 
-        `method` is "moment", "mle" or "simplex"; who has no such estimator takes the nearest one, and says so
-        in the estimate.
+        Parameters
+        ----------
+        reports : sequence
+            What `report` returns.
+        times : sequence of int, optional
+            How often each of them came; once if left out.
+        method : {"moment", "mle", "simplex"}
+            A randomizer without such an estimator takes the nearest one, and says so in the estimate.
         """
 
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
-        """Variance of the estimate, in theory, when the truth is as given and n people answer."""
+        """Return the variance of the estimate, in theory.
+
+        Parameters
+        ----------
+        truth : float or sequence
+            A share, shares or a mean.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            Whether people are a random sample, or only the randomization varies.
+        """
 
     def scores(self, reports: Any, option: Any = None) -> Array:
-        """One row a report: for each thing that is estimated a number whose mean over the randomization is
-        the truth.
+        """Return numbers whose mean over the randomization is the truth: the mean score is the unbiased estimate.
 
-        The mean score is the unbiased estimate; NaN says nothing of that person. Of an `option`, or of a
-        single number, one number each.
+        Parameters
+        ----------
+        reports : sequence
+            What `randomize` returns.
+        option : str or int, optional
+            For one option alone; NaN says nothing of that person.
         """
 
     def scores_sent(self, reports: Sequence[Any], /) -> Array:
-        """The scores of reports as they were sent: of a matrix these are codes, whatever its labels are."""
+        """Return the scores of reports as they were sent: of a matrix these are codes, whatever its labels.
 
-    def score_limits(self) -> tuple[Array, Array]:
-        """The least and the greatest score of a report, for each thing that is estimated; the estimate is the
-        mean score.
+        Parameters
+        ----------
+        reports : sequence
+            What `report` returns.
         """
 
+    def score_limits(self) -> tuple[Array, Array]:
+        """Return the least and the greatest score of a report, for each thing that is estimated."""
+
     def weight_of_liars(self, share: float) -> float:
-        """The weight of that share of the people in the estimate that they can move most, if they act in
-        concert.
+        """Return the weight that a share of liars has in the estimate that they can move most.
+
+        Parameters
+        ----------
+        share : float
+            Of liars among the people; they act in concert.
         """
 
     def describe(self) -> str:

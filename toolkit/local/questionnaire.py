@@ -45,24 +45,16 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
-            refuse(
-                "a questionnaire must have questions, each with a name of its own",
-                len(self.questions),
-                "reports go by name",
-            )
+            consequence = "reports go by name"
+            refuse("a questionnaire must have questions, each with a name of its own", len(self.questions), consequence)
         keep_whole(self, asked=1)
         if self.asked > len(self.questions):
-            refuse(
-                f"`asked` must be at most {len(self.questions)}, the number of questions",
-                self.asked,
-                "nobody is asked twice",
-            )
+            consequence = "nobody is asked twice"
+            refuse(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, consequence)
 
     @property
     def loss(self) -> Pure:
-        """What one person spends at most: the losses of the costliest questions that can be asked together,
-        added up.
-        """
+        """What one person spends at most: the losses of the costliest questions that can be asked together."""
         costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
         return Pure(sum(costliest, Fraction(0)))
 
@@ -77,8 +69,8 @@ class Questionnaire:
         for j in range(d - self.asked, d):
             t = draw(j + 1)
             chosen.add(j if t in chosen else t)
-        asked = [self.questions[number] for number in sorted(chosen)]
-        return {name: question.report(answers[name], draw) for name, question in asked}
+        questions = [self.questions[number] for number in sorted(chosen)]
+        return {name: question.report(answers[name], draw) for name, question in questions}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.
@@ -92,13 +84,10 @@ class Questionnaire:
         drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
         people = {len(reports) for reports in drawn.values()}
         if len(people) != 1:
-            refuse(
-                "every question must have an answer of every person",
-                "columns of different lengths",
-                "drop the incomplete",
-            )
-        asked = self._choices(people.pop(), generator)
-        return {name: drawn[name][asked[:, number]] for number, (name, _) in enumerate(self.questions)}
+            consequence = "drop the incomplete"
+            refuse("every question must have an answer of every person", "columns of different lengths", consequence)
+        choices = self._choices(people.pop(), generator)
+        return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
     def _refuse_other_names(self, given: Mapping[str, Any]) -> None:
         missing = [name for name, _ in self.questions if name not in given]
@@ -112,9 +101,9 @@ class Questionnaire:
         for place in range(self.asked if self.asked < d else 0):
             other = place + below(d - place, people, rng).astype(np.int64)
             order[row, place], order[row, other] = order[row, other], order[row, place].copy()
-        asked = np.zeros((people, d), dtype=bool)
-        asked[row[:, None], order[:, : self.asked]] = True
-        return asked
+        choices = np.zeros((people, d), dtype=bool)
+        choices[row[:, None], order[:, : self.asked]] = True
+        return choices
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
         """One estimate a question, from the reports of those who were asked it."""
@@ -163,9 +152,8 @@ class Questionnaire:
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
         """The questionnaire that `to_dict` wrote."""
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
-            refuse(
-                "a questionnaire must have the fields kind, asked and questions", "others", "write it with to_dict()"
-            )
+            consequence = "write it with to_dict()"
+            refuse("a questionnaire must have the fields kind, asked and questions", "others", consequence)
         return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
 
     def __repr__(self) -> str:
@@ -177,28 +165,39 @@ _CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
 
 @explains(_CALL)
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
-    """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked
-    each.
+    """Make a questionnaire of random questions that costs each person at most epsilon.
 
     Parameters
     ----------
-    makers : for each question's name a function that makes its randomizer from an epsilon.
-    epsilon : what one person spends at most, kept from above.
-    asked : questions a person: 1 for one random question with the whole budget, all for splitting the budget.
+    makers : mapping of str to callable
+        For each question's name a function that makes its randomizer from an epsilon.
+    epsilon : number
+        What one person spends at most; each question that is asked gets epsilon / asked.
+    asked : int
+        Questions per person: 1 for one random question with the whole budget, all to split the budget.
 
+    Returns
+    -------
+    Questionnaire
+        Of all questions.
+
+    References
+    ----------
+    T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential privacy
+    (2016).
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> from toolkit.local.oracles import best
     >>> makers = {"cheated": lambda e: warner(epsilon=e), "drug": lambda e: best(30, e)}
     >>> questionnaire(makers, 1.0)
     <Questionnaire of 2 questions, 1 asked: epsilon 1>
-
-    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
-    differential privacy (2016).
     """
     if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
         received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
-        told = f"what each may cost follows from their number; write {_CALL}"
-        refuse("`makers` must be functions of an epsilon, by question", received, told, TypeError)
+        consequence = f"what each may cost follows from their number; write {_CALL}"
+        refuse("`makers` must be functions of an epsilon, by question", received, consequence, TypeError)
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)
@@ -207,9 +206,26 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
 def compare(
     makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int
 ) -> dict[str, dict[str, Any]]:
-    """For each question the variance when one random question is asked, and when all are and the budget is
-    split.
+    """Compare asking one random question with asking all and splitting the budget.
 
+    Parameters
+    ----------
+    makers : mapping of str to callable
+        As for `questionnaire`.
+    epsilon : number
+        What one person spends at most.
+    truths : mapping of str to value
+        Each question's answers as its `variance` takes them: a prevalence, shares, or a mean.
+    n : int
+        How many people take part.
+
+    Returns
+    -------
+    dict
+        For each question its variance by "one question" and by "split budget".
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> makers = {name: lambda e: warner(epsilon=e) for name in ("cheated", "lied", "stole", "copied")}
     >>> table = compare(makers, 1.0, dict.fromkeys(makers, 0.1), n=1000)

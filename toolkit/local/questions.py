@@ -11,7 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explains, labels, probability, refuse, whole
-from toolkit.local.calibration import Options, named, odds
+from toolkit.local.calibration import Options, odds, option_labels
 from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 
@@ -23,18 +23,33 @@ _MOST_CARDS = 100  # that anybody draws and counts
 
 @explains('warner("3/4")')
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
-    """Warner's design: with probability p answer truthfully, else the opposite.
+    """Make Warner's design: with probability p answer truthfully, else the opposite.
 
-    With epsilon instead of p, p is the largest probability with ln(p / (1 - p)) <= epsilon: rounded to the
-    private side. No yes/no design with the same epsilon has a smaller variance, which is (x(1-x) + e**epsilon
-    / (e**epsilon - 1)**2) / n.
+    No yes/no design with the same epsilon has a smaller variance, which is
+    (x(1-x) + e**epsilon / (e**epsilon - 1)**2) / n.
 
+    Parameters
+    ----------
+    p : number, optional
+        The chance of the truth; not 1/2.
+    epsilon : number, optional
+        Instead of p: the largest p with ln(p / (1 - p)) <= epsilon, rounded to the private side.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes".
+
+    References
+    ----------
+    S. L. Warner, Randomized response, Journal of the American Statistical Association 60 (1965).
+
+    Examples
+    --------
     >>> warner(p="2/3").matrix.round(3).tolist()
     [[0.667, 0.333], [0.333, 0.667]]
     >>> 0.999999 < warner(epsilon=1.0).epsilon <= 1.0
     True
-
-    References: S. L. Warner, Randomized response, Journal of the American Statistical Association 60 (1965).
     """
     if epsilon is not None and p is None:
         truth, lie = odds(epsilon, inside=1, outside=1)
@@ -45,14 +60,28 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
 
 @explains('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
-    """Forced response: say yes with probability `yes`, say no with probability `no`, else answer truthfully.
+    """Make a forced-response design: chance says yes, says no, or lets the person answer.
 
     Equal probabilities f make it Warner's design with p = 1 - f; a die with one face each has epsilon ln 5.
 
+    Parameters
+    ----------
+    yes, no : number
+        The chances of a forced yes and of a forced no; below 1 together.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes".
+
+    References
+    ----------
+    R. F. Boruch, The American Sociologist 6 (1971).
+
+    Examples
+    --------
     >>> forced(yes="1/6", no="1/6").weights.tolist()
     [[5, 1], [1, 5]]
-
-    References: R. F. Boruch, The American Sociologist 6 (1971).
     """
     say_yes, say_no = probability(yes, "yes"), probability(no, "no")
     if say_yes + say_no >= 1:
@@ -62,15 +91,30 @@ def forced(yes: Number, no: Number) -> Design:
 
 @explains('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
 def unrelated(p: Number, prevalence: Number) -> Design:
-    """Unrelated question: the sensitive question with probability p, else an innocuous one answered yes by a
-    known share.
+    """Make an unrelated-question design: chance asks the sensitive or an innocuous question.
 
     The same as `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
 
+    Parameters
+    ----------
+    p : number
+        The chance of the sensitive question; above 0.
+    prevalence : number
+        The known share of yes to the innocuous question.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes".
+
+    References
+    ----------
+    B. G. Greenberg et al., Journal of the American Statistical Association 64 (1969).
+
+    Examples
+    --------
     >>> round(unrelated(p=0.7, prevalence=0.3).epsilon, 3)
     2.172
-
-    References: B. G. Greenberg et al., Journal of the American Statistical Association 64 (1969).
     """
     share, innocuous = probability(p, "p"), probability(prevalence, "prevalence")
     if share == 0:
@@ -80,15 +124,28 @@ def unrelated(p: Number, prevalence: Number) -> Design:
 
 @explains('mangat("2/3")')
 def mangat(p: Number) -> Design:
-    """Mangat's improvement: those who have the trait say yes; the others say no with probability p, else yes.
+    """Make Mangat's design: a yes is always told, a no with probability p, else as yes.
 
-    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the
-    answers.
+    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the answers.
 
+    Parameters
+    ----------
+    p : number
+        The chance that a no is told; above 0.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes".
+
+    References
+    ----------
+    N. S. Mangat, Journal of the Royal Statistical Society B 56 (1994).
+
+    Examples
+    --------
     >>> mangat(0.7).epsilon
     inf
-
-    References: N. S. Mangat, Journal of the Royal Statistical Society B 56 (1994).
     """
     share = probability(p, "p")
     if share == 0:
@@ -98,17 +155,32 @@ def mangat(p: Number) -> Design:
 
 @explains('kuk("4/5", "1/5", draws=2)')
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
-    """Kuk's cards: draw from the deck of your answer and report how many of `draws` cards are red.
+    """Make Kuk's design: draw cards from the deck of your answer and report how many are red.
 
-    p_yes and p_no are the shares of red cards in the deck for yes and for no. Epsilon is `draws` times that
-    of one card. With several cards the unbiased estimate weighs the reports by their information, not by the
-    number of red cards as Kuk did: its variance is up to 44 % smaller, and nowhere more than 2 % larger, for
-    the decks that were tried.
+    Epsilon is `draws` times that of one card. With several cards the unbiased estimate weighs the reports by
+    their information, not by the number of red cards as Kuk did: its variance is up to 44 % smaller, and nowhere
+    more than 2 % larger, for the decks that were tried.
 
+    Parameters
+    ----------
+    p_yes, p_no : number
+        The shares of red cards in the deck for yes and in that for no; they differ.
+    draws : int
+        How many cards.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes"; reports are the numbers of red cards.
+
+    References
+    ----------
+    A. Y. C. Kuk, Biometrika 77 (1990).
+
+    Examples
+    --------
     >>> kuk("4/5", "1/5", draws=2).weights.tolist()
     [[16, 8, 1], [1, 8, 16]]
-
-    References: A. Y. C. Kuk, Biometrika 77 (1990).
     """
     red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
     if red_yes == red_no:
@@ -124,18 +196,33 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
 
 @explains('crosswise("1/4")')
 def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
-    """Crosswise model: "are your answers to both questions the same?", beside a question with known
-    prevalence p of yes.
+    """Make a crosswise design, which asks whether the answers to two questions are the same.
 
-    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's. With epsilon instead of p, p is the
-    smallest probability with ln((1 - p) / p) <= epsilon: rounded to the private side.
+    The second question has a known prevalence p of yes. Nobody needs a device; Pr(same | yes) = p, so the matrix
+    is Warner's.
 
+    Parameters
+    ----------
+    p : number, optional
+        The share of yes to the second question; not 1/2.
+    epsilon : number, optional
+        Instead of p: the smallest p with ln((1 - p) / p) <= epsilon, rounded to the private side.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes", reports "different" and "same".
+
+    References
+    ----------
+    J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
+
+    Examples
+    --------
     >>> crosswise("1/6").report_options
     ('different', 'same')
     >>> 0.999999 < crosswise(epsilon=1.0).epsilon <= 1.0
     True
-
-    References: J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
     """
     if epsilon is not None and p is None:
         often, seldom = odds(epsilon, inside=1, outside=1)
@@ -146,15 +233,28 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
 
 @explains('triangular("1/4")')
 def triangular(p: Number) -> Design:
-    """Triangular model: "do you answer yes to neither, or to at least one?", beside a question with known
-    prevalence p.
+    """Make a triangular design, which asks whether one answers yes to neither question or to at least one.
 
     "Neither" proves that the answer is no, so epsilon is infinite.
 
+    Parameters
+    ----------
+    p : number
+        The known share of yes to the second question; below 1.
+
+    Returns
+    -------
+    Design
+        With options "no" and "yes", reports "neither" and "at least one".
+
+    References
+    ----------
+    J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
+
+    Examples
+    --------
     >>> triangular("1/4").weights.tolist()
     [[3, 1], [0, 4]]
-
-    References: J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
     """
     share = probability(p, "p")
     if share == 1:
@@ -168,17 +268,30 @@ def triangular(p: Number) -> Design:
     p="the chance of the truth follows from epsilon; forced_options takes chances",
 )
 def k_ary(options: Options, *, epsilon: Number) -> Design:
-    """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any
-    other evenly.
+    """Make k-ary randomized response: keep the answer, or take any other evenly.
 
-    `options` are the labels, or their number: up to 2048, as the design is a table.
-    `toolkit.local.oracles.best` serves any number. Epsilon is rounded to the private side.
+    The answer is kept with probability e**epsilon / (e**epsilon + k - 1), rounded to the private side.
 
+    Parameters
+    ----------
+    options : int or sequence of str or int
+        The labels, or their number: up to 2048, as the design is a table; `toolkit.local.oracles.best` serves any.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Design
+        Its reports are the options.
+
+    References
+    ----------
+    P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
+
+    Examples
+    --------
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
     <Design k_ary: 3 options, 3 reports, epsilon 1>
-
-    References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy
-    (2016).
     """
     names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
@@ -188,32 +301,44 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
 
 
 def _table_of(options: Options, instead: str) -> Labels:
-    """The labels of so many options that a table with a row and a column for each fits into the memory."""
+    """The labels, if they are few enough that a table with a row and a column for each fits into the memory."""
     listed = options if isinstance(options, int | np.integer) else labels(options, "options")
     count = listed if isinstance(listed, int | np.integer) else len(listed)
     if count > TABLE_LIMIT:
         refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
-    return named(listed)
+    return option_labels(listed)
 
 
 @explains('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
 def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
-    """Forced response for k options: option j is forced with its probability, else the answer is given
-    truthfully.
+    """Make a forced-response design for k options: chance says one of them, or lets the person answer.
 
+    Parameters
+    ----------
+    options : int or sequence of str or int
+        The labels, or their number.
+    probabilities : sequence or mapping of number
+        The chance that each option is forced; below 1 together.
+
+    Returns
+    -------
+    Design
+        Its reports are the options.
+
+    References
+    ----------
+    D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
+
+    Examples
+    --------
     >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
     [[4, 1, 1], [1, 4, 1], [1, 1, 4]]
-
-    References: D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
     """
     names = _table_of(options, "use toolkit.local.oracles.best, which keeps no table")
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
-            refuse(
-                f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})",
-                ", ".join(map(str, [*probabilities][:8])),
-                "each option needs its share",
-            )
+            rule = f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})"
+            refuse(rule, ", ".join(map(str, [*probabilities][:8])), "each option needs its share")
         probabilities = [probabilities[name] for name in names]
     if isinstance(probabilities, str) or not isinstance(probabilities, Iterable):
         received = type(probabilities).__name__
@@ -226,25 +351,19 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
         refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
     others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
-    kept = denominator - sum(others)
-    if kept <= 0:
-        refuse(
-            "`probabilities` must leave more than 2**-32 for the truth",
-            1 - truth,
-            "32-bit draws would hide every answer",
-        )
-    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
+    truthful = denominator - sum(others)
+    if truthful <= 0:
+        consequence = "32-bit draws would hide every answer"
+        refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, consequence)
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + truthful * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced")
 
 
 def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     """The probability p of a design that takes it or an epsilon, where no epsilon took its place."""
     if p is None or epsilon is not None:
-        refuse(
-            "exactly one of `p` and `epsilon` must be given",
-            "both" if p is not None else "none",
-            "each determines the other",
-        )
+        consequence = "each determines the other"
+        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", consequence)
     share = probability(p, "p")
     if share == Fraction(1, 2):
         refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")

@@ -1,4 +1,4 @@
-"""`Drawn`: what all randomizers share that are made of a few integers and that no matrix holds."""
+"""`SampledRandomizer`: what all randomizers share that are made of a few integers and that no matrix holds."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.protocol import AnswerKind
-from toolkit.local.serial import plain, restored
+from toolkit.local.serial import from_plain, plain
 from toolkit.texts.odds import describe
 
 
-class Drawn(ABC):
+class SampledRandomizer(ABC):
     """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
 
     name: ClassVar[str]
@@ -40,7 +40,7 @@ class Drawn(ABC):
 
     @abstractmethod
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
-        """What the reports say of the people behind them; with `times`, each of them came so many times."""
+        """What the reports say of the people behind them; `times` says how often each of them came."""
 
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"
@@ -53,13 +53,9 @@ class Drawn(ABC):
         return self.estimate(list(reports), times=times)
 
     def scores(self, reports: Any, option: Any = None) -> Array:  # noqa: ARG002  those with scores take them
-        """One row a report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
-        refuse(
-            "`randomizer` must have reports with scores",
-            type(self).__name__,
-            "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`",
-            TypeError,
-        )
+        """One row per report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
+        consequence = "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`"
+        refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
     def scores_sent(self, reports: Sequence[Any]) -> Array:
         """The scores of reports as they were sent."""
@@ -82,18 +78,16 @@ class Drawn(ABC):
         return plain(self, self.name)
 
     def browser_data(self) -> dict[str, Any]:
-        """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not
-        derive them.
-        """
+        """What `to_dict` writes, and the integers that follow from it, so that a browser need not derive them."""
         return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The randomizer that `to_dict` wrote."""
-        return restored(cls, data, cls.name)
+        return from_plain(cls, data, cls.name)
 
 
-class DrawnAtOdds(Drawn):
+class SampledAtOdds(SampledRandomizer):
     """One whose reports' probabilities differ between two answers by at most a known ratio."""
 
     @property
@@ -103,7 +97,5 @@ class DrawnAtOdds(Drawn):
 
     @cached_property
     def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor
-        e**epsilon.
-        """
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
         return log_up(self.odds)

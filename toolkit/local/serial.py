@@ -14,21 +14,18 @@ def plain(thing: Any, kind: str) -> dict[str, Any]:
     return {"kind": kind, **{field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}}
 
 
-def restored(cls: type[T], data: Any, kind: str) -> T:
+def from_plain(cls: type[T], data: Any, kind: str) -> T:
     """What `plain` wrote, checked by the constructor like anything new."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
         listed = ", ".join(sorted(names))
-        refuse(
-            f"the data of a {kind!r} must have that kind and the fields {listed}", "others", "write it with to_dict()"
-        )
+        consequence = "write it with to_dict()"
+        refuse(f"the data of a {kind!r} must have that kind and the fields {listed}", "others", consequence)
     return cls(**{name: data[name] for name in names})
 
 
 def keep_whole(thing: Any, **least: int) -> None:
-    """Make the named fields of a frozen thing plain integers, each at least as large as said; refuse what is
-    none.
-    """
+    """Make the named fields of a frozen thing plain integers, each at least as large as said; refuse what is none."""
     for name, bound in least.items():
         object.__setattr__(thing, name, whole(getattr(thing, name), name, least=bound))
 
@@ -44,12 +41,8 @@ def fraction(value: Any, name: str) -> Fraction:
         and value[1] > 0
     ):
         return Fraction(value[0], value[1])
-    refuse(
-        f"`{name}` must be a fraction or two integers, the second positive",
-        type(value).__name__,
-        "it must be exact",
-        TypeError,
-    )
+    rule = f"`{name}` must be a fraction or two integers, the second positive"
+    refuse(rule, type(value).__name__, "it must be exact", TypeError)
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,4 @@
-"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each
-time.
-"""
+"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each time."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,19 +24,15 @@ from toolkit.texts.odds import describe
 from toolkit.texts.voice import Voice
 
 Ratio = Fraction | float
-"""How many times likelier reports can be under one truth than under another; infinite where they prove
-something.
-"""
+"""How many times likelier reports can be under one truth than under another; infinite where they prove something."""
 
 Rows = Sequence[Sequence[int]]
 Chance = Callable[[int, int, int], int]
-"""The chance, up to a constant, of so many yes and so many no from a memo of this truth."""
+"""The chance, up to a constant, of these numbers of yes and no from a memo of this truth."""
 
 
 def chances(permanent: Rows, fresh: Rows) -> Chance:
-    """Sums over the two values that a memo can have: permanent[truth][memo] fresh[memo][1]**yes
-    fresh[memo][0]**no.
-    """
+    """Sums over the two values that a memo can have: permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no."""
 
     @cache  # one is asked for thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
@@ -50,29 +44,31 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
 
 
 def unchanged(chance: Chance, reports: int) -> Ratio:
-    """The largest ratio of so many reports when the truth cannot change: only their number of yes matters."""
+    """The largest ratio of this many reports when the truth cannot change: only their number of yes matters."""
     return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
 
 
 def changing(chance: Chance, reports: int) -> Ratio:
     """The largest ratio over all ways in which the truth can change, with one memo for each truth.
 
-    Of a series of reports with so many yes, a series of truths matters only by how many of the yes, and how
+    Of a series of reports with a given number of yes, a series of truths matters only by how many of the yes, and how
     many of the no, were sent while the truth was yes: all of these are gone through.
     """
     worst: Ratio = Fraction(1)
     for yes in range(reports + 1):
         no = reports - yes
-        found = [chance(1, a, b) * chance(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)]
-        worst = max(worst, _ratio(found))
+        chances_of_truths = [
+            chance(1, a, b) * chance(0, yes - a, no - b) for a in range(yes + 1) for b in range(no + 1)
+        ]
+        worst = max(worst, _ratio(chances_of_truths))
     return worst
 
 
-def redrawn(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
-    """The largest ratio over all ways in which the memos can be lost between reports and drawn anew.
+def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
+    """The largest ratio over all ways in which the memos can be lost between reports and drawn again.
 
     The reports then fall into runs, each from memos of its own: what they show is independent, so that the
-    ratios of all runs multiply. `of_run` is the ratio of a run of so many reports; runs add up to all.
+    ratios of all runs multiply. `of_run` is the ratio of a run of that length; runs add up to all.
     """
     ratios = [of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
@@ -102,15 +98,18 @@ KIND = "memo"
 class Memo:
     """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
 
-    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both
-    for ever. A report is fresh noise on the memo of the answer that holds now. However many reports come from
-    a truth that cannot change, together they cost at most what the permanent design costs. If the truth may
-    change, no such bound holds.
+    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A
+    report is fresh noise on the memo of the answer that holds now. However many reports come from a truth that
+    cannot change, together they cost at most what the permanent design costs. If the truth may change, no such
+    bound holds.
 
     Parameters
     ----------
-    permanent, fresh : yes/no designs. Without fresh noise equal reports would link the waves, and a report
-        that changes would prove a truth that changed.
+    permanent : Design
+        Of two options and two reports, drawn once per answer.
+    fresh : Design
+        Of two options and two reports, drawn at every report. Without it equal reports would link the waves, and
+        a report that changes would prove a truth that changed.
 
     Examples
     --------
@@ -130,18 +129,13 @@ class Memo:
             design = getattr(self, name)
             if not isinstance(design, Design) or design.matrix.shape != (2, 2):
                 received = design if isinstance(design, Design) else type(design).__name__
-                refuse(
-                    f"`{name}` must be a design with two options and two reports",
-                    received,
-                    "a memo says yes or no",
-                    TypeError,
-                )
+                consequence = "a memo says yes or no"
+                refuse(f"`{name}` must be a design with two options and two reports", received, consequence, TypeError)
 
     @cached_property
     def design(self) -> Design:
         """One report: both designs, one after the other."""
-        weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
-        scale = self.permanent.denominator * self.fresh.denominator
+        weights, scale = self._drawn
         rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
         return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
 
@@ -151,13 +145,13 @@ class Memo:
 
         It is no product: where the truth stays, both reports come from one memo.
         """
-        kept, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
-        once, scale = kept @ sent, self.permanent.denominator * self.fresh.denominator
+        memos, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
+        once, scale = self._drawn
         rows = []
         for t in (0, 1):
             for u in (0, 1):
                 if t == u:
-                    both = sum(int(kept[t, m]) * np.outer(sent[m], sent[m]) for m in (0, 1))
+                    both = sum(int(memos[t, m]) * np.outer(sent[m], sent[m]) for m in (0, 1))
                     cells = both * self.permanent.denominator
                 else:
                     cells = np.outer(once[t], once[u])
@@ -167,14 +161,27 @@ class Memo:
         )
 
     def epsilon(self, reports: int = 1, *, truth: str = "unchanged", memo: str = "kept") -> float:
-        """What so many reports of one person cost together, exactly, rounded up.
+        """Return what several reports of one person cost together, exactly, rounded up.
 
-        truth="unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over
-        all ways in which the truth can change from wave to wave, and grows without bound. memo="kept" is for
-        a device that never loses its memos: with a truth that cannot change it never passes the epsilon of
-        the permanent design. "lost" is the worst over all ways in which memos can be lost between waves, as
-        by deleted data or another device, and drawn anew: this is what a promise for all waves must say.
+        Parameters
+        ----------
+        reports : int
+            How many.
+        truth : {"unchanged", "changing"}
+            "unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over all ways
+            in which the truth can change from wave to wave, and grows without bound.
+        memo : {"kept", "lost"}
+            "kept" is for a device that never loses its memos. "lost" is the worst over all ways in which memos can be
+            lost between waves, as by deleted data or another device, and drawn again: what a promise for all waves
+            must say.
 
+        Returns
+        -------
+        float
+            Epsilon.
+
+        Examples
+        --------
         >>> from toolkit import warner
         >>> memo = Memo(warner("3/4"), warner("3/4"))
         >>> (round(memo.epsilon(4, truth="changing"), 3), round(memo.epsilon(4, truth="changing", memo="lost"), 3))
@@ -185,37 +192,34 @@ class Memo:
         rule = unchanged if choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
         if choice(memo, "memo", ("kept", "lost")) == "kept":
             return epsilon_of(rule(chance, count))
-        return epsilon_of(redrawn(lambda run: rule(chance, run), count))
+        return epsilon_of(with_lost_memos(lambda run: rule(chance, run), count))
 
     @property
     def is_exact(self) -> bool:
         """Whether `design` has the very odds that are drawn with; else its table was rounded to fit."""
-        drawn = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
-        scale = self.permanent.denominator * self.fresh.denominator
-        told = self.design.weights.astype(object)
-        return bool(np.all(drawn * self.design.denominator == told * scale))
+        weights, scale = self._drawn
+        return bool(np.all(weights * self.design.denominator == self.design.weights.astype(object) * scale))
+
+    @cached_property
+    def _drawn(self) -> tuple[npt.NDArray[np.object_], int]:
+        """The exact weights of one report, and their denominator."""
+        weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
+        return weights, self.permanent.denominator * self.fresh.denominator
 
     def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
-        """Memos of n people, drawn once: one row a person, one column for each answer that the person
-        could have.
-        """
+        """Memos of n people, drawn once: one row per person, one column for each answer that the person could have."""
         count = whole(n, "n")
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
-        """Reports of a wave as codes, or as labels where codes could be taken for other labels: fresh noise
-        on the memo of the answer that holds now.
-        """
+        """Codes of a wave's reports, or labels where codes would be ambiguous: fresh noise on each answer's memo."""
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
-            refuse(
-                "`memos` must have a row for each answer",
-                f"shape {np.shape(memos)} for {len(codes)}",
-                "remember(n) makes them",
-            )
-        kept = np.asarray(memos)[np.arange(len(codes)), codes]
-        sent, labels = self.fresh.randomize_codes(kept, check_rng(rng)), self.fresh.report_options
+            consequence = "remember(n) makes them"
+            refuse("`memos` must have a row for each answer", f"shape {np.shape(memos)} for {len(codes)}", consequence)
+        current = np.asarray(memos)[np.arange(len(codes)), codes]
+        sent, labels = self.fresh.randomize_codes(current, check_rng(rng)), self.fresh.report_options
         either = numbers_are_labels(labels) or looks_like_others(labels)
         return as_labels(sent, labels) if either else np.asarray(sent)
 
@@ -239,8 +243,8 @@ class Memo:
         Each person's scores are subtracted, so that what stays cancels; the interval is by t.
         """
         one, two = self._waves(first, second)
-        without, given = self.design.matrix[:, 1]
-        moved = (two.astype(float) - one) / (given - without)
+        without, having = self.design.matrix[:, 1]
+        moved = (two.astype(float) - one) / (having - without)
         value, n = float(moved.mean()), len(moved)
         se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         if n > 1 and np.ptp(moved) == 0:  # they say nothing of the error: it is that of the two designs
@@ -273,10 +277,10 @@ class Memo:
         answer, and what the device keeps, stay the same, epsilon of all of them together is at most 1.1.'
         """
         most = self.permanent.epsilon
-        told = "infinite" if math.isinf(most) else f"at most {Voice().rounded_up(most)}"
+        bound = "infinite" if math.isinf(most) else f"at most {Voice().rounded_up(most)}"
         return (
             f"{describe(self.design)} This is for one report; several together can show more. As long as the "
-            f"answer, and what the device keeps, stay the same, epsilon of all of them together is {told}."
+            f"answer, and what the device keeps, stay the same, epsilon of all of them together is {bound}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -297,9 +301,7 @@ class Memo:
 
     @property
     def _both(self) -> Pure:
-        """What two waves cost: from the integers that are drawn with, not from a table that may be
-        rounded.
-        """
+        """What two waves cost: from the integers that are drawn with, not from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
     def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -307,11 +309,8 @@ class Memo:
             encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )
         if len(one) != len(two):
-            refuse(
-                "both waves must be of the same people",
-                f"{len(one)} and {len(two)} reports",
-                "reports are paired by their place",
-            )
+            consequence = "reports are paired by their place"
+            refuse("both waves must be of the same people", f"{len(one)} and {len(two)} reports", consequence)
         return one, two
 
 

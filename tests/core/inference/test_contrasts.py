@@ -23,9 +23,7 @@ def all_counts(design, n: int) -> Shares:
 
 
 def side(design, n: int, share: float) -> tuple[np.ndarray, ...]:
-    """Counts that are not rarer than 1e-12: chances, estimates, errors, and Wilson's limits before the
-    cut.
-    """
+    """Counts that are not rarer than 1e-12: chances, estimates, errors, and Wilson's limits before the cut."""
     every, (no, yes) = all_counts(design, n), design.matrix[:, 1]
     chance = binom.pmf(np.arange(n + 1), n, no + share * (yes - no))
     parts = (chance, every.value, every.se, *every.uncut(0.95, "wilson"))

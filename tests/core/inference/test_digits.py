@@ -1,4 +1,16 @@
-from toolkit.core.inference.digits import between, short, written
+import math
+import re
+
+import pytest
+
+from toolkit.analysis.regression.fitted import Comparison
+from toolkit.attacks.audit.verdict import Trial
+from toolkit.attacks.linkage import Match
+from toolkit.central.robust.estimators import Huber
+from toolkit.central.robust.influence import influence
+from toolkit.core.inference.digits import between, digits, digits_up, short, written
+from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.local.compliance import Compliance
 
 
 def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:
@@ -23,3 +35,42 @@ def test_people_are_whole_and_large_numbers_have_no_exponent() -> None:
         "1e+15",
         "1e-07",
     ]
+
+
+def test_a_result_shows_the_digits_that_machines_agree_on() -> None:
+    """The twelfth digit of a likelihood ratio depends on how a processor adds up."""
+    one = Comparison(48.367915772932975, 1, 3.5330160259206463e-12, "likelihood ratio")
+    other = Comparison(48.36791577292752, 1, 3.5330160259304768e-12, "likelihood ratio")
+    assert one != other
+    assert repr(one) == repr(other)
+    assert repr(one) == "Comparison(statistic=48.3679, df=1, p=3.53302e-12, method='likelihood ratio')"
+
+
+@pytest.mark.parametrize("amount", [1 / 3, 0.1, 2.0, 1e-9, 123456.7, math.inf])
+def test_a_loss_is_never_shown_smaller_than_it_is(amount: float) -> None:
+    for loss in (Pure(amount), Approx(amount, 1e-6), Zcdp(amount)):
+        shown = eval(repr(loss), {"Pure": Pure, "Approx": Approx, "Zcdp": Zcdp, "inf": math.inf})  # noqa: S307
+        assert loss <= shown
+        assert float(shown.amount) <= float(loss.amount) * (1 + 1e-5)
+
+
+def test_what_is_no_float_stays_as_it_is() -> None:
+    assert [digits(value) for value in (10**9, "x", None, (0.1 + 0.2, 1), (1.0,))] == [
+        "1000000000",
+        "'x'",
+        "None",
+        "(0.3, 1)",
+        "(1.0,)",
+    ]
+    assert digits_up(0.1234561) == "0.123457"
+
+
+def test_results_of_other_rooms_show_no_more_digits() -> None:
+    shown = (
+        influence(Huber(1.345), "normal"),
+        Compliance(random=1 / 3),
+        Match(3, 1 / 3, 2 / 7),
+        Trial("pair", "event", 1, 99, 1, 99, 1 / 3, 0.0, 1 / 7),
+    )
+    for one in shown:
+        assert [word for word in re.findall(r"\d[\d.]*", repr(one)) if len(word.strip("0.")) > 7] == [], one

@@ -206,9 +206,7 @@ def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_inste
 
 
 def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() -> None:
-    """0.25 from those who have it and up to 0.3 from others: many reports may come from those, and few from
-    anybody.
-    """
+    """0.25 from those who have it and up to 0.3 from others: many reports may come from those, and few from anybody."""
     for greatest in (0.25, 0.3):
         shares = among(0.25, 0.1, greatest, 20)
         low, high = shares.uncut(0.95, "exact")

@@ -49,9 +49,7 @@ def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int,
 
 @pytest.mark.slow
 def test_two_questions_at_once_have_the_posterior_that_exact_draws_give() -> None:
-    """A die and a coin (3/4), from 2 * 10**5 draws of a Dirichlet law, mapped back and kept if no share is
-    negative.
-    """
+    """A die and a coin (3/4), from 2 * 10**5 draws of a Dirichlet law, mapped back and kept if no share is negative."""
     draws = drawn(DIE.joint(COIN), [849, 438, 402, 311])
     assert draws.mean(axis=0) == pytest.approx([0.60239, 0.11244, 0.14819, 0.13698], abs=0.002)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
@@ -151,9 +149,7 @@ def test_other_shares_are_not_taken_as_known() -> None:
 
 
 def test_a_share_with_reports_of_its_own_is_judged_by_these_alone() -> None:
-    """The forced form: the posterior of each share from a flat prior on 0 to 1, exactly that of two kinds of
-    report.
-    """
+    """The forced form: the posterior of each share from a flat prior on 0 to 1, exactly that of two kinds of report."""
     estimate = k_ary(4, epsilon=1.0).estimate_counts([40, 30, 20, 10])
     low, high = estimate.interval(method="bayes")
     p, q = np.e / (np.e + 3), 1 / (np.e + 3)

@@ -7,9 +7,7 @@ from toolkit.core.sampling.categorical import Categorical
 
 @pytest.mark.parametrize("weights", [[1, 2], [1, 1, 1], [3, 0, 2], [1, 5], [2, 1, 3, 1]])
 def test_the_table_and_its_ties_have_exactly_the_law_of_the_weights(weights: list[int]) -> None:
-    """Enumeration of all 2**16 words and all U: every outcome has weights[j] * 2**16 of the equally likely
-    pairs.
-    """
+    """Enumeration of all 2**16 words and all U: every outcome has weights[j] * 2**16 of the equally likely pairs."""
     cells, total = Categorical(weights), sum(weights)
     table = cells._decided()
     pairs = np.zeros(len(weights), dtype=np.int64)
@@ -41,9 +39,7 @@ def test_a_sure_outcome_is_always_drawn(size: int) -> None:
 
 
 def test_the_largest_total_does_not_overflow() -> None:
-    """2**32 - 1 against 1: the rare outcome appears about never, the frequent one always; nothing wraps
-    round.
-    """
+    """2**32 - 1 against 1: the rare outcome appears about never, the frequent one always; nothing wraps round."""
     drawn = Categorical([2**32 - 1, 1]).draw(200_000, np.random.default_rng(1))
     assert set(np.unique(drawn)) <= {0, 1}
     assert np.count_nonzero(drawn) <= 3

@@ -37,12 +37,12 @@ def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: in
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 16, 40, 64, 112, 176, 640])
-def test_the_enclosure_holds_at_five_hundred_random_exponents(bits: int) -> None:
+def test_the_enclosure_holds_at_many_random_exponents(bits: int) -> None:
     """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where
     errors weigh most.
     """
     rng = np.random.default_rng(bits)
-    for i in range(500):
+    for i in range(150):
         denominator = int(rng.integers(1, 10 ** int(rng.integers(1, 18))))
         exponent = (
             Fraction(int(rng.integers(denominator, 4 * denominator)), 2 * denominator)
@@ -60,9 +60,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
 
 
 def test_one_third_is_decided_by_eight_bits_unless_they_are_85(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is
-    exact.
-    """
+    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is exact."""
 
     def third(bits: int) -> tuple[int, int]:
         return 2**bits // 3, 2**bits // 3 + 1

@@ -1,7 +1,17 @@
-import numpy as np
+"""Scores of every randomizer of the catalogue: their mean is the unbiased estimate, person by person."""
 
-from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.moments import _mixtures, forced_form, scores
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit import forced, k_ary, kuk, warner
+from toolkit.core.randomness import drawer
+from toolkit.local import numeric, oracles
+from toolkit.local.catalogue import CATALOGUE, example
+from toolkit.local.matrix.moments import _mixtures, forced_form, from_support, no_option, scored_option, scores
+from toolkit.local.numeric.scrambling import Scrambled
 
 
 def test_every_binary_and_k_ary_design_has_the_forced_form() -> None:
@@ -29,3 +39,126 @@ def test_those_without_an_option_divide_as_the_shares_do_and_evenly_where_nobody
         _mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12
     )
     assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)
+
+
+SCORED = [name for name in CATALOGUE if name != "square_wave"]
+MORE = {
+    "capped boxes": oracles.tick_boxes(["a", "b", "c"], 4.0, most=1, how="capped"),
+    "one of one": oracles.subset(4, 2.0),
+    "two options": oracles.unary(["no", "yes"], 1.0),
+    "two cards": kuk("4/5", "1/5", draws=2),
+}
+
+
+def sent(randomizer, n: int = 97) -> list:
+    """Reports of a mixed crowd, as phones send them."""
+    draw, truths = drawer(np.random.default_rng(11)), (0, 1)
+    if randomizer.asks == "ticks":
+        return [randomizer.report([i % 3], draw) for i in range(n)]
+    return [randomizer.report(truths[i % 3 == 0], draw) for i in range(n)]
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_the_mean_score_is_the_unbiased_estimate_and_its_spread_the_standard_error(name: str) -> None:
+    check(example(name))
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_so_it_is_in_the_forms_that_the_catalogue_has_no_example_of(name: str) -> None:
+    check(MORE[name])
+
+
+def check(randomizer) -> None:
+    reports = sent(randomizer)
+    estimate, scores = randomizer.estimate_sent(reports), randomizer.scores(reports)
+    assert scores.shape == (97, *np.shape(estimate.value))
+    known = (~np.isnan(scores)).sum(axis=0)
+    assert np.allclose(np.nanmean(scores, axis=0), estimate.value, rtol=1e-12, atol=1e-12)
+    se = np.nanstd(scores, axis=0, ddof=1) / np.sqrt(known)
+    assert np.allclose(se, estimate.se, rtol=1e-9)
+    if not isinstance(randomizer, Scrambled):  # which has no use for limits
+        low, high = randomizer.score_limits()
+        assert np.nanmin(scores) >= np.min(low) - 1e-9
+        assert np.nanmax(scores) <= np.max(high) + 1e-9
+    for place, option in enumerate(randomizer.options):
+        one = randomizer.scores(reports, option=option)
+        assert one.shape == (97,)
+        if scores.ndim == 2:
+            assert np.array_equal(one, scores[:, place], equal_nan=True)
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if example(name).matrix is not None])
+def test_the_mean_score_over_the_randomization_is_one_for_those_who_have_the_option_and_zero_for_others(
+    name: str,
+) -> None:
+    design = example(name)
+    every = list(design.report_options)
+    for place, option in enumerate(design.options):
+        mean = design.matrix @ design.scores(every, option=option)
+        assert np.allclose(mean, np.eye(len(design.options))[place], atol=1e-12)
+
+
+def test_a_dies_scores_are_those_of_the_formula() -> None:
+    assert forced("1/6", "1/6").scores([0, 1]) == pytest.approx([-0.25, 1.25])
+    assert forced("1/6", "1/6").scores([0, 1], option="no") == pytest.approx([1.25, -0.25])
+    bit = numeric.one_bit((-1, 1), 1.0)
+    c = (math.e + 1) / (math.e - 1)
+    assert bit.scores([0, 1]) == pytest.approx([-c, c], rel=1e-6)
+
+
+def test_codes_labels_booleans_and_series_have_the_same_scores() -> None:
+    design = warner("3/4")
+    expected = design.scores([0, 1, 1])
+    for reports in (
+        ["no", "yes", "yes"],
+        [False, True, True],
+        np.array([0, 1, 1], dtype=np.int8),
+        pd.Series(["no", "yes", "yes"]),
+    ):
+        assert np.array_equal(design.scores(reports), expected)
+
+
+def test_who_was_not_asked_about_a_box_has_no_score_for_it() -> None:
+    box = example("tick_boxes")
+    scores = box.scores([[0, 1], [2, 0]])
+    assert np.isnan(scores).sum() == 14
+    assert scores[0, 0] > 1
+    assert scores[1, 2] < 0
+
+
+def test_a_distribution_has_no_scores_and_says_what_it_has() -> None:
+    with pytest.raises(TypeError, match=r"no mean: use `estimate`, `cumulative` or `quantiles`"):
+        example("square_wave").scores([1, 2])
+
+
+def test_of_many_options_one_must_be_named() -> None:
+    many = oracles.subset(5000, 1.0)
+    reports = many.randomize([3, 4], np.random.default_rng(0))
+    assert many.scores(reports, option=3).shape == (2,)
+    with pytest.raises(ValueError, match=r"up to 2048 of them, got 5000 options: name one"):
+        many.scores(reports)
+
+
+def test_an_option_that_is_none_is_refused() -> None:
+    design = k_ary(["a", "b", "c"], epsilon=1.0)
+    for option in ("d", 0, True):
+        with pytest.raises(ValueError, match="must be one of the design's options"):
+            design.scores(["a"], option=option)
+    with pytest.raises(ValueError, match="it has no options"):
+        numeric.one_bit((0, 1), 1.0).scores([0], option="yes")
+    assert no_option(None) is None
+
+
+def test_reports_of_another_randomizer_have_no_scores() -> None:
+    with pytest.raises(ValueError, match="a report must hold"):
+        oracles.subset(8, 1.0).scores([[0, 1], [0, 1, 2, 3, 4, 5, 6]])
+    with pytest.raises(ValueError, match="reports must not be missing"):
+        warner("3/4").scores([1, None])
+
+
+def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
+    assert scored_option(("no", "yes"), None) == 1
+    assert scored_option(("no", "yes"), None, focus=False) is None
+    limits = (np.array(-1.0), np.array(2.0))
+    made = from_support(lambda code: np.array([code == 0]), limits, ("a", "b"), None, focus=False)
+    assert made.tolist() == [[2.0, -1.0]]

@@ -108,9 +108,7 @@ def test_joints_of_joints_stay_on_the_private_side() -> None:
 
 @pytest.mark.parametrize("p", ["1234567891/9876543211", "99999999977/150000000001", "2999999999999/3000000000000"])
 def test_designs_of_the_field_round_to_the_private_side(p: str) -> None:
-    """Probabilities whose denominator passes 2**32: what is drawn with has no larger odds than what was
-    written.
-    """
+    """Probabilities whose denominator passes 2**32: what is drawn with has no larger odds than what was written."""
     share = Fraction(p)
     rows = {
         "warner": (warner(share), [[share, 1 - share], [1 - share, share]]),

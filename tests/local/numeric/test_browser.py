@@ -43,9 +43,7 @@ def test_a_browser_gets_what_python_wrote_and_the_integers_that_follow_from_it(n
 
 @pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
 def test_the_scale_of_noise_leaves_room_for_its_multiples_or_goes_as_strings(steps, kind):
-    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a
-    prime.
-    """
+    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime."""
     sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9)).browser_data()
     assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
 

@@ -1,9 +1,14 @@
+"""What every randomizer of bounded numbers does with an answer before it draws."""
+
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from toolkit.local.numeric.grid import FINEST, Grid, checked_bounds, checked_reports, fine_steps, numbers_in
+from toolkit.local import numeric
+from toolkit.local.numeric.bounded import OneBit
+from toolkit.local.numeric.grid import FINEST, Grid, OnGrid, checked_bounds, checked_reports, fine_steps, numbers_in
 
 GRID = Grid(Fraction(0), Fraction(10), 100)
 
@@ -46,3 +51,69 @@ def test_reports_of_another_randomizer_are_refused() -> None:
         checked_reports([0, 5], kinds=5)
     with pytest.raises(TypeError, match="list of integers"):
         checked_reports([0.5])
+
+
+ZERO, ONE = Fraction(0), Fraction(1)
+MAKERS = (numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace, numeric.square_wave)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_it_tells_its_bounds_and_how_far_one_person_can_move_a_sum(make: type) -> None:
+    made = make((-2, "7/2"), 1.0)
+    assert isinstance(made, OnGrid)
+    assert (made.bounds, made.reach, made.asks, made.options) == ((-2, Fraction(7, 2)), 5.5, "number", ())
+    assert made.browser_data()["span"] == [11, 2]
+    assert made.browser_data().items() >= made.to_dict().items()
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_one_answer_gives_one_report(make: type) -> None:
+    assert isinstance(make((0, 1), 1.0).randomize(0.5), int)
+
+
+def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:
+    mean = numeric.piecewise((0, 80), 1.0)
+    index, _ = mean.grid.index(np.arange(81))
+    assert np.array_equal(index * 80, np.arange(81) * mean.steps)
+    for make in MAKERS:
+        reports = make((0, 80), 1.0).randomize(np.linspace(0, 80, 500))
+        assert reports.dtype == np.int64  # integers leave the device, no float does
+
+
+def test_neighboring_floats_give_the_same_law() -> None:
+    """The last bit of an answer cannot be told: it is gone before anything is drawn."""
+    mean = numeric.hybrid((0, 1), 1.0)
+    x = 0.123456
+    assert mean.grid.index(x)[0] == mean.grid.index(math.nextafter(x, 1))[0]
+
+
+class _NoDraw(np.random.Generator):
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+
+    def integers(self, *_args: object, **_options: object) -> object:  # type: ignore[override]
+        raise AssertionError("something was drawn before the answers were checked")
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(
+    "answers", [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]]
+)
+def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        make((0, 1), 1.0).randomize(answers, _NoDraw())
+    assert not any(str(secret) in str(error.value) for secret in ("999", "much", "0.1"))
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", 3, (0, True)])
+def test_impossible_bounds_are_refused(make: type, bounds: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        make(bounds, 1.0)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, "4", True])
+def test_the_number_of_steps_must_be_a_whole_number_of_at_least_one(steps: object) -> None:
+    with pytest.raises((ValueError, TypeError), match="`steps` must be"):
+        OneBit(ZERO, ONE, steps, 3, 1)  # type: ignore[arg-type]
+    assert type(OneBit(ZERO, ONE, np.int64(4), 3, 1).steps) is int  # type: ignore[arg-type]

@@ -86,9 +86,7 @@ def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
-    """Half of the people at the lowest and half at the highest answer: exact mixtures of the enumerated
-    laws.
-    """
+    """Half of the people at the lowest and half at the highest answer: exact mixtures of the enumerated laws."""
     mean = (FINITE | SCRAMBLED)[name]
     found, ends = laws(mean), (float(mean.low), float(mean.high))
     within, second = [], 0.0
@@ -354,9 +352,7 @@ def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> No
 
 
 def test_an_estimate_at_a_bound_is_within_bounds() -> None:
-    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of
-    bounds.
-    """
+    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of bounds."""
     bit = OneBit(Fraction(0), Fraction(80), 80, 3, 1)
     for counts, value in (([3, 1], 0.0), ([1, 3], 80.0)):
         found = bit.estimate_counts(counts)

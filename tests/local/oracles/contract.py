@@ -97,9 +97,7 @@ def check_support_probabilities_are_exact(oracle: Oracle) -> None:
 
 
 def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
-    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-9 an
-    answer.
-    """
+    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-9 an answer."""
     for rng, least in ((np.random.default_rng(4), 1e-6), (None, 1e-9)):
         for truth, law in enumerate(laws(oracle)):
             reports = oracle.randomize(np.full(20_000, truth), rng)
@@ -121,9 +119,7 @@ def sums_of_two(reports: list) -> dict[tuple, float]:
 
 
 def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
-    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of
-    reports.
-    """
+    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
     for truth in shares(oracle):
         reports, k = mixed(oracle, truth), len(oracle.options)
         slope, q = oracle.support.slope, float(oracle.support.q)
@@ -169,10 +165,10 @@ def check_intervals_hold_their_level_by_enumeration(oracle: Oracle) -> None:
 
 
 def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> None:
-    """1500 simulated surveys: means within 5 standard errors (false alarms 6e-7 an option), covariances
-    within 15 % of the scale, which is 4 standard errors.
+    """800 simulated surveys: means within 5 standard errors (false alarms 6e-7 per option), covariances
+    within 21 % of the scale, which is 4 standard errors.
     """
-    rng, n, surveys = np.random.default_rng(12), 300, 1500
+    rng, n, surveys = np.random.default_rng(12), 300, 800
     truth = shares(oracle)[1]
     for respondents in ("sample", "fixed"):
         drawn = [oracle.simulate_counts(truth, n, rng, respondents=respondents) for _ in range(surveys)]
@@ -182,7 +178,7 @@ def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> No
         answers = np.round(truth * n) / n if respondents == "fixed" else truth
         spread = np.sqrt(np.diag(exact) / surveys)
         assert np.all(np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed"))
-        assert np.abs(np.cov(estimates, rowvar=False) - exact).max() < 0.15 * np.diag(exact).max()
+        assert np.abs(np.cov(estimates, rowvar=False) - exact).max() < 0.21 * np.diag(exact).max()
 
 
 def check_survives_json(oracle: Oracle) -> None:

@@ -24,7 +24,6 @@ SMALL = {
     "subset of 4, size 1": Subset(("n", "s", "e", "w"), 1, 3, 1),
     "subset of 2": Subset(("no", "yes"), 1, 3, 1),
     "subset of 3, size 2": Subset(("p", "q", "r"), 2, 4, 1),
-    "symmetric unary of 3": Unary(("x", "y", "z"), 3, 1, 4),
     "optimized unary of 4": Unary(tuple(range(4)), 2, 1, 4),
     "uneven unary of 3": Unary(tuple(range(3)), 4, 1, 5),
     "unary of 2": Unary(("no", "yes"), 3, 1, 4),
@@ -396,9 +395,7 @@ def test_boxes_by_the_hundred_thousand_need_no_table_either() -> None:
 
 
 def test_k_ary_response_among_very_many_options_is_described_without_a_table() -> None:
-    """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say
-    so.
-    """
+    """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say so."""
     best = oracles.best(100_000, 13.0)
     assert best.size == 1
     assert best.describe().startswith("We receive your real answer about ")

@@ -1,6 +1,4 @@
-"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is
-drawn.
-"""
+"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is drawn."""
 
 import itertools
 import json
@@ -194,7 +192,10 @@ def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
         np.random.default_rng(5),
         np.array([0.1, 0.2, 0.3, 0.05, 0]),
     )
-    values = np.array([boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(1000)])
+    surveys = [boxes.simulate_counts(truth, 800, rng) for _ in range(1000)]
+    p, q = float(boxes.support.p), float(boxes.support.q)
+    values = np.array([(yes / asked - q) / (p - q) for yes, asked in surveys])
+    assert np.allclose(boxes.estimate_counts(*surveys[0]).value, values[0])
     assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 1000))
     assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.2)
 

@@ -131,9 +131,7 @@ def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old
 
 
 def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced_reports():
-    """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's
-    own.
-    """
+    """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's own."""
     design = Design([[6, 3, 1], [1, 6, 3], [3, 1, 6]], 10, ("a", "b", "c"))
     assert shuffled(design, 1000, DELTA).basis == "clones"
 

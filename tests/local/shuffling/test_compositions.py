@@ -74,9 +74,7 @@ def test_the_worst_composition_need_not_be_all_alike():
 
 @pytest.mark.parametrize("worst", [0, 1, 123_456, 999_999])
 def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
-    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition
-    alone.
-    """
+    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition alone."""
 
     def invented(_side, alike, unlike, epsilon, delta):
         return np.where((alike <= worst) & (unlike <= 999_999 - worst) & (epsilon < 0.5), 2 * delta, 0.0)
@@ -128,9 +126,7 @@ def test_a_large_delta_needs_no_epsilon():
 
 
 def test_both_ends_hold_for_delta_itself_where_it_hardly_falls_and_are_found_at_once(monkeypatch):
-    """An invented delta that meets what is asked at 2, and a bound that is rounded up by nine tenths of what
-    may be.
-    """
+    """An invented delta that meets what is asked at 2, and a bound that is rounded up by nine tenths of what may be."""
     delta, calls = 1e-6, itertools.count()
 
     def invented(_side, alike, _unlike, epsilon, _delta):

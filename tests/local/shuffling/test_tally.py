@@ -60,9 +60,7 @@ def test_delta_of_large_crowds_is_that_of_the_whole_law(own, other, alike, unlik
 
 
 def exact_among(n, own, other, deviations):
-    """Epsilon and delta where n others all hold the other answer, in 50 digits, from the ratios of the
-    law.
-    """
+    """Epsilon and delta where n others all hold the other answer, in 50 digits, from the ratios of the law."""
     digits, width = Context(prec=50), round(6.5 * math.sqrt(n))  # at least thirteen standard deviations
     spread = float(own - other) / math.sqrt(n * other * (1 - other))
     epsilon = deviations * spread

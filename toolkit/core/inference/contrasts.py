@@ -14,13 +14,19 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.core.composition import parallel
-from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut, possible
+from toolkit.core.inference.intervals import (
+    Affine,
+    Interval,
+    IntervalBasis,
+    Normal,
+    Student,
+    Tails,
+    cut,
+    possible,
+    wald,
+)
 from toolkit.core.inference.special import ndtr, ndtri
-from toolkit.core.loss import Loss
 
-INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
-INDEPENDENT_NOISE = "independent noise: the errors of both are added"
 _LEAST = 1e-15  # a smaller 1 - level is lost in a float
 
 
@@ -45,8 +51,7 @@ class Mover:
 
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
         if method == "wald":
-            reach = float(ndtri(0.5 + level / 2)) * self.se
-            return self.value - reach, self.value + reach
+            return wald(self.value, self.se, level)
         a, b = (_limits(basis, level) for basis in (self.first, self.second))
         low, high = mover(*a, *b)
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
@@ -64,11 +69,9 @@ class Mover:
         return z, ndtr(z), ndtr(-z)
 
     def _meeting(self, null: float) -> Array:
-        """The least 1 - level at which the interval leaves out the null, by bisection to 12 digits; never
-        below 1e-15.
-        """
+        """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
         value = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
-        found = np.full(value.shape, np.nan)
+        levels = np.full(value.shape, np.nan)
         for entry in np.ndindex(value.shape):
             low, high = np.log(_LEAST), 0.0
             for _ in range(60):
@@ -79,8 +82,8 @@ class Mover:
                 left_out = not limits[0] <= null <= limits[1]
                 low, high = (low, middle) if left_out else (middle, high)
             else:
-                found[entry] = np.exp(high)
-        return found.reshape(np.shape(self.value))
+                levels[entry] = np.exp(high)
+        return levels.reshape(np.shape(self.value))
 
 
 def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any) -> tuple[Array, Array]:
@@ -95,9 +98,7 @@ def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any
 
 @dataclass(frozen=True, eq=False)
 class Apart:
-    """The difference of two estimates of which only intervals are known: each has half of the error, so the
-    level is kept whatever the laws of their errors are, and whether or not they are independent.
-    """
+    """A difference where only intervals are known: each has half of the error, whatever the laws of the errors."""
 
     first: IntervalBasis
     second: IntervalBasis
@@ -118,37 +119,14 @@ def difference_basis(
     return Apart(first, second)
 
 
-def same_entries(value: Any, labels: Sequence[str | int], other: Any, others: Sequence[str | int]) -> None:
-    """Refuse a difference of estimates of different things; two single numbers may be called differently."""
-    if np.shape(value) != np.shape(other) or (np.ndim(value) and tuple(labels) != tuple(others)):
-        both = " and ".join(", ".join(map(str, names[:8])) for names in (labels, others))
-        refuse("a difference must be of estimates with the same labels", both, "entries go by label")
-
-
-def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
-    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in
-    both.
-    """
-    if first is None or second is None:
-        return None
-    return parallel([first, second], neighbors="add_remove") if sampled else first + second
-
-
-def notes_of_both(first: Sequence[str], second: Sequence[str], whole: str) -> list[str]:
-    """The notes of both, each with whose it is; `whole` is said of the difference, if of either."""
-    said = [f"{which}: {note}" for which, own in (("first", first), ("second", second)) for note in own]
-    kept = [note for note in said if not note.endswith(whole)]
-    return [whole, *kept] if len(kept) < len(said) else said
-
-
 def weighted_sum(value: Any, cov: Array | None, labels: Sequence[str | int], weights: Any) -> tuple[float, float]:
     """A weighted sum of entries and its standard error."""
-    found = _weights(weights, labels)
+    factors = _weights(weights, labels)
     if cov is None:
         consequence = "the error of a sum cannot be computed"
         refuse("the estimate must have covariances", f"{len(labels)} entries without", consequence)
-    total = float(found @ np.atleast_1d(value))
-    variance = float(found @ cov @ found)
+    total = float(factors @ np.atleast_1d(value))
+    variance = float(factors @ cov @ factors)
     if math.isnan(variance):
         return total, math.nan
     return total, math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
@@ -162,11 +140,11 @@ def _weights(weights: Any, labels: Sequence[str | int]) -> Array:
             rule = f"`weights` must name entries of the estimate ({', '.join(map(str, labels[:8]))})"
             refuse(rule, ", ".join(map(repr, unknown[:3])), "they weigh nothing here")
         weights = [weights.get(label, 0) for label in labels]
-    found = np.asarray(weights, dtype=np.float64)
-    if found.shape != (len(labels),) or not np.all(np.isfinite(found)) or not found.any():
+    factors = np.asarray(weights, dtype=np.float64)
+    if factors.shape != (len(labels),) or not np.all(np.isfinite(factors)) or not factors.any():
         rule = f"`weights` must hold {len(labels)} finite numbers, not all zero, or name some entries"
-        refuse(rule, f"shape {found.shape}", "each entry has a weight")
-    return found
+        refuse(rule, f"shape {factors.shape}", "each entry has a weight")
+    return factors
 
 
 def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:

@@ -84,9 +84,7 @@ def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
 
 
 def decimals_of(lines: Sequence[Sequence[float]]) -> int:
-    """As many as two digits of the smallest error reach, and more where an interval would be written as a
-    point.
-    """
+    """As many as two digits of the smallest error reach, and more where an interval would be written as a point."""
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(
@@ -97,7 +95,7 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
-    """A number with so many decimals, and its unit.
+    """A number with that many decimals, and its unit.
 
     >>> fixed(-12.345, 1, " %"), fixed(float("nan"), 1, " %")
     ('\N{MINUS SIGN}12.3 %', '—')
@@ -108,7 +106,7 @@ def fixed(number: float, decimals: int, unit: str) -> str:
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
-    """Two limits with so many decimals, and their unit."""
+    """Two limits with that many decimals, and their unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

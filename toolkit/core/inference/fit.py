@@ -36,11 +36,18 @@ class Fit:
 
     Parameters
     ----------
-    p : of one share, the greatest chance, over all shares and if the design was followed, of reports as far
-    or farther out
-        on the side where they lie. One number for shares that belong together, one for each of several boxes.
-    method : how it was computed.
-    of : what would have to fit: a share, or a mean.
+    p : float or array
+        The greatest chance, over all shares and if the design was followed, of reports as far or farther out on
+        the side where they lie. One number for shares that belong together, one for each of several boxes.
+    method : str
+        How it was computed.
+    of : str
+        What would have to fit: a share, or a mean.
+
+    Examples
+    --------
+    >>> Fit(0.01, "exact binomial tail").doubtful
+    True
     """
 
     p: float | Array
@@ -55,7 +62,18 @@ class Fit:
         return bool(np.size(self.p) * np.nanmin(self.p) < DOUBTFUL) if not np.all(np.isnan(self.p)) else False
 
     def words(self, entry: int | None = None) -> str:
-        """The p-value of an entry, written; the least of several if none is named."""
+        """Write the p-value of an entry.
+
+        Parameters
+        ----------
+        entry : int, optional
+            Its place; the least of several p-values if left out.
+
+        Returns
+        -------
+        str
+            As in "p = 0.026".
+        """
         return p_written(float(np.nanmin(self.p) if entry is None else np.ravel(self.p)[entry]))
 
 
@@ -91,23 +109,19 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
 
 
 def wald_fit(shares: Normal) -> Fit:
-    """The same where only values and standard errors are known, from the normal tails; shares that belong
-    together.
-    """
+    """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
     each = _edge_tails(shares, "wald")
     return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it
-    lies between.
-    """
+    """For each share outside 0 to 1 the chance, at the nearest edge, of reports as far out; 1 for one inside."""
     if isinstance(shares, Shares):  # tails are costly, and of one that lies between they are not asked for
         outside = (shares.value < 0) | (shares.value > 1)
         if not outside.all():
-            found = np.where(np.isnan(shares.value), np.nan, 1.0)
-            found[outside] = _edge_tails(shares.rows(np.flatnonzero(outside))) if outside.any() else 1.0
-            return found
+            tails = np.where(np.isnan(shares.value), np.nan, 1.0)
+            tails[outside] = _edge_tails(shares.rows(np.flatnonzero(outside))) if outside.any() else 1.0
+            return tails
     few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
     beyond = np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0))
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
@@ -129,11 +143,13 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
         return ()
     facts = f": {seen}" if seen else ""
     if np.ndim(interval.low) == 0:
-        found = (
+        verdict = (
             f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
         )
-        return ((f"{found}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),)
+        return (
+            (f"{verdict}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"),
+        )
     chance = f"{fit.words()} over all options" if np.ndim(fit.p) == 0 else f"the least {fit.words()}"
     options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
-    found = options if empty else f"the reports hardly agree with any {fit.of}s"
-    return (f"{found}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)
+    verdict = options if empty else f"the reports hardly agree with any {fit.of}s"
+    return (f"{verdict}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)

@@ -27,8 +27,22 @@ Tails = tuple[Any, Any, Any]
 class Interval:
     """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
 
-    `empty` marks where the data contradict every possible value at this level. There are no limits there:
-    both are NaN, since any number in their place, a zero above all, would be printed and believed.
+    Parameters
+    ----------
+    low, high : float or array
+        The limits; NaN where the interval is empty, as any number there would be printed and believed.
+    level : float
+        The confidence level.
+    method : str
+        How it was made.
+    empty : bool or array
+        Where the data contradict every possible value at this level.
+
+    Examples
+    --------
+    >>> low, high = Interval(0.1, 0.3)
+    >>> low, high
+    (0.1, 0.3)
     """
 
     low: float | Array
@@ -39,6 +53,7 @@ class Interval:
 
     @property
     def width(self) -> float | Array:
+        """Upper limit less lower limit."""
         return self.high - self.low
 
     def __iter__(self) -> Iterator[float | Array]:
@@ -46,23 +61,31 @@ class Interval:
 
     def __repr__(self) -> str:
         low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
-        made = f"level={self.level:g}, method='{self.method}'"
+        origin = f"level={self.level:g}, method='{self.method}'"
         if np.ndim(self.low) == 0 and self.empty:
-            return f"Interval(empty, {made}: the data contradict every value at this level)"
+            return f"Interval(empty, {origin}: the data contradict every value at this level)"
         note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
-        return f"Interval(low={low}, high={high}, {made}{note})"
+        return f"Interval(low={low}, high={high}, {origin}{note})"
 
 
 def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
-    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has
-    no limits.
-    """
+    """The part of an interval `within` what is possible; empty, without limits, where there is none."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
-    low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
+    return _unless(empty, np.clip(low, *within), np.clip(high, *within), level, method)
+
+
+def _unless(empty: Any, low: Any, high: Any, level: float, method: str) -> Interval:
+    low, high = (np.where(empty, np.nan, limit) for limit in (low, high))
     if np.ndim(empty):
         return Interval(low, high, level, method, empty)
     return Interval(float(low), float(high), level, method, bool(empty))
+
+
+def wald(value: Any, se: Any, level: float) -> tuple[Any, Any]:
+    """The normal quantile times the standard error to either side."""
+    reach = float(ndtri(0.5 + level / 2)) * se
+    return value - reach, value + reach
 
 
 class IntervalBasis(Protocol):
@@ -87,9 +110,7 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within`
-    says so.
-    """
+    """Value and standard error, nothing else known: the Wald interval, cut to `within`."""
 
     value: float | Array
     se: float | Array
@@ -100,8 +121,7 @@ class Normal:
         return cut(*self.uncut(level, method), self.within, level, method)
 
     def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
-        reach = float(ndtri(0.5 + level / 2)) * self.se
-        return self.value - reach, self.value + reach
+        return wald(self.value, self.se, level)
 
     def tails(self, null: float, _method: str) -> Tails:
         z = _ratio(self.value - null, self.se)
@@ -131,11 +151,7 @@ class Student:
         if self.shares is None:
             return cut(low, high, self.within, level, method)
         gone = np.asarray(self.shares.interval(level, self.shares.methods[0]).empty)
-        empty = gone | (np.asarray(high) < 0) | (np.asarray(low) > 1)
-        low, high = (np.where(empty, np.nan, limit) for limit in (low, high))
-        if np.ndim(empty):
-            return Interval(low, high, level, method, empty)
-        return Interval(float(low), float(high), level, method, bool(empty))
+        return _unless(gone | (np.asarray(high) < 0) | (np.asarray(low) > 1), low, high, level, method)
 
     def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
         quantile = float(stdtrit(self.df, 0.5 + level / 2)) if self.df > 0 else np.nan
@@ -173,15 +189,13 @@ def possible(basis: Any) -> tuple[float, float]:
     if isinstance(basis, Affine):
         low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
         return low, high
-    found: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
-    return found
+    limits: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
+    return limits
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The intervals of another basis, seen through a monotone function: its values at the limits, in
-    order.
-    """
+    """The intervals of another basis, seen through a monotone function: its values at the limits, in order."""
 
     basis: IntervalBasis
     function: Callable[[Any], Any]
@@ -204,13 +218,20 @@ class Shares:
 
     Parameters
     ----------
-    value, se : the unbiased estimates and their standard errors.
-    n : the number of reports.
-    spread_given, spread_without : mean squared score of a report from those who have the option, and from the
-    others. counts, given, without : reports of each kind, and their probabilities under "has it" and "has it
-    not". without_range : least and greatest probability of the kinds that speak for the option among those
-    without it. through : the whole matrix and all counts, where the posterior of one share depends on the
-    others.
+    value, se : array
+        The unbiased estimates and their standard errors.
+    n : int
+        The number of reports.
+    spread_given, spread_without : array
+        Mean squared score of a report from those who have the option, and from the others.
+    counts, given, without : array
+        Reports of each kind, and their probabilities under "has it" and "has it not".
+    without_range : pair of array
+        Least and greatest probability of the kinds that speak for the option among those without it.
+    through : Through, optional
+        The whole matrix and all counts, where the posterior of one share depends on the others.
+    methods : tuple of str
+        What intervals can be made by; the first is the default.
     """
 
     value: Array
@@ -228,9 +249,7 @@ class Shares:
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Each count is binomial: a report supports the option with probability p from those who have it,
-        else q.
-        """
+        """Each count is binomial: a report supports the option with probability p from those who have it, else q."""
         given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
         seen, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
@@ -262,8 +281,9 @@ class Shares:
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
         """The limits before they are cut to 0 … 1: what differences and tests are made from."""
-        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
-        return make(level)
+        if method == "wald":
+            return wald(self.value, self.se, level)
+        return {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes}[method](level)
 
     def tails(self, null: float, method: str) -> Tails:
         """The tests that exclude a share exactly when the uncut interval of the same method does."""
@@ -275,14 +295,8 @@ class Shares:
             below, above = ndtr(z), ndtr(-z)
         return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
 
-    def _wald(self, level: float) -> tuple[Array, Array]:
-        reach = ndtri(0.5 + level / 2) * self.se
-        return self.value - reach, self.value + reach
-
     def _wilson(self, level: float) -> tuple[Array, Array]:
-        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in
-        x.
-        """
+        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
         factor = ndtri(0.5 + level / 2) ** 2 / self.n
         lead = 1 + factor
         middle = (2 * self.value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
@@ -290,9 +304,7 @@ class Shares:
         return middle - reach, middle + reach
 
     def score(self, null: float) -> Array:
-        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it
-        is -z and z.
-        """
+        """The estimate's distance from the null in standard errors at the null: -z and z at Wilson's limits."""
         variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
 
@@ -302,9 +314,7 @@ class Shares:
         return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
-        """The greatest chance of as few, and of as many, reports for the option, whatever the others have
-        instead.
-        """
+        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
         (count, p), (least, greatest) = self._spoken(), self.without_range
         fewest, most = (np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1))
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
@@ -334,14 +344,12 @@ class Shares:
 
 
 def _ratio(distance: Any, error: Any) -> Any:
-    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is
-    none.
-    """
+    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(
+        ratio = np.where(
             np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error
         )
-    return found if found.ndim else float(found)
+    return ratio if ratio.ndim else float(ratio)
 
 
 def share_error(counts: Array, n: int, p: Any, q: Any) -> Array:

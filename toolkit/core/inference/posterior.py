@@ -55,9 +55,7 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """Reports of several options seen through a matrix Pr(report | truth), and the covariance of the unbiased
-    shares.
-    """
+    """Reports seen through a matrix Pr(report | truth), and the covariance of the unbiased shares."""
 
     matrix: Array
     counts: Array
@@ -67,29 +65,23 @@ class Through:
         """For each share the shortest interval that holds `level` of the posterior of all shares together."""
         k = len(self.matrix)
         if k > OPTIONS_LIMIT:
-            refuse(
-                f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix',
-                k,
-                'use "wilson" or "exact"',
-            )
+            consequence = 'use "wilson" or "exact"'
+            refuse(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, consequence)
         return shortest_of(simplex_draws(self.matrix, self.counts[None, :], self.cov[None, :, :])[0], level)
 
 
 def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
-    """For each column the shortest interval that holds `level` of its rows; one that all but touches 0 or 1
-    reaches it.
-    """
+    """For each column the shortest interval that holds `level` of its rows; one near 0 or 1 reaches it."""
     ordered = np.sort(draws, axis=0)
-    held = int(np.ceil(level * len(ordered)))
-    first = np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1], axis=0)
-    low, high = (np.take_along_axis(ordered, first[None] + end, axis=0)[0] for end in (0, held - 1))
+    size = int(np.ceil(level * len(ordered)))
+    first = np.argmin(ordered[size - 1 :] - ordered[: len(ordered) - size + 1], axis=0)
+    low, high = (np.take_along_axis(ordered, first[None] + end, axis=0)[0] for end in (0, size - 1))
     touch = _TOUCHING * len(ordered)
-    return np.where(first <= touch, 0, low), np.where(len(ordered) - held - first <= touch, 1, high)
+    return np.where(first <= touch, 0, low), np.where(len(ordered) - size - first <= touch, 1, high)
 
 
 def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
-    """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw,
-    share.
+    """Draw shares x with density proportional to the likelihood of the counts under x P.
 
     Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no
     tuning and is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one
@@ -98,16 +90,24 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
 
     Parameters
     ----------
-    counts, cov : of one survey a row: reports of each kind, and the covariance of the unbiased shares.
-    chains, kept : independent chains for each survey, and draws kept of each after a start of 100 + 20 k
-    steps.
+    matrix : array
+        Pr(report | truth).
+    counts, cov : array
+        A row per survey: reports of each kind, and the covariance of the unbiased shares.
+    chains, kept : int
+        Independent chains per survey, and draws stored of each after a start of 100 + 20 k steps.
+
+    Returns
+    -------
+    array
+        By survey, draw and share.
     """
     surveys, k = len(counts), len(matrix)
     rng = np.random.default_rng(0)
     tallies = np.repeat(counts, chains, axis=0)
     roots = np.repeat(_roots(cov), chains, axis=0)
     x = rng.dirichlet(np.ones(k), size=surveys * chains)
-    held = np.empty((kept, surveys * chains, k))
+    draws = np.empty((kept, surveys * chains, k))
     for step in range(-100 - 20 * k, kept):
         if step % 2:
             direction = np.einsum("sij,sj->si", roots, rng.standard_normal((len(x), k)))
@@ -116,22 +116,18 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
             direction = (pairs == 0) * 1.0 - (pairs == 1)
         x = _step(x, direction, matrix, tallies, rng)
         if step >= 0:
-            held[step] = x
-    return held.reshape(kept, surveys, chains, k).transpose(1, 0, 2, 3).reshape(surveys, kept * chains, k)
+            draws[step] = x
+    return draws.reshape(kept, surveys, chains, k).transpose(1, 0, 2, 3).reshape(surveys, kept * chains, k)
 
 
 def _roots(cov: Array) -> Array:
-    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to
-    one.
-    """
+    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to one."""
     values, vectors = np.linalg.eigh(cov)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.random.Generator) -> Array:
-    """One draw for each row, on the chord through x, from the part of it where the likelihood is above a
-    random height.
-    """
+    """One draw per row, on the chord through x, where the likelihood is above a random height."""
     direction = direction / np.abs(direction).max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(direction != 0, -x / direction, np.inf)

@@ -1,6 +1,4 @@
-"""Tests of one value, made from what the intervals are made from, so that a test and its interval never
-disagree.
-"""
+"""Tests of one value, made from what the intervals are made from, so that a test and its interval never disagree."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,10 +20,27 @@ class Significance:
 
     Parameters
     ----------
-    p : the p-value; one for each entry of an estimate that has several. statistic : the distance of the
-    estimate from the null in standard errors; those at the null, where these are known. null, sides,
-    direction, method : what was asked. The method is that of the interval which it agrees with. adjust : how
-    the p-values are adjusted for their number; None: each is for itself.
+    p : float or array
+        The p-value; one for each entry of an estimate that has several.
+    statistic : float or array
+        The distance of the estimate from the null in standard errors; those at the null, where they are known.
+    null : float
+        The value that was tested.
+    sides : int
+        1 or 2.
+    direction : str or None
+        "greater" or "less" for a one-sided test.
+    method : str
+        That of the interval which the test agrees with.
+    adjust : str or None
+        How the p-values are adjusted for their number; None if each is for itself.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> test = warner("3/4").estimate_counts([600, 400]).test(0.5)
+    >>> round(test.statistic, 2), test.p < 0.001, test.method
+    (-6.32, True, 'wilson')
     """
 
     p: float | Array
@@ -91,9 +106,9 @@ def adjusted(p: Any, adjust: str) -> Any:
     order = np.argsort(tests, kind="stable")
     raised = np.empty_like(tests)
     raised[order] = np.maximum.accumulate(np.minimum(1, tests[order] * np.arange(len(tests), 0, -1)))
-    found = values.copy()
-    found[~np.isnan(values)] = raised
-    return found
+    result = values.copy()
+    result[~np.isnan(values)] = raised
+    return result
 
 
 def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
@@ -121,9 +136,7 @@ def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method
 
 
 def _level_that_meets(basis: IntervalBasis, null: float, method: str, entry: int) -> float:
-    """The least 1 - level at which the interval leaves out the null, from above: bisection, to 10 digits;
-    never below 1e-15.
-    """
+    """The least 1 - level whose interval leaves out the null, by bisection to 10 digits; at least 1e-15."""
 
     def leaves_out(error: float) -> bool | None:
         low, high = (float(np.atleast_1d(limit)[entry]) for limit in interval_from(basis, 1 - error, method))

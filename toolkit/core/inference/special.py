@@ -8,6 +8,12 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+_NAMES = (
+    *("bdtr", "bdtrc", "betainc", "betaincinv", "chdtrc", "chdtri", "erfcx", "expit", "fdtrc", "gamma", "gammaincc"),
+    *("gammainccinv", "gammaincinv", "gammaln", "kl_div", "nctdtr", "ndtr", "ndtri", "rel_entr", "softmax", "stdtr"),
+    *("stdtrit", "xlog1py", "xlogy"),
+)
+
 
 @cache
 def _found(name: str) -> Callable[..., Any]:
@@ -19,7 +25,7 @@ def _found(name: str) -> Callable[..., Any]:
 class _Late:
     """The function of this name, found when it is called; an estimate that keeps one can be pickled.
 
-    >>> float(ndtr(0))
+    >>> float(_Late("ndtr")(0))
     0.5
     """
 
@@ -29,27 +35,7 @@ class _Late:
         return _found(self.name)(*values, **options)
 
 
-bdtr = _Late("bdtr")
-bdtrc = _Late("bdtrc")
-betainc = _Late("betainc")
-betaincinv = _Late("betaincinv")
-chdtrc = _Late("chdtrc")
-chdtri = _Late("chdtri")
-erfcx = _Late("erfcx")
-expit = _Late("expit")
-fdtrc = _Late("fdtrc")
-gamma = _Late("gamma")
-gammaincc = _Late("gammaincc")
-gammainccinv = _Late("gammainccinv")
-gammaincinv = _Late("gammaincinv")
-gammaln = _Late("gammaln")
-kl_div = _Late("kl_div")
-nctdtr = _Late("nctdtr")
-ndtr = _Late("ndtr")
-ndtri = _Late("ndtri")
-rel_entr = _Late("rel_entr")
-softmax = _Late("softmax")
-stdtr = _Late("stdtr")
-stdtrit = _Late("stdtrit")
-xlog1py = _Late("xlog1py")
-xlogy = _Late("xlogy")
+def __getattr__(name: str) -> _Late:
+    if name not in _NAMES:
+        raise AttributeError(name)
+    return _Late(name)

@@ -1,6 +1,4 @@
-"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as
-needed.
-"""
+"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as needed."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -22,8 +20,7 @@ _UNDECIDED = -1
 
 
 class Inversion:
-    """Outcome t where a uniform number U falls between the sum of the probabilities below t and that sum with
-    t's own.
+    """Outcome t where a uniform number U falls between the edges below and above t of the cumulative law.
 
     U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided
     when every continuation of the bits lies between the upper bound of the edge below and the lower bound of
@@ -32,8 +29,8 @@ class Inversion:
 
     Parameters
     ----------
-    edges : a function of the number of bits that returns `Edges` of that precision; more bits must leave less
-    over.
+    edges : callable
+        Of the number of bits: `Edges` of that precision; more bits must leave less over.
     """
 
     def __init__(self, edges: Callable[[int], Edges]) -> None:

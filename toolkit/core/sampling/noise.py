@@ -5,20 +5,15 @@ Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n +
 for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
 that the law is exact:
 
-1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The
-powers of e are
-   enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more
-   digits.
-2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m),
-l and the
-   sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in
-   proportion to rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would
-   count twice.
-3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16
-bits of u with a
-   lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers,
-   sure but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage speaks only
-   when it is sure.
+1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e
+   are enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more digits.
+2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
+   the sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in proportion to
+   rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would count twice.
+3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16 bits of u
+   with a lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers, sure
+   but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage decides only if the
+   comparison is certain.
 
 Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m
 below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them
@@ -106,9 +101,7 @@ def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
 
 
 class LatticeSampler:
-    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's
-    argument.
-    """
+    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's argument."""
 
     def __init__(self, linear: Fraction, square: Fraction) -> None:
         self._linear, self._square = linear, square
@@ -150,9 +143,9 @@ class LatticeSampler:
             place, negative = divmod(big_below(2 << self.shift, rng), 2)
             quick = int(words(1, 16, rng)[0])
             sure = step < len(self._sure) and quick < self._sure[step]
-            kept = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
+            accepted = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
             magnitude = (step << self.shift) + place
-            if kept and (magnitude or not negative):
+            if accepted and (magnitude or not negative):
                 return -magnitude if negative else magnitude
 
     def _draw_some(self, size: int, rng: Rng) -> npt.NDArray[np.int64]:
@@ -163,26 +156,24 @@ class LatticeSampler:
         word = words(size, WORD, rng).view(np.int64)
         place = word & ((1 << self.shift) - 1)
         quick = (word >> 48) & 0xFFFF
-        kept = quick < np.take(self._quick, step, mode="clip")
-        doubtful = np.flatnonzero(~kept)
-        kept[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
+        accepted = quick < np.take(self._quick, step, mode="clip")
+        doubtful = np.flatnonzero(~accepted)
+        accepted[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
         magnitude = (step << self.shift) | place
         negative = -((word >> self.shift) & 1)
-        kept &= (magnitude | ~negative) != 0
-        return ((magnitude ^ negative) - negative)[kept]
+        accepted &= (magnitude | ~negative) != 0
+        return ((magnitude ^ negative) - negative)[accepted]
 
     def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
-        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is
-        not sure.
-        """
+        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
         power = self._series(step, place)
-        kept = uniform < power - _MARGIN
+        accepted = uniform < power - _MARGIN
         beyond = step >= len(self._slope)  # a step so rare that it has no row in the tables
         for i in np.flatnonzero(beyond | ((uniform >= power - _MARGIN) & (uniform <= power + _MARGIN))):
             exact = exp_of(self.exponent(int(step[i]), int(place[i])))
-            kept[i] = falls_below(exact, int(uniform[i]), 32, rng)
-        return kept
+            accepted[i] = falls_below(exact, int(uniform[i]), 32, rng)
+        return accepted
 
     def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
         """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times
@@ -233,9 +224,7 @@ class LatticeSampler:
         return low, high, ratios, (rest_low, -(-(next_high << width) // (one - ratio_high)))
 
     def _edges(self, bits: int) -> Edges:
-        """Bounds of the cumulative probabilities of the steps; where a step is one integer, of the integers
-        0, -1, 1, …
-        """
+        """Bounds of the cumulative probabilities of the steps; of 0, -1, 1, … where a step is one integer."""
         low, high, _, (rest_low, rest_high) = self._powers(bits)
         if self.shift == 0:
             low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high

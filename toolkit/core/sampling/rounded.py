@@ -68,9 +68,7 @@ def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
 
 
 def _gallop(start: int, way: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """The last place where it holds of a walk whose steps grow sixteenfold, and the next, where it does
-    not.
-    """
+    """The last place where it holds of a walk whose steps grow sixteenfold, and the next, where it does not."""
     last, step = start, way
     while holds(last + step):
         last, step = last + step, 16 * step

@@ -107,12 +107,8 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
         _refuse_ambiguous(labels, what)
     if array.dtype.kind == "b":
         if len(labels) != 2:
-            refuse(
-                f"booleans can stand for {what} of two options only",
-                f"{len(labels)} options",
-                "give labels or codes",
-                TypeError,
-            )
+            rule = f"booleans can stand for {what} of two options only"
+            refuse(rule, f"{len(labels)} options", "give labels or codes", TypeError)
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
     if array.dtype.kind in "iu" and not numbers_are_labels(labels):
         return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
@@ -120,9 +116,7 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
 
 
 def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
-    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is
-    said.
-    """
+    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
     if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
         return counted
     encoded = encode(values, labels, what)
@@ -138,9 +132,7 @@ def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDAr
 
 
 def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] | None:
-    """Codes of the machine's own width are counted without being copied; None for all else, and for codes out
-    of range.
-    """
+    """Counts of codes of the machine's own width, without a copy; None for all else, and for codes out of range."""
     if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
         return None
     if values.size == 0 or numbers_are_labels(labels) or looks_like_others(labels):
@@ -179,13 +171,10 @@ def looks_like_others(labels: Labels) -> bool:
 
 def _refuse_ambiguous(labels: Labels, what: str) -> None:
     if looks_like_others(labels):
-        shown = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
-        refuse(
-            f"{what} must be given as the texts of the options ({shown})",
-            "numbers or truth values",
-            "as codes they would stand for other options than those that they look like",
-            TypeError,
-        )
+        texts = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
+        rule = f"{what} must be given as the texts of the options ({texts})"
+        consequence = "as codes they would stand for other options than those that they look like"
+        refuse(rule, "numbers or truth values", consequence, TypeError)
 
 
 def _mixed(labels: Labels) -> bool:
@@ -194,9 +183,7 @@ def _mixed(labels: Labels) -> bool:
 
 
 def _written(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
-    """Labels of both kinds as texts, and whether those that are numbers came so; what is neither a text nor a
-    whole number becomes a text that is no label.
-    """
+    """Numbers and texts as texts, and whether a number came as a text; anything else becomes "", which is no label."""
     if array.dtype.kind in "UT":
         return array, True
     cells = array.tolist()
@@ -243,16 +230,13 @@ def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.
     if numbers.shape != (kinds,):
         refuse(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
-        refuse(
-            "`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError
-        )
+        consequence = "they count reports"
+        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", consequence, TypeError)
     return numbers.astype(np.float64)
 
 
 def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold
-    exactly.
-    """
+    """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
         refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
@@ -260,18 +244,15 @@ def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
 
 
 def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each code came, when each entry stands for so many `times`."""
+    """How often each code came, when each entry stands for as many as `times` says."""
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
 def _refuse_missing(values: Any, what: str) -> None:
     missing, total = _missing(values)
     if missing:
-        refuse(
-            f"{what} must not be missing",
-            f"{missing} missing of {total}",
-            "drop them first (for example with .dropna()), or make 'no answer' an option of the design",
-        )
+        consequence = "drop them first (for example with .dropna()), or make 'no answer' an option of the design"
+        refuse(f"{what} must not be missing", f"{missing} missing of {total}", consequence)
 
 
 def _missing(values: Any) -> tuple[int, int]:
@@ -291,9 +272,7 @@ def _missing(values: Any) -> tuple[int, int]:
 
 
 def _as_array(values: Any) -> npt.NDArray[Any]:
-    """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into
-    text. Arrays of pyarrow are asked by NumPy, as their own way refuses to copy.
-    """
+    """Series give their own array; lists become objects, as NumPy would turn a mixed list into text."""
     if hasattr(values, "to_pylist"):
         return np.asarray(values)
     if hasattr(values, "to_numpy"):
@@ -319,9 +298,8 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
         return array.astype(np.int64)
     if array.dtype.kind in "biuUT":
         return array
-    refuse(
-        f"{what} must be booleans, codes or labels, all of one kind", "something else", "it cannot be read", TypeError
-    )
+    consequence = "it cannot be read"
+    refuse(f"{what} must be booleans, codes or labels, all of one kind", "something else", consequence, TypeError)
 
 
 def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
@@ -334,8 +312,8 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     if outside:
         rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
         pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
-        told = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
-        refuse(rule, f"{outside} of {array.size} outside", told)
+        consequence = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
+        refuse(rule, f"{outside} of {array.size} outside", consequence)
     return codes
 
 
@@ -345,31 +323,22 @@ def small_type(k: int) -> np.dtype[np.signedinteger]:
 
 
 def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
-    """Positions of labels. The order of sorting strings and numbers never mixes: an array holds one kind, and
-    so do the labels.
-    """
+    """Codes of labels; an array holds only texts or only numbers, and so do the labels it is compared with."""
     textual = array.dtype.kind not in "iu"
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:
-        refuse(
-            f"{what} must be given as the options are",
-            "text" if textual else "numbers",
-            "no option is of that kind",
-            TypeError,
-        )
+        consequence = "no option is of that kind"
+        refuse(f"{what} must be given as the options are", "text" if textual else "numbers", consequence, TypeError)
     known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
     order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
     position = order[place]
     unknown = int(np.count_nonzero(known[position] != array))
     if unknown:
-        shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         more = ", and toolkit.analysis.estimates reads labels in any case" if what == "reports" else ""
-        refuse(
-            f"{what} must be among the options ({shown})",
-            f"{unknown} of {array.size} that are not",
-            f"check spelling and case; codes 0, 1, … are read, too, and truth values for two options{more}",
-        )
+        consequence = f"check spelling and case; codes 0, 1, … are read, too, and truth values for two options{more}"
+        refuse(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
 
 
@@ -382,6 +351,6 @@ def distribution(given: Any, options: int, name: str) -> Array:
         refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
         percent = f"; of {given} percent write {given / 100:g}" if np.ndim(given) == 0 and given > 1 else ""
-        told = f"it is a distribution of the answers{percent}"
-        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, told)
+        consequence = f"it is a distribution of the answers{percent}"
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, consequence)
     return shares

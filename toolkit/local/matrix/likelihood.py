@@ -25,14 +25,12 @@ def project_onto_simplex(shares: Array) -> Array:
     """
     descending = np.sort(shares)[::-1]
     excess = (np.cumsum(descending) - 1) / np.arange(1, len(shares) + 1)
-    kept = np.flatnonzero(descending > excess)[-1]
-    return np.asarray(np.maximum(shares - excess[kept], 0))
+    last = np.flatnonzero(descending > excess)[-1]
+    return np.asarray(np.maximum(shares - excess[last], 0))
 
 
 def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
-    """The maximum, by closed form where the matrix has the forced form: the probabilities of the truth, and
-    of each option.
-    """
+    """The maximum; by closed form where the matrix has the forced form (truth, forced)."""
     if form is not None and len(matrix) == 2:
         yes = float(np.clip((counts[1] / counts.sum() - form[1][1]) / form[0], 0, 1))
         return np.array([1 - yes, yes])
@@ -81,18 +79,14 @@ def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
-    """For each truth, the mean of Pr(report | truth) / Pr(report): the gradient, at most 1 everywhere at the
-    maximum. Of several surveys, one row each.
-    """
+    """Per truth the mean of Pr(report | truth) / Pr(report): the gradient, <= 1 at the maximum; a row per survey."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not come says nothing
     return np.asarray(ratios @ law.T)
 
 
 def _between(law: Array, weights: Array) -> Array:
-    """The maximum for two truths: the slope along the line between them falls, and where it is 0 is found by
-    Newton's method, or by halving where that leaves the ends.
-    """
+    """The maximum for two truths: the zero of the falling slope, by Newton's method with halving as a safeguard."""
     apart = law[1] - law[0]
 
     def bends(at: Array) -> tuple[Array, Array]:
@@ -124,8 +118,8 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
     matrices that leave a maximum flat.
     """
     k = len(law)
-    found = np.full((len(weights), k), 1 / k)
-    left, shares, slack = np.arange(len(weights)), found.copy(), np.full_like(found, 0.1)
+    results = np.full((len(weights), k), 1 / k)
+    left, shares, slack = np.arange(len(weights)), results.copy(), np.full_like(results, 0.1)
     for _ in range(rounds):
         relative = law / (shares @ law)[:, None, :]
         weighed = relative * weights[left, None, :]
@@ -138,13 +132,13 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
         slack_step = (target - slack * step) / shares - slack
         reach = np.minimum(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step
-        found[left] = shares
+        results[left] = shares
         going = ~((target < 1e-22) & (reach > 0.9))[:, 0]
         if not going.any():
             break
         left, shares, slack = left[going], shares[going], slack[going]
-    found = np.where(found > 1e-12, found, 0)
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    results = np.where(results > 1e-12, results, 0)
+    return np.asarray(results / results.sum(axis=1, keepdims=True))
 
 
 def _reach(values: Array, step: Array) -> Array:
@@ -191,9 +185,7 @@ def _tail(ratio: float, df: int) -> float:
 
 
 def seen(counts: Array, matrix: Array, label: object) -> str:
-    """What came and what a 2 x 2 design makes: "10 of 300 reports were yes, where the design makes at least
-    50 on average".
-    """
+    """What came and what a 2 x 2 design allows: "10 of 300 reports were yes, where the design makes at least 50 …"."""
     yes, n = int(counts[1]), int(counts.sum())
     least, most = n * float(matrix[:, 1].min()), n * float(matrix[:, 1].max())
     if least <= yes <= most:

@@ -33,11 +33,8 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
         if len(options) == 2 and focus:
             return 1
         if len(options) > TABLE_LIMIT:
-            refuse(
-                f"scores of all options are there for up to {TABLE_LIMIT} of them",
-                f"{len(options)} options",
-                "name one: scores(reports, option=…)",
-            )
+            rule = f"scores of all options are there for up to {TABLE_LIMIT} of them"
+            refuse(rule, f"{len(options)} options", "name one: scores(reports, option=…)")
         return None
     if isinstance(option, bool) or option not in options:
         refuse("`option` must be one of the design's options", repr(option)[:40], "it has no score")
@@ -51,7 +48,7 @@ def no_option(option: object) -> None:
 
 
 def from_table(table: Array, codes: npt.NDArray[Any], options: Labels, option: object) -> Array:
-    """Scores of codes from a table G[report, option]: one row a report; a single number of one option."""
+    """Scores of codes from a table G[report, option]: one row per report; a single number of one option."""
     column = scored_option(options, option)
     return np.asarray((table if column is None else table[:, column])[codes], dtype=np.float64)
 
@@ -133,9 +130,7 @@ def covariance(
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:
-    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher
-    information.
-    """
+    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher information."""
     reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
     return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
 
@@ -153,21 +148,19 @@ def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | No
 def _general_interval_basis(
     matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]
 ) -> Shares:
-    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k >
-    2 only.
-    """
+    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
     value = counts @ score / n
     mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
-    given, without = matrix[options], mixture @ matrix
+    having, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
-    speaks = [given[i] > other.max(axis=0) for i, other in enumerate(others)]
+    speaks = [having[i] > other.max(axis=0) for i, other in enumerate(others)]
     if len(matrix) > 2:  # two kinds of report: those that speak for the option more than for any other, and the rest
         table = np.array(
-            [[_halves(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(speaks)]
+            [[_halves(row, mask) for row in (counts, having[i], without[i])] for i, mask in enumerate(speaks)]
         )
         kinds, given_kinds, without_kinds = table[:, 0], table[:, 1], table[:, 2]
     else:
-        kinds, given_kinds, without_kinds = counts[None, :], given, without
+        kinds, given_kinds, without_kinds = counts[None, :], having, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
     spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
@@ -177,7 +170,7 @@ def _general_interval_basis(
         value=value[options],
         se=np.sqrt(np.maximum(spread, 0) / n),
         n=n,
-        spread_given=(given * squares).sum(axis=1),
+        spread_given=(having * squares).sum(axis=1),
         spread_without=(without * squares).sum(axis=1),
         counts=kinds,
         given=given_kinds,

@@ -21,9 +21,7 @@ Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
 TABLE_LIMIT = 2048
-"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are
-kept.
-"""
+"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
 
 
 def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
@@ -77,9 +75,7 @@ def joined_labels(first: Labels, second: Labels) -> list[str]:
 
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Exact rows that sum to one, from fractions, texts and floats; what rounding left over goes to the
-    largest cell.
-    """
+    """Exact rows that sum to one, from fractions, texts and floats; the largest cell takes what rounding left over."""
     rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
         refuse("`matrix` rows must have one length", "several", "each truth can give each report")
@@ -102,7 +98,7 @@ def largest_odds(rows: Rows) -> Fraction | None:
 
 
 def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
-    """Integer weights, one row a truth, over one denominator of at most `limit`; their odds are never above
+    """Integer weights, one row per truth, over one denominator of at most `limit`; their odds are never above
     the table's own.
 
     Exact if the denominator fits; else each weight is within some units of its probability times `limit`.
@@ -121,11 +117,8 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
     low = [math.ceil(min(column) * limit) for column in zip(*rows, strict=True)]
     high = [math.floor(most * least) for least in low]
     if not sum(low) <= limit <= sum(high):
-        refuse(
-            "the rows must tell the truths apart",
-            f"rows that {limit} parts make equal",
-            "the reports would say nothing",
-        )
+        consequence = "the reports would say nothing"
+        refuse("the rows must tell the truths apart", f"rows that {limit} parts make equal", consequence)
     return [_shared_out(row, limit, low, high) for row in rows], limit
 
 

@@ -39,17 +39,32 @@ _ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
 
 
 def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
-    """The mean by a single bit: the answer, rounded to 0 or 1 in proportion, told as in Warner's design.
+    """Make a randomizer for the mean by a single bit: the answer, rounded to 0 or 1 in proportion.
 
-    On answers from -1 to 1 the variance of one report is ((e**epsilon + 1) / (e**epsilon - 1))**2 less the
-    squared mean.
+    The bit is told as in Warner's design. On answers from -1 to 1 the variance of one report is
+    ((e**epsilon + 1) / (e**epsilon - 1))**2 less the squared mean.
 
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    OneBit
+        The randomizer.
+
+    References
+    ----------
+    J. C. Duchi, M. I. Jordan and M. J. Wainwright, Minimax optimal procedures for locally private estimation (2018).
+
+    Examples
+    --------
     >>> hours = one_bit((0, 80), 1.0).estimate_counts([550, 450])
     >>> round(hours.value, 2), round(hours.se, 2)
     (31.34, 2.72)
-
-    References: J. C. Duchi, M. I. Jordan and M. J. Wainwright, Minimax optimal procedures for locally private
-    estimation (2018).
     """
     low, high = checked_bounds(bounds)
     keep, lie = odds(epsilon, inside=1, outside=1)
@@ -57,17 +72,31 @@ def one_bit(bounds: tuple[Number, Number], epsilon: Number) -> OneBit:
 
 
 def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
-    """The mean by a report that is likelier near the answer: better than one bit when epsilon is above 1.3 or
-    so.
+    """Make a randomizer for the mean whose reports are likelier near the answer.
 
-    On answers x from -1 to 1, with h = e**(epsilon/2), the variance of the noise is x**2 / (h-1) + (h+3) / (3
-    (h-1)**2).
+    It is better than one bit when epsilon is above 1.3 or so. On answers x from -1 to 1, with h = e**(epsilon/2),
+    the variance of the noise is x**2 / (h-1) + (h+3) / (3 (h-1)**2).
 
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Piecewise
+        The randomizer.
+
+    References
+    ----------
+    N. Wang et al., Collecting and analyzing multidimensional data with local differential privacy (2019).
+
+    Examples
+    --------
     >>> piecewise((0, 1), 2.0)
     <Piecewise on 0 to 1: epsilon 2>
-
-    References: N. Wang et al., Collecting and analyzing multidimensional data with local differential privacy
-    (2019).
     """
     low, high = checked_bounds(bounds)
     steps = fine_steps(low, high)
@@ -75,63 +104,129 @@ def piecewise(bounds: tuple[Number, Number], epsilon: Number) -> Piecewise:
 
 
 def hybrid(bounds: tuple[Number, Number], epsilon: Number) -> Hybrid:
-    """The mean by turns: piecewise with probability 1 - e**(-epsilon/2), else one bit; one bit alone up to
-    epsilon 0.61.
+    """Make a randomizer for the mean that takes turns: piecewise, or one bit.
 
-    Its worst case is the smallest of all here, for every epsilon.
+    It is piecewise with probability 1 - e**(-epsilon/2), and one bit alone up to epsilon 0.61. Its worst case is
+    the smallest of all here, for every epsilon.
 
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Hybrid
+        The randomizer.
+
+    References
+    ----------
+    N. Wang et al., Collecting and analyzing multidimensional data with local differential privacy (2019).
+
+    Examples
+    --------
     >>> round(hybrid((-1, 1), 1.0).variance(0, n=1, sd=0, respondents="fixed"), 2)
     4.29
-
-    References: N. Wang et al., Collecting and analyzing multidimensional data with local differential privacy
-    (2019).
     """
     low, high = checked_bounds(bounds)
-    steps, asked = fine_steps(low, high), float(checked_epsilon(epsilon))
+    steps, number = fine_steps(low, high), float(checked_epsilon(epsilon))
     keep, lie = odds(epsilon, inside=1, outside=1)
-    turn = round(-math.expm1(-asked / 2) * TURNS) if asked > _ONE_BIT_ALONE else 0
+    turn = round(-math.expm1(-number / 2) * TURNS) if number > _ONE_BIT_ALONE else 0
     return Hybrid(low, high, steps, keep, lie, *_window(steps, epsilon), turn)
 
 
 def local_laplace(bounds: tuple[Number, Number], epsilon: Number) -> LocalLaplace:
-    """The mean by Laplace noise on each answer: simple, and 1.7 to 2 times the variance of one bit at epsilon
-    up to 1.
+    """Make a randomizer for the mean by Laplace noise on each answer.
 
+    It is simple, and has 1.7 to 2 times the variance of one bit at epsilon up to 1.
+
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    LocalLaplace
+        The randomizer.
+
+    References
+    ----------
+    C. Canonne, G. Kamath and T. Steinke, The discrete Gaussian for differential privacy (2020), for the sampler.
+
+    Examples
+    --------
     >>> round(local_laplace((0, 10), 0.5).variance(5, n=100, sd=0), 6)
     8.0
-
-    References: C. Canonne, G. Kamath and T. Steinke, The discrete Gaussian for differential privacy (2020),
-    for the sampler.
     """
     low, high = checked_bounds(bounds)
     return LocalLaplace(low, high, fine_steps(low, high), checked_epsilon(epsilon))
 
 
 def additive(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Additive scrambling: the answer plus a number from a known deck, for answers that are whole multiples
-    of `step` apart.
+    """Make additive scrambling: the answer plus a number from a known deck.
 
-    `noise` gives each number of the deck its probability. A deck ends, so the largest report proves the
-    largest answer: epsilon is infinite. For a finite one the noise must have no end, as in `local_laplace`.
+    A deck ends, so the largest report proves the largest answer: epsilon is infinite. For a finite one the noise
+    must have no end, as in `local_laplace`.
 
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    noise : mapping of number to number
+        Each number of the deck, and its probability.
+    step : number
+        Answers are whole multiples of it apart.
+
+    Returns
+    -------
+    Scrambled
+        The randomizer.
+
+    References
+    ----------
+    K. H. Pollock and Y. Bek, Journal of the American Statistical Association 71 (1976).
+
+    Examples
+    --------
     >>> additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}).epsilon
     inf
-
-    References: K. H. Pollock and Y. Bek, Journal of the American Statistical Association 71 (1976).
     """
     return _scrambled("additive", bounds, noise, step)
 
 
 def multiplicative(bounds: tuple[Number, Number], noise: Mapping[Number, Number], *, step: Number = 1) -> Scrambled:
-    """Multiplicative scrambling: the answer times a number from a known deck, for answers `step` apart.
+    """Make multiplicative scrambling: the answer times a number from a known deck.
 
-    Epsilon is infinite but for special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's
-    design. An answer of 0 is always sent as 0.
+    Epsilon is infinite but for special cases; with answers -1 and 1 and the deck -1 and 1 it is Warner's design.
+    An answer of 0 is always sent as 0.
 
+    Parameters
+    ----------
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    noise : mapping of number to number
+        Each number of the deck, and its probability.
+    step : number
+        Answers are whole multiples of it apart.
+
+    Returns
+    -------
+    Scrambled
+        The randomizer.
+
+    References
+    ----------
+    B. H. Eichhorn and L. S. Hayre, Journal of Statistical Planning and Inference 7 (1983).
+
+    Examples
+    --------
     >>> round(multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}).variance(10, n=100, sd=0), 6)
     0.25
-
-    References: B. H. Eichhorn and L. S. Hayre, Journal of Statistical Planning and Inference 7 (1983).
     """
     return _scrambled("multiplicative", bounds, noise, step)
 
@@ -140,25 +235,16 @@ def _scrambled(how: str, bounds: tuple[Number, Number], noise: Mapping[Number, N
     low, high = checked_bounds(bounds)
     steps = (high - low) / positive(step, "step")
     if steps.denominator != 1:
-        refuse(
-            "the range must be a whole number of `step`s",
-            f"{float(steps):g}",
-            "the highest answer would be out of reach",
-        )
+        consequence = "the highest answer would be out of reach"
+        refuse("the range must be a whole number of `step`s", f"{float(steps):g}", consequence)
     if not isinstance(noise, Mapping):
-        refuse(
-            "`noise` must map each number of the deck to its probability",
-            type(noise).__name__,
-            "see the example",
-            TypeError,
-        )
+        refuse("`noise` must map numbers to probabilities", type(noise).__name__, "see the example", TypeError)
     whole(len(noise), "noise", most=_MOST_CARDS)
     values = tuple(exact(value, "noise") for value in noise)
     shares = [probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:
-        refuse(
-            "the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), "a number is always drawn"
-        )
+        consequence = "a number is always drawn"
+        refuse("the probabilities of `noise` must be positive and sum to 1", float(sum(shares)), consequence)
     (weights,), _ = integer_rows([shares], DENOMINATOR_LIMIT)
     return Scrambled(low, high, int(steps), how, values, tuple(weights))  # type: ignore[arg-type]
 

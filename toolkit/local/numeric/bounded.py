@@ -56,17 +56,15 @@ class OneBit(FiniteMean):
 
     @cached_property
     def support(self) -> Support:
-        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated
-        as one.
-        """
+        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated as one."""
         keep = Fraction(self.keep, self.keep + self.lie)
         return Support.independent(keep, 1 - keep)
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
         basis = self.support.interval_basis(np.zeros(1), 1)
-        without, given = float(basis.spread_without[0]), float(basis.spread_given[0])
-        return without, given - without, 0.0
+        without, having = float(basis.spread_without[0]), float(basis.spread_given[0])
+        return without, having - without, 0.0
 
     def report(self, index: int, draw: Below) -> int:
         bit = draw(self.steps) < index
@@ -81,9 +79,7 @@ class OneBit(FiniteMean):
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
-        """The mean of the answers behind the bits; all intervals for shares apply. Each bit came once, or so
-        many `times`.
-        """
+        """The mean of the answers behind the bits; all intervals for shares apply. `times`: how often each came."""
         codes = checked_reports(reports, 2)
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 

@@ -1,6 +1,4 @@
-"""Numbers that a browser draws with: exact in JavaScript, where whole numbers end at 2**53; what would be
-rounded is refused.
-"""
+"""Numbers that a browser draws with: exact in JavaScript, whole below 2**53; what would be rounded is refused."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,9 +15,7 @@ _MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets
 
 
 def span(low: Fraction, high: Fraction) -> dict[str, Any]:
-    """Of numbers within bounds: a browser divides each of the three as Python's `float` does, as long as it
-    holds both parts.
-    """
+    """The width of the bounds as a fraction: a browser divides as Python's `float` does while it holds both parts."""
     if max(abs(part) for number in (low, high, high - low) for part in number.as_integer_ratio()) >= EXACT:
         received = f"{float(low)} and {float(high)}"
         refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
@@ -27,24 +23,17 @@ def span(low: Fraction, high: Fraction) -> dict[str, Any]:
 
 
 def cards(lines: tuple[Steps, Steps], steps: int, values: Sequence[Fraction], unit: Fraction) -> dict[str, Any]:
-    """Of a deck: each card with the report of the lowest answer and what a step adds. Differences of reports
-    are exact, too.
-    """
+    """Each card of a deck: the report of the lowest answer, and what a step adds, both exact."""
     starts, slopes = (line.tolist() for line in lines)
     farthest = max(abs(start) + steps * abs(slope) for start, slope in zip(starts, slopes, strict=True))
     if max(2 * farthest, *(abs(part) for value in values for part in value.as_integer_ratio())) >= EXACT:
-        refuse(
-            "`noise` must have fewer digits for answers in a browser",
-            f"reports in steps of {unit}",
-            "they would be rounded there",
-        )
+        consequence = "they would be rounded there"
+        refuse("`noise` must have fewer digits for answers in a browser", f"reports in steps of {unit}", consequence)
     return {"cards": [{"start": start, "slope": slope} for start, slope in zip(starts, slopes, strict=True)]}
 
 
 def laplace(scale: Fraction, budget: Fraction) -> dict[str, Any]:
-    """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as
-    text.
-    """
+    """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as text."""
     if scale >= _WIDEST_NOISE:
         refuse("`epsilon` must be larger for answers in a browser", float(budget), "reports would pass 2**53")
     s, t = scale.as_integer_ratio()

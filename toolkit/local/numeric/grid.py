@@ -17,7 +17,7 @@ from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.numeric import browser
 from toolkit.local.protocol import AnswerKind
-from toolkit.local.sampled_randomizer import Drawn
+from toolkit.local.sampled_randomizer import SampledRandomizer
 from toolkit.local.serial import fraction, keep_whole
 
 FINEST = 1 << 16
@@ -31,21 +31,15 @@ def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
     if isinstance(bounds, str) or not hasattr(bounds, "__getitem__") or len(bounds) != 2:
         counted = hasattr(bounds, "__getitem__") and not isinstance(bounds, str)
-        refuse(
-            "`bounds` must be two numbers, the lowest and the highest answer",
-            f"{len(bounds)} of them" if counted else type(bounds).__name__,
-            "they are public; write [0, 80]",
-            TypeError,
-        )
+        rule = "`bounds` must be two numbers, the lowest and the highest answer"
+        consequence = "they are public; write [0, 80]"
+        refuse(rule, f"{len(bounds)} of them" if counted else type(bounds).__name__, consequence, TypeError)
     low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
     if max(abs(low), abs(high)) > FARTHEST:
         refuse("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
     if low >= high:
-        refuse(
-            "`bounds` must be in order, the lowest first",
-            f"{float(low)} and {float(high)}",
-            "no answer lies between them",
-        )
+        consequence = "no answer lies between them"
+        refuse("`bounds` must be in order, the lowest first", f"{float(low)} and {float(high)}", consequence)
     return low, high
 
 
@@ -97,12 +91,8 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     try:
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError):
-        refuse(
-            "answers must be numbers, none missing",
-            "something else",
-            "they cannot be placed between the bounds",
-            TypeError,
-        )
+        consequence = "they cannot be placed between the bounds"
+        refuse("answers must be numbers, none missing", "something else", consequence, TypeError)
     single = numbers.ndim == 0
     numbers = numbers.reshape(1) if single else numbers
     if numbers.ndim != 1:
@@ -111,11 +101,8 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
         refuse("answers must hold at least one entry", "none", "there is nothing to work on")
     missing = int(np.count_nonzero(np.isnan(numbers)))
     if missing:
-        refuse(
-            "answers must not be missing",
-            f"{missing} missing of {numbers.size}",
-            "drop them first (for example with .dropna())",
-        )
+        consequence = "drop them first (for example with .dropna())"
+        refuse("answers must not be missing", f"{missing} missing of {numbers.size}", consequence)
     outside = int(np.count_nonzero((numbers < float(low)) | (numbers > float(high))))
     if outside:
         rule = f"answers must lie between {float(low):g} and {float(high):g}"
@@ -128,19 +115,15 @@ def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
     codes = np.asarray(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
-        refuse(
-            "reports must be a list of integers",
-            f"{codes.ndim} dimensions of {codes.dtype}",
-            "they cannot be read",
-            TypeError,
-        )
+        rule = "reports must be a list of integers"
+        refuse(rule, f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
     if kinds is not None and (codes.min() < 0 or codes.max() >= kinds):
         refuse(f"reports must lie in 0 … {kinds - 1}", "others", "they were made by another randomizer")
     return codes.astype(np.int64)
 
 
 @dataclass(frozen=True, repr=False)
-class OnGrid(Drawn):
+class OnGrid(SampledRandomizer):
     """Answers from `low` to `high`, rounded to a public grid of `steps` before anything is drawn."""
 
     low: Fraction
@@ -177,12 +160,19 @@ class OnGrid(Drawn):
     def _draw(self, index: Steps, rng: Rng) -> Steps: ...
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for numbers within the bounds: integers on the public grid of reports.
+        """Randomize numbers within the bounds: reports are integers on the public grid of reports.
 
         Parameters
         ----------
-        answers : one number, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : value, sequence, array or Series
+            One number, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        int or array
+            A report per answer.
         """
         generator = check_rng(rng)
         index, single = self.grid.index(answers)

@@ -73,9 +73,7 @@ class LocalLaplace(Mean):
                 return index - size if minus else index + size
 
     def accepts(self, report: object) -> bool:
-        """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a
-        stranger's.
-        """
+        """Noise has no end, but beyond 64 times its scale it is rarer than 10**-27: such a report is refused."""
         reach = _REACH * self.scale
         return is_whole(report) and -reach <= report <= self.steps + reach
 

@@ -17,7 +17,7 @@ from toolkit.local.matrix.encoding import checked_counts, checked_times
 from toolkit.local.matrix.moments import no_option
 from toolkit.local.numeric.grid import OnGrid, checked_reports
 from toolkit.local.protocol import Respondents, is_code
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,13 +48,13 @@ class Mean(OnGrid):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
 
-        With `times`, each of the reports came so many times.
+        `times` says how often each of the reports came.
         """
         scores = self.scores(reports)
         return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
 
     def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
-        """The mean of scores that came so many times each."""
+        """The mean of scores and how often each came."""
         n = int(times.sum())
         value = float(times @ scores / n)
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
@@ -72,20 +72,15 @@ class Mean(OnGrid):
         widest = center * (1 - center)
         spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self.grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
-            refuse(
-                "`sd` must be possible within the bounds",
-                sd,
-                f"at this mean it is at most {self.grid.span * widest**0.5:.4g}",
-            )
+            consequence = f"at this mean it is at most {self.grid.span * widest**0.5:.4g}"
+            refuse("`sd` must be possible within the bounds", sd, consequence)
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
         return max(ones) * self.grid.span**2 / whole(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
-        """With a t interval, or with those of the share that the mean is, moved to the unit of the
-        answers.
-        """
+        """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
         outside = not self.low <= value <= self.high
         notes = ("the estimate lies out of bounds, as an unbiased estimate may",) if outside else ()
         fit = edge_fit(share, together=True, of="mean") if share else None
@@ -108,7 +103,7 @@ class Mean(OnGrid):
 
 
 @dataclass(frozen=True, repr=False)
-class FiniteMean(DrawnAtOdds, Mean):
+class FiniteMean(SampledAtOdds, Mean):
     """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
 
     @property

@@ -46,9 +46,8 @@ class Scrambled(Mean):
         object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
         if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
-            refuse(
-                "the deck must have distinct values, each with a weight", f"{len(self.values)} values", "see `noise`"
-            )
+            consequence = "see `noise`"
+            refuse("the deck must have distinct values, each with a weight", f"{len(self.values)} values", consequence)
         if sum(self.weights) > DENOMINATOR_LIMIT:
             refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
         if self.how == "multiplicative" and self._moment(1) == 0:
@@ -87,9 +86,7 @@ class Scrambled(Mean):
 
     @cached_property
     def epsilon(self) -> float:
-        """From all reports of all answers: infinite as soon as one report is possible for some answers
-        only.
-        """
+        """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):
             return math.inf

@@ -1,6 +1,4 @@
-"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum
-likelihood.
-"""
+"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum likelihood."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -32,7 +30,7 @@ SEED = 20_191_205
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Percentiles of the estimates from surveys drawn again: one row a survey, one column a label."""
+    """Percentiles of the estimates from surveys drawn again: one row per survey, one column per label."""
 
     replicates: Array
     methods: tuple[str, ...] = ("bootstrap",)
@@ -48,8 +46,8 @@ class Bootstrap:
         return Interval(low, high, level, method)
 
 
-def resampled(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
-    """Tallies of as many reports drawn from the tally, one row a survey."""
+def resample(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Tallies of as many reports drawn from the tally, one row per survey."""
     n = int(counts.sum())
     return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)
 
@@ -80,30 +78,38 @@ class SquareWave(Windowed):
         return is_code(report, self.window.reports)
 
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
-        """How many reports there are of each kind; each came once, or so many `times`."""
+        """How many reports there are of each kind; `times` says how often each came."""
         codes = checked_reports(reports, self.window.reports)
         return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
     def estimate(
         self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None, times: Any = None
     ) -> Estimate:
-        """The share of answers nearest to each point, as a smoothed curve, with the bootstrap band of maximum
-        likelihood.
+        """Estimate the share of answers nearest to each point: a smoothed curve, with a bootstrap band.
 
-        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1
-        and 2, 65 points and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein
-        distance from the answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins; that
-        of maximum likelihood was 0.95 to 1.82 times.
+        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1 and 2,
+        65 points and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein distance from the
+        answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins; that of maximum likelihood was
+        0.95 to 1.82 times.
 
         Parameters
         ----------
-        smoothing : how much neighbors are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None
-        for what that
-            kernel does on 256 bins, 1/16 on 65 points. The band does not show its bias. 0 for maximum
-            likelihood.
-        replicates : surveys drawn again for the band.
-        rng : for drawing again; None for a fixed start, so that the same reports always give the same band.
-        times : how many times each of the reports came; None for once each.
+        reports : sequence of int
+            One per person.
+        smoothing : float, optional
+            How much neighbors are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); what that kernel does
+            on 256 bins if left out, 1/16 on 65 points. The band does not show its bias. 0 for maximum likelihood.
+        replicates : int
+            Surveys drawn again for the band, which is that of maximum likelihood.
+        rng : numpy.random.Generator, optional
+            For drawing again; the start is fixed if left out, so that the same reports give the same band.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            A share per point.
         """
         return self.estimate_counts(self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng)
 
@@ -116,9 +122,7 @@ class SquareWave(Windowed):
     def cumulative(
         self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
     ) -> Estimate:
-        """The share of answers at each point or below it: the distribution function, smoothed as in
-        `estimate`, with its band.
-        """
+        """The share of answers at each point or below: the distribution function, smoothed as in `estimate`."""
         return self._estimated(self.tally(reports), _running, self.labels, smoothing, replicates, rng)
 
     def quantiles(
@@ -161,14 +165,14 @@ class SquareWave(Windowed):
         rng: Rng,
     ) -> Estimate:
         numbers, mixed = checked_counts(counts, self.window.reports), self._mixed(smoothing)
-        again = resampled(
+        again = resample(
             numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
         )
-        found = read(self._likeliest(again))
+        bootstrap = read(self._likeliest(again))
         curve = (
             smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
         )
-        cov = np.atleast_2d(np.cov(found, rowvar=False))
+        cov = np.atleast_2d(np.cov(bootstrap, rowvar=False))
         smooth = (
             ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing"),
         )
@@ -183,7 +187,7 @@ class SquareWave(Windowed):
             method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap "
             f"of {replicates}",
             notes=smooth if mixed else (),
-            basis=Bootstrap(found),
+            basis=Bootstrap(bootstrap),
         )
 
     def _mixed(self, smoothing: float | None) -> float:
@@ -234,23 +238,34 @@ class SquareWave(Windowed):
 
 
 def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
-    """The distribution of bounded numbers: shares at even points, quantiles, and a bootstrap band.
+    """Make a randomizer for the distribution of bounded numbers: shares, quantiles, a bootstrap band.
 
     A report falls near the answer, within b of the range to either side, e**epsilon times as likely as
     elsewhere. With E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
 
     Parameters
     ----------
-    bounds : the lowest and the highest answer.
-    epsilon : kept from above.
-    points : how many even points are told apart; None for 65, or some more where that makes points of all
-    whole numbers.
-        When answers are whole numbers, say how many there are: 21 for 0 to 20.
+    bounds : pair of number
+        The lowest and the highest answer; they are public.
+    epsilon : number
+        What one report may cost.
+    points : int, optional
+        How many even points are told apart; 65 if left out, or some more where that makes points of all whole
+        numbers. When answers are whole numbers, say how many there are: 21 for 0 to 20.
 
+    Returns
+    -------
+    SquareWave
+        The randomizer.
+
+    References
+    ----------
+    Z. Li et al., Estimating numerical distributions under local differential privacy (2020).
+
+    Examples
+    --------
     >>> square_wave((0, 20), 1.0, points=21)
     <SquareWave on 21 points, 0 to 20: epsilon 1>
-
-    References: Z. Li et al., Estimating numerical distributions under local differential privacy (2020).
     """
     low, high = checked_bounds(bounds)
     steps = _default_steps(low, high) if points is None else whole(points, "points", least=2, most=FINEST + 1) - 1

@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array, Steps
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.local.calibration import check_odds
 from toolkit.local.numeric.grid import OnGrid
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 from toolkit.local.serial import keep_whole
 
 
@@ -101,7 +101,7 @@ class Window:
 
 
 @dataclass(frozen=True, repr=False)
-class Windowed(DrawnAtOdds, OnGrid):
+class Windowed(SampledAtOdds, OnGrid):
     """A randomizer of bounded numbers that draws with a window of `width` reports."""
 
     width: int

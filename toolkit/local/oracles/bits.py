@@ -5,16 +5,18 @@ megabytes.
 """
 
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
-from toolkit.core.sampling.categorical import CHUNK
+from toolkit.core.sampling.categorical import CHUNK, Categorical
 from toolkit.local.matrix.encoding import checked_times, times_each
 
 Packed = npt.NDArray[np.uint8]
@@ -53,9 +55,7 @@ class ByteLaw:
         return drawn.astype(np.uint8)
 
     def _decided(self, digits: int) -> list[tuple[int, int]]:
-        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none
-        does.
-        """
+        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none does."""
         total, scale = self._edges[-1], 1 << digits
         starts = [-(-edge * scale // total) for edge in self._edges]
         ends = [edge * scale // total for edge in self._edges]
@@ -79,9 +79,7 @@ def width(k: int) -> int:
 
 
 def rows_at_once(k: int) -> int:
-    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be
-    long.
-    """
+    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be long."""
     return max(4096, CHUNK // width(k))
 
 
@@ -91,6 +89,25 @@ def noise(law: ByteLaw, rows: int, k: int, rng: Rng) -> Packed:
     if k % 8:
         drawn[:, -1] &= np.uint8((1 << k % 8) - 1)
     return drawn
+
+
+def draw(
+    others: ByteLaw,
+    own: Categorical,
+    codes: Codes,
+    k: int,
+    rng: Rng,
+    settle: Callable[[Packed, Codes], None] = lambda rows, codes: None,  # noqa: ARG005
+) -> Packed:
+    """A row per answer's code: the answer's bit by one law, the others by another; `settle` then mends them."""
+    reports = np.empty((len(codes), width(k)), dtype=np.uint8)
+    for part in chunks(len(codes), rows_at_once(k), "randomizing"):
+        answers = codes[part]
+        rows = noise(others, len(answers), k, rng)
+        put(rows, answers, own.draw(len(answers), rng))
+        settle(rows, answers)
+        reports[part] = rows
+    return reports
 
 
 def place(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], Packed]:
@@ -118,7 +135,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256
     bytes.
 
-    With `times`, each row stands for so many.
+    With `times`, each row stands for that many.
     """
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):
@@ -127,10 +144,8 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     return sums.ravel()[:k]
 
 
-def tallied(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
-    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is
-    said.
-    """
+def tally(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
+    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))
@@ -138,12 +153,12 @@ def tallied(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], 
 
 
 def pack(chosen: npt.NDArray[np.bool_]) -> Packed:
-    """Bits from truth values, one row a report."""
+    """Bits from truth values, one row per report."""
     return np.packbits(chosen, axis=1, bitorder="little")
 
 
 def unpack(packed: Packed, k: int) -> npt.NDArray[np.bool_]:
-    """Truth values from bits, one row a report and one column an option."""
+    """Truth values from bits, one row per report and one column per option."""
     return np.unpackbits(packed, axis=1, count=k, bitorder="little").astype(bool)
 
 
@@ -153,12 +168,8 @@ def as_packed(reports: Any, k: int) -> Packed:
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:
         array = pack(array)
     if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width(k):
-        refuse(
-            f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes",
-            f"{array.ndim} dimensions of {array.dtype}",
-            "they cannot be read",
-            TypeError,
-        )
+        rule = f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes"
+        refuse(rule, f"{array.ndim} dimensions of {array.dtype}", "they cannot be read", TypeError)
     if len(array) == 0:
         refuse("reports must hold at least one entry", "none", "there is nothing to work on")
     if k % 8 and np.any(array[:, -1] >> np.uint8(k % 8)):

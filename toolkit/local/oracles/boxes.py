@@ -18,13 +18,13 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.matrix.moments import from_support, scored_option
 from toolkit.local.oracles.support import Support, covariance_note, display_note
 from toolkit.local.protocol import AnswerKind, Respondents
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 _TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
 
 
 @dataclass(frozen=True, repr=False)
-class Boxes(DrawnAtOdds):
+class Boxes(SampledAtOdds):
     """Any of `options` may be ticked; the estimate is the share of people who tick each."""
 
     options: Labels
@@ -46,22 +46,18 @@ class Boxes(DrawnAtOdds):
         return float(len(self.options))
 
     def scores(self, reports: Any, option: str | int | None = None) -> Array:
-        """One row a report, one column a box, or a single `option`; NaN where a person was not asked about a
-        box.
-        """
-        read, asked = self._read(reports)
-        made = from_support(read, self.score_limits(), self.options, option, focus=False)
-        if asked is None:
-            return made
+        """One row per report, one column per box, or a single `option`; NaN where a box was not asked about."""
+        read, box = self._read(reports)
+        scores = from_support(read, self.score_limits(), self.options, option, focus=False)
+        if box is None:
+            return scores
         column = scored_option(self.options, option, focus=False)
-        whom = asked == column if column is not None else asked[:, None] == np.arange(len(self.options))
-        return np.where(whom, made, np.nan)
+        whom = box == column if column is not None else box[:, None] == np.arange(len(self.options))
+        return np.where(whom, scores, np.nan)
 
     @abstractmethod
     def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes | None]:
-        """Which reports say yes for a box, as a function of its code; and the one box that each was asked
-        about, if so.
-        """
+        """Which reports say yes for a box, by its code; and the one box that each was asked about, if so."""
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()
@@ -74,17 +70,23 @@ class Boxes(DrawnAtOdds):
     def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers: one row a person.
+        """Randomize answers: one row per person.
 
         Parameters
         ----------
-        answers : a table of truth values or of 0 and 1, one row a person and one column a box (one row alone
-        for one
-            person); or a list with a list or a set of ticked labels for each person.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : table or list
+            Truth values or 0 and 1, one row per person and one column per box (one row alone for one person); or a
+            list or a set of ticked labels for each person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
         generator = check_rng(rng)
-        ticks, single = ticked(answers, self.options)
+        ticks, single = read_ticks(answers, self.options)
         reports = self._draw(ticks, generator)
         return reports[0] if single else reports
 
@@ -111,7 +113,7 @@ class Boxes(DrawnAtOdds):
         return f"<{type(self).__name__} of {len(self.options)}: epsilon {self.epsilon:.4g}>"
 
 
-def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
+def read_ticks(answers: Any, options: Labels) -> tuple[Mask, bool]:
     """Answers as a table of truth values, and whether they were one person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
@@ -120,9 +122,8 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
     single = table.ndim == 1
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
-        refuse(
-            f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", "each box is ticked or not"
-        )
+        consequence = "each box is ticked or not"
+        refuse(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", consequence)
     if len(table) == 0:
         refuse("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
@@ -162,11 +163,9 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
         refuse("ticks must be among the options", f"{unknown} that are not", "check spelling and case")
     either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
     if either:
-        refuse(
-            "a list of ticked labels must not look like a row of 0 and 1",
-            f"{either} of {len(rows)} that do",
-            "give truth values, an array of 0 and 1, or a set of labels for each person",
-        )
+        rule = "a list of ticked labels must not look like a row of 0 and 1"
+        consequence = "give truth values, an array of 0 and 1, or a set of labels for each person"
+        refuse(rule, f"{either} of {len(rows)} that do", consequence)
     for row, cells in zip(rows, table, strict=True):
         cells[[place[label] for label in row]] = True
     return table
@@ -174,9 +173,7 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there
-    was nobody.
-    """
+    """`k` shares, each from a sample of its own; those of equally many people together, NaN of nobody."""
 
     k: int
     parts: tuple[Shares, ...]
@@ -196,17 +193,19 @@ class Rows:
         return self._laid_out([part.se for part in self.parts])
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        made = [part.uncut(level, method) for part in self.parts]
-        return self._laid_out([low for low, _ in made]), self._laid_out([high for _, high in made])
+        limits = [part.uncut(level, method) for part in self.parts]
+        return self._laid_out([low for low, _ in limits]), self._laid_out([high for _, high in limits])
 
     def interval(self, level: float, method: str) -> Interval:
-        made = [part.interval(level, method) for part in self.parts]
-        low, high, empty = (self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
+        intervals = [part.interval(level, method) for part in self.parts]
+        low, high, empty = (
+            self._laid_out([getattr(one, side) for one in intervals]) for side in ("low", "high", "empty")
+        )
         return Interval(low, high, level, method, empty == 1)
 
     def tails(self, null: float, method: str) -> Tails:
-        made = [part.tails(null, method) for part in self.parts]
-        statistic, below, above = (self._laid_out([one[i] for one in made]) for i in range(3))
+        tails = [part.tails(null, method) for part in self.parts]
+        statistic, below, above = (self._laid_out([one[i] for one in tails]) for i in range(3))
         return statistic, below, above
 
     def fit(self) -> Fit:

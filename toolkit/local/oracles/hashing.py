@@ -1,6 +1,4 @@
-"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the
-value.
-"""
+"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the value."""
 
 import math
 from dataclasses import dataclass
@@ -103,9 +101,7 @@ class LocalHash(Oracle):
         return counts, len(rows) if each is None else int(each.sum())
 
     def _supported(self, columns: Residues, times: Counts | None) -> Counts:
-        """Each option's hash is that of the option without its lowest digit, plus one factor: one addition an
-        option.
-        """
+        """An option's hash is that of the option without its lowest digit, plus one factor: one addition each."""
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _number(value == 0, times)
@@ -135,11 +131,8 @@ class LocalHash(Oracle):
         if len(rows) == 0:
             refuse("reports must hold at least one entry", "none", "there is nothing to work on")
         if rows.min() < 0 or rows.max() >= self.values:
-            refuse(
-                f"reports must hold integers from 0 to {self.values - 1}",
-                "others",
-                "they were made by another randomizer",
-            )
+            consequence = "they were made by another randomizer"
+            refuse(f"reports must hold integers from 0 to {self.values - 1}", "others", consequence)
         return rows.astype(np.min_scalar_type(2 * self.values), copy=False)
 
     def _detail(self) -> str:
@@ -157,9 +150,7 @@ def _reduced(sums: Residues, modulus: int) -> Residues:
 
 
 def best_values(epsilon: float) -> int:
-    """How many values to hash to: e**epsilon + 1, rounded to whichever side has the smaller variance for rare
-    options.
-    """
+    """How many values to hash to: e**epsilon + 1, rounded to the side with the smaller variance for rare options."""
     factor = math.exp(epsilon)
 
     def variance(values: int) -> float:

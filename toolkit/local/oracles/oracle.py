@@ -1,6 +1,4 @@
-"""`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it
-is counted.
-"""
+"""`Oracle`: what randomizers of exclusive options share; each adds how it draws a report and how it is counted."""
 
 import math
 from abc import abstractmethod
@@ -21,7 +19,7 @@ from toolkit.local.matrix.encoding import encode
 from toolkit.local.matrix.moments import from_support
 from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
-from toolkit.local.sampled_randomizer import DrawnAtOdds
+from toolkit.local.sampled_randomizer import SampledAtOdds
 
 # The least variance of unbiased estimates from epsilon-private reports on k options: what the others are measured
 # against.
@@ -42,26 +40,40 @@ class Limit(NamedTuple):
     size: int
 
     def se(self, k: int, n: int) -> float:
-        """The standard error of an option's share among n respondents, at equal shares, where the limit is
-        attained.
-        """
+        """The standard error of an option's share among n respondents, at equal shares, where the limit is attained."""
         return math.sqrt(self.risk / (whole(k, "k", least=2) * whole(n, "n")))
 
 
 def limit(k: int, epsilon: Number) -> Limit:
-    """The limit of unbiased estimates for the shares of k options, respondents being a random sample.
+    """Return the least variance of unbiased estimates of k shares, respondents being a random sample.
 
-    With E = e**epsilon it is the least over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2),
-    which is the sum of variances of subset selection of that size at equal shares, where it is largest. Of
-    biased estimates it is the least worst case as the number of people goes to infinity, and not before.
+    With E = e**epsilon it is the least over sizes d of (k-1)**2 (d E + k - d)**2 / (k d (k-d) (E-1)**2), which is
+    the sum of variances of subset selection of that size at equal shares, where it is largest. Of biased
+    estimates it is the least worst case as the number of people goes to infinity, and not before.
 
+    Parameters
+    ----------
+    k : int
+        How many options.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Limit
+        The sum of variances times n, and the size that attains it.
+
+    References
+    ----------
+    M. Ye and A. Barg, Optimal schemes for discrete distribution estimation under locally differential privacy,
+    IEEE Transactions on Information Theory 64 (2018); and Asymptotically optimal private estimation under mean
+    square loss, arXiv 1708.00059 (2017).
+
+    Examples
+    --------
     >>> least = limit(16, 1.0)
     >>> least.size, round(least.se(16, n=1000), 4)
     (4, 0.057)
-
-    References: M. Ye and A. Barg, Optimal schemes for discrete distribution estimation under locally
-    differential privacy, IEEE Transactions on Information Theory 64 (2018); and Asymptotically optimal
-    private estimation under mean square loss, arXiv 1708.00059 (2017).
     """
     options = whole(k, "k", least=2)
     factor = math.expm1(float(checked_epsilon(epsilon)))  # E - 1, without losing digits when epsilon is small
@@ -79,11 +91,8 @@ def limit(k: int, epsilon: Number) -> Limit:
 def ratio(risk: float, k: int, epsilon: float) -> float:
     """How many times the limit at this epsilon a risk is."""
     if not 0 < epsilon < math.inf:
-        refuse(
-            "a limit needs a positive, finite epsilon",
-            epsilon,
-            "without privacy, or without information, there is none",
-        )
+        consequence = "without privacy, or without information, there is none"
+        refuse("a limit needs a positive, finite epsilon", epsilon, consequence)
     return risk / limit(k, epsilon).risk
 
 
@@ -91,10 +100,8 @@ Method = Literal["moment", "simplex"]
 
 
 @dataclass(frozen=True, repr=False)
-class Oracle(DrawnAtOdds):
-    """One answer out of `options`; a report supports some of them, and counts of the support are enough to
-    estimate.
-    """
+class Oracle(SampledAtOdds):
+    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
 
     options: Labels
 
@@ -111,15 +118,11 @@ class Oracle(DrawnAtOdds):
 
     @abstractmethod
     def report(self, code: int, draw: Below) -> Any:
-        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for
-        word.
-        """
+        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
 
     @abstractmethod
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """How many reports support each option, and how many reports there are; each came once, or so many
-        `times`.
-        """
+        """How many reports support each option, and how many reports there are; `times` says how often each came."""
 
     @abstractmethod
     def _read(self, reports: Any) -> npt.NDArray[Any]:
@@ -140,13 +143,11 @@ class Oracle(DrawnAtOdds):
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
     ) -> Estimate:
-        """The estimate from reports as they were sent. Oracles have no likelihood here: "mle" is the nearest
-        distribution, too.
-        """
+        """The estimate from reports as they were sent; "mle" is the nearest distribution, too."""
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Any, option: str | int | None = None) -> Array:
-        """One row a report: (1 or 0, as it supports the option or not, minus q) / (p - q).
+        """One row per report: (1 or 0, as it supports the option or not, minus q) / (p - q).
 
         Of two options that of the last; of more than 2048 only that of a named one.
         """
@@ -158,29 +159,34 @@ class Oracle(DrawnAtOdds):
 
     @cached_property
     def ratio_to_limit(self) -> float:
-        """The sum of variances at equal shares, in multiples of the least of any unbiased estimate with this
-        epsilon.
-        """
+        """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
         return ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for answers given as codes or labels: one row a person; for a single answer the row alone.
+        """Randomize answers given as codes or labels: one row per person; for a single answer the row alone.
 
         Parameters
         ----------
-        answers : one answer, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        answers : value, sequence, array or Series
+            One answer, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
         generator = check_rng(rng)
-        given = encode(answers, self.options, "answers")
-        reports = self._draw(given.codes, generator)
-        return reports[0] if given.scalar else reports
+        encoded = encode(answers, self.options, "answers")
+        reports = self._draw(encoded.codes, generator)
+        return reports[0] if encoded.scalar else reports
 
     def estimate(self, reports: Any, method: Method = "moment", *, times: Any = None) -> Estimate:
         """Shares of the answers behind the reports; of two options the share of the last.
 
         "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
-        Intervals are made from the unbiased one. With `times`, each of the reports came so many times.
+        Intervals are made from the unbiased one. `times` says how often each of the reports came.
         """
         return self.estimate_counts(*self.tally(reports, times), method=method)
 
@@ -207,9 +213,7 @@ class Oracle(DrawnAtOdds):
     def simulate_counts(
         self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> tuple[Counts, int]:
-        """A whole survey of n people drawn at the level of counts, for `estimate_counts`; its cost does not
-        grow with n.
-        """
+        """A whole survey drawn at the level of counts, for `estimate_counts`; its cost does not grow with n."""
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)

@@ -59,8 +59,8 @@ class RandomBox(Boxes):
     def report(self, ticks: list[int], draw: Below) -> list[int]:
         """The box and the answer, for the codes of the boxes that are ticked."""
         box = draw(len(self.options))
-        kept = draw(self.keep + self.lie) < self.keep
-        return [box, int((box in ticks) == kept)]
+        truthful = draw(self.keep + self.lie) < self.keep
+        return [box, int((box in ticks) == truthful)]
 
     def accepts(self, report: object) -> bool:
         pair = report if isinstance(report, list) else []
@@ -72,21 +72,14 @@ class RandomBox(Boxes):
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
-        """For each box how many said yes, and how many were asked; each report came once, or so many
-        `times`.
-        """
+        """For each box how many said yes, and how many were asked; `times` says how often each came."""
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            refuse(
-                "reports must be rows of two integers, box and answer",
-                f"shape {rows.shape}",
-                "they cannot be read",
-                TypeError,
-            )
+            rule = "reports must be rows of two integers, box and answer"
+            refuse(rule, f"shape {rows.shape}", "they cannot be read", TypeError)
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
-            refuse(
-                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing"
-            )
+            consequence = "they stand for nothing"
+            refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", consequence)
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
@@ -104,16 +97,17 @@ class RandomBox(Boxes):
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
             refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
-        asked = checked_counts(n, k).astype(np.int64)
-        if np.any(yes[asked == 0]):
+        people_asked = checked_counts(n, k).astype(np.int64)
+        if np.any(yes[people_asked == 0]):
             refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
-        places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
+        places = [np.flatnonzero(people_asked == people) for people in np.unique(people_asked[people_asked > 0])]
         parts = [
-            self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place))) for place in places
+            self.support.interval_basis(*checked_support(yes[place], people_asked[place[0]], len(place)))
+            for place in places
         ]
         rows = Rows(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
-        return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
+        return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
 
     def _unasked(self, asked: Counts) -> tuple[str, ...]:
         """Say so of boxes that nobody was asked about, as happens in a small group."""
@@ -135,5 +129,5 @@ class RandomBox(Boxes):
         """A whole survey at the level of counts: yes and asked for each box."""
         generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
         shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
-        asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
-        return generator.binomial(asked, float(self.support.q) + shares * self.support.slope), asked
+        people_asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
+        return generator.binomial(people_asked, float(self.support.q) + shares * self.support.slope), people_asked

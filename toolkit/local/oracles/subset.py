@@ -1,6 +1,4 @@
-"""Subset selection: report several options at once, more often a set with the answer in it than one
-without.
-"""
+"""Subset selection: report several options at once, more often a set with the answer in it than one without."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +11,6 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Counts, Mask
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.calibration import check_odds
@@ -57,11 +54,8 @@ class Subset(Oracle):
         super().__post_init__()
         keep_whole(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
-            refuse(
-                f"`size` must be below {len(self.options)}, the number of options",
-                self.size,
-                "a set of all tells nothing",
-            )
+            consequence = "a set of all tells nothing"
+            refuse(f"`size` must be below {len(self.options)}, the number of options", self.size, consequence)
         check_odds(self.inside, self.outside, self._total, of="set")
 
     @property
@@ -100,9 +94,7 @@ class Subset(Oracle):
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
-        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can
-        do.
-        """
+        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
         if self.size != 1:
             refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
         if len(self.options) > TABLE_LIMIT:
@@ -122,38 +114,28 @@ class Subset(Oracle):
         if self.size > 1:
             return super().randomize(answers, rng)
         generator = check_rng(rng)
-        given = encode(answers, self.options, "answers")
-        return given.like(draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options)
+        encoded = encode(answers, self.options, "answers")
+        return encoded.like(draw_reports(self._one.forced[:, None], self._one, encoded.codes, generator), self.options)
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
-        k = len(self.options)
-        reports = np.empty((len(codes), bits.width(k)), dtype=np.uint8)
-        for part in chunks(len(codes), bits.rows_at_once(k), "randomizing"):
-            answers = codes[part]
-            rows = bits.noise(self._start, len(answers), k, rng)
-            bits.put(rows, answers, self._own.draw(len(answers), rng))
-            _settle(rows, answers, k, self.size, rng)
-            reports[part] = rows
-        return reports
+        def settle(rows: bits.Packed, answers: Codes) -> None:
+            _settle(rows, answers, len(self.options), self.size, rng)
+
+        return bits.draw(*self._laws, codes, len(self.options), rng, settle)
 
     @cached_property
-    def _own(self) -> Categorical:
-        return Categorical([self._total - self._holding, self._holding])
-
-    @cached_property
-    def _start(self) -> bits.ByteLaw:
-        """Bits to start from: about `size` of them in a row, rather fewer, because adding one is quicker than
-        removing.
-        """
+    def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
+        """Rather fewer than `size` bits to start from, as adding one is quicker than removing one."""
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
-        wanted = max(self.size - spread, 0) / len(self.options)
-        return bits.ByteLaw(int(wanted * _RATE_PARTS), _RATE_PARTS)
+        rate = max(self.size - spread, 0) / len(self.options)
+        own = Categorical([self._total - self._holding, self._holding])
+        return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), own
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
         if self.size == 1:
             counts = tally(self._ones(reports), self.options, "reports", times)
             return counts, int(counts.sum())
-        counts, n = bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+        counts, n = bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
         if counts.sum() != self.size * n:
             self._refuse_size()
         return counts, n
@@ -206,7 +188,7 @@ class Subset(Oracle):
 def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
     """Add or remove options other than the answer, evenly, until each row holds `size` of them; in place.
 
-    Independent bits of one probability favour no option, and neither does adding or removing an even choice:
+    Independent bits of one probability favor no option, and neither does adding or removing an even choice:
     so the options beside the answer end as an even choice of sets.
     """
     missing = size - bits.ones(rows)
@@ -214,8 +196,8 @@ def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> N
     while len(active):
         option = below(k, len(active), rng)
         byte, mask = bits.place(option)
-        held = (rows[active, byte] & mask) != 0
-        useful = (held != (missing[active] > 0)) & (option != answers[active].astype(np.uint64))
+        in_set = (rows[active, byte] & mask) != 0
+        useful = (in_set != (missing[active] > 0)) & (option != answers[active].astype(np.uint64))
         hit = active[useful]
         rows[hit, byte[useful]] ^= mask[useful]
         missing[hit] -= np.sign(missing[hit])
@@ -225,9 +207,7 @@ def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> N
 def _taken(
     sets: npt.NDArray[np.int64], need: npt.NDArray[np.int64], left: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """The next option enters a set that needs r more of the `left` that are left with probability r /
-    left.
-    """
+    """The next option enters a set that needs r more of the `left` that are left with probability r / left."""
     taken = rng.binomial(sets, np.minimum(need / max(left, 1), 1))
     after = sets - taken
     after[:-1] += taken[1:]

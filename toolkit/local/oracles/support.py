@@ -19,23 +19,20 @@ from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
-from toolkit.local.matrix.encoding import whole_counts
+from toolkit.local.matrix.encoding import distribution, whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
 
 COVARIANCE_LIMIT = TABLE_LIMIT
-"""Beyond this many options covariances between options are left out: their table alone would fill the memory.
-"""
+"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
 
 _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 
 @dataclass(frozen=True)
 class Support:
-    """p and q, and how often two given options are supported together: by someone whose answer is one of
-    them; neither.
-    """
+    """p and q, and how often two options are supported together: by someone whose answer is one of them, or neither."""
 
     p: Fraction
     q: Fraction
@@ -52,9 +49,7 @@ class Support:
         return float(self.p - self.q)
 
     def interval_basis(self, counts: Array, n: int) -> Shares:
-        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not
-        for each option.
-        """
+        """Estimates, standard errors, and the basis of all intervals; p and q are stored once, not per option."""
         k, seen = len(counts), counts / n
         one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
         least, greatest = one.without_range
@@ -86,11 +81,8 @@ class Support:
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
-            refuse(
-                f"covariances are there for up to {COVARIANCE_LIMIT} options",
-                len(shares),
-                "use `variance`: it takes one row",
-            )
+            consequence = "use `variance`: it takes one row"
+            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)
         # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the
         # memory's sake.
         neither = self.both_if_neither - self.q**2
@@ -104,9 +96,7 @@ class Support:
         return covariance
 
     def risk(self, k: int) -> float:
-        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst
-        case.
-        """
+        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
         return k * float(self.variance(np.array([1 / k]))[0])
 
     def estimate(
@@ -139,17 +129,15 @@ class Support:
         )
 
     def _spread(self, shares: Shares, n: int) -> Array | None:
-        """Estimated covariances of the shares: NaN from a single report, and none where the table would be
-        too large.
-        """
+        """Estimated covariances of the shares: NaN from a single report, None where the table would be too large."""
         if len(shares.value) > COVARIANCE_LIMIT:
             return None
         if n == 1:
             return np.full((len(shares.value),) * 2, np.nan)
-        found = self.covariance(shares.value)
-        found /= n - 1
-        np.fill_diagonal(found, shares.se**2)
-        return found
+        cov = self.covariance(shares.value)
+        cov /= n - 1
+        np.fill_diagonal(cov, shares.se**2)
+        return cov
 
 
 def covariance_note(k: int) -> tuple[str, ...]:
@@ -160,17 +148,13 @@ def covariance_note(k: int) -> tuple[str, ...]:
 
 
 def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
-    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap
-    likelihood.
-    """
+    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
     value = float(shares[0]) if len(shares) == 1 else shares
     return boundary_note(value, inside)
 
 
 def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
-    """How many of n people have each answer: a random sample, or always the same as near to the shares as can
-    be.
-    """
+    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
     if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
         return rng.multinomial(n, shares / shares.sum())
     whole_parts = np.floor(shares * n).astype(np.int64)
@@ -181,17 +165,14 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
 
 def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> Array:
     """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
+    if exclusive:
+        return distribution(given, k, name)
     shares = np.asarray(given, dtype=np.float64)
-    if shares.ndim == 0 and k == 2 and exclusive:
-        shares = np.array([1 - float(shares), float(shares)])
-    if shares.ndim == 0 and not exclusive:
-        shares = np.full(k, float(shares))
+    shares = np.full(k, float(shares)) if shares.ndim == 0 else shares
     if shares.shape != (k,):
         refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)):
         refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
-    if exclusive and abs(shares.sum() - 1) > 1e-9:
-        refuse(f"`{name}` must sum to 1", float(shares.sum()), "it is a distribution of the answers")
     return shares
 
 

@@ -20,7 +20,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.random_box import RandomBox
@@ -58,15 +58,13 @@ class CappedBoxes(Boxes):
         super().__post_init__()
         keep_whole(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
-            refuse(
-                f"`most` must be at most {len(self.options)}, the number of boxes", self.most, "nobody can tick more"
-            )
+            consequence = "nobody can tick more"
+            refuse(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, consequence)
         if 2 * self.flip >= self.denominator:
             refuse("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse(
-                "`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit"
-            )
+            consequence = "one 32-bit word must be enough to draw a bit"
+            refuse("`denominator` must be at most 2**32", self.denominator, consequence)
 
     @cached_property
     def support(self) -> Support:
@@ -79,7 +77,7 @@ class CappedBoxes(Boxes):
 
     @property
     def reach(self) -> float:
-        """Two ways of ticking at most `most` boxes differ in so many."""
+        """Two ways of ticking at most `most` boxes differ in this many."""
         return float(_bits_apart(len(self.options), self.most))
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
@@ -109,10 +107,8 @@ class CappedBoxes(Boxes):
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """For each box how many reports say yes, and how many reports there are; each came once, or so many
-        `times`.
-        """
-        return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+        """For each box how many reports say yes, and how many reports there are; `times` says how often each came."""
+        return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Any) -> tuple[Callable[[int], Mask], None]:
         packed = bits.as_packed(reports, len(self.options))
@@ -159,36 +155,47 @@ class CappedBoxes(Boxes):
 def tick_boxes(
     options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
 ) -> RandomBox | CappedBoxes:
-    """A randomizer for "tick all that apply", of the better kind for this number of boxes and this cap.
+    """Make a randomizer for "tick all that apply", of the better kind for these boxes and this cap.
 
-    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among
-    2m answers, which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
+    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among 2m
+    answers, which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
 
     Parameters
     ----------
-    options : the labels of the boxes, or their number.
-    epsilon : kept from above, for any two ways of ticking the boxes.
-    most : the largest number of boxes that may be ticked; None for no cap.
-    how : "random" or "capped" to decide for yourself; None for the better one. `reason` on the result says
-    why.
+    options : int or sequence of str or int
+        The labels of the boxes, or their number.
+    epsilon : number
+        What one report may cost, for any two ways of ticking the boxes.
+    most : int, optional
+        The largest number of boxes that may be ticked; no cap if left out.
+    how : {"random", "capped"}, optional
+        To decide for yourself; the better one if left out. `reason` on the result says why.
 
+    Returns
+    -------
+    RandomBox or CappedBoxes
+        The randomizer.
+
+    References
+    ----------
+    T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential privacy
+    (2016), for sampling one attribute; the cap is group privacy of the bits.
+
+    Examples
+    --------
     >>> tick_boxes(10, 1.0, most=1)
     <CappedBoxes of 10: epsilon 1>
     >>> tick_boxes(10, 1.0, most=2).reason
     'one random box: variance 10.8 / n a box, against 16.1 / n with at most 2 ticks'
-
-    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
-    differential privacy (2016), for sampling one attribute; the cap is group privacy of the bits.
     """
-    names = named(options)
+    names = option_labels(options)
     cap = len(names) if most is None else whole(most, "most")
     if cap > len(names):
         refuse(f"`most` must be at most {len(names)}, the number of boxes", cap, "nobody can tick more")
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
-        refuse(
-            "`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer"
-        )
+        consequence = "the report would say nothing about the answer"
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, consequence)
     one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
     share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly

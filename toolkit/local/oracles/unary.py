@@ -5,11 +5,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
 from toolkit.core.arrays import Codes, Counts, Mask
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.oracles import bits
@@ -41,9 +38,8 @@ class Unary(Oracle):
         super().__post_init__()
         keep_whole(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse(
-                "`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit"
-            )
+            consequence = "one 32-bit word must be enough to draw a bit"
+            refuse("`denominator` must be at most 2**32", self.denominator, consequence)
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
             refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
@@ -67,25 +63,14 @@ class Unary(Oracle):
         return is_set(report, len(self.options))
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
-        k = len(self.options)
-        reports = np.empty((len(codes), bits.width(k)), dtype=np.uint8)
-        for part in chunks(len(codes), bits.rows_at_once(k), "randomizing"):
-            answers = codes[part]
-            rows = bits.noise(self._others, len(answers), k, rng)
-            bits.put(rows, answers, self._own.draw(len(answers), rng))
-            reports[part] = rows
-        return reports
+        return bits.draw(*self._laws, codes, len(self.options), rng)
 
     @cached_property
-    def _own(self) -> Categorical:
-        return Categorical([self.denominator - self.own, self.own])
-
-    @cached_property
-    def _others(self) -> bits.ByteLaw:
-        return bits.ByteLaw(self.other, self.denominator)
+    def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
+        return bits.ByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+        return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Any) -> bits.Packed:
         return bits.as_packed(reports, len(self.options))

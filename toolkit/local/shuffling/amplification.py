@@ -26,19 +26,17 @@ from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 # them.
 #
 # With n reports there are n compositions: 0 to n - 1 of the others hold the answer in question. A crowd hides no
-# better without some of its people, because whoever sees the smaller tally can draw the missing reports and add them.
-# So where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first`
-# who do and n - 1 - last who do not. A range of compositions is settled if that is no more than what is asked, else it
-# is split, down to single compositions, for which delta is known. So the result holds for every composition, and one
-# of them needs nearly as much.
+# better without some of its people: an observer of the smaller tally can draw the missing reports and add them. So
+# where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first`
+# who do and n - 1 - last who do not. A range of compositions is settled if that is no more than what is asked, else
+# it is split, down to single compositions, for which delta is known. So the result holds for every composition, and
+# one of them needs nearly as much.
 
 EACH = 1000
-"""Up to so many reports every composition is looked at by itself."""
+"""Up to this many reports every composition is looked at by itself."""
 
 HEADROOM = 5e-4
-"""Beyond, by so much, relatively, the result may lie above the worst composition, so that ranges are settled
-and not split.
-"""
+"""Beyond, how far the result may lie above the worst composition, relatively, so that few ranges are split."""
 
 _LEAST_HEADROOM = 1e-6
 _ROUNDED_UP = 1e-6  # of delta: more than `deltas` rounds up by
@@ -109,14 +107,12 @@ class _Search:
 
 
 def _cut(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
-    """Ranges of whole numbers, each cut into so many parts of nearly the same length, or into single
-    numbers.
-    """
+    """Ranges of whole numbers, each cut into that many parts of nearly the same length, or into single numbers."""
     places = np.arange(parts + 1)
     edges = first[:, None] + np.floor((last - first + 1)[:, None] * places / parts)
     start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1
-    kept = start <= stop
-    return start[kept], stop[kept]
+    nonempty = start <= stop
+    return start[nonempty], stop[nonempty]
 
 
 CLAIM = (
@@ -162,31 +158,42 @@ class Shuffled(Approx):
 
 @explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="the bound fails with this chance")
 def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
-    """What a report costs its sender when n reports are shuffled: (epsilon, delta), never below the truth.
+    """Bound what a report costs its sender when n reports are shuffled: never below the truth.
 
     A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options,
-    where a report is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within
-    2 % at n = 1000 and 0.5 % at 10,000. Anything else, by its `epsilon` alone: clones. The truth is not below
-    `.least`, so both together tell how close the bound is; for clones `.least` is 0.
+    where a report is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within 2 %
+    at n = 1000 and 0.5 % at 10,000. Anything else, by its `epsilon` alone: clones. The truth is not below
+    `.least`, so both together show how close the bound is; for clones `.least` is 0. The head of this module says
+    when the result may be claimed.
 
     Parameters
     ----------
-    reports : a design (anything with integer `weights` and `denominator`), or anything else with a finite
-    `epsilon`. n : how many reports are mixed, this one included: those that arrive, not those invited. delta
-    : probability that the bound may fail; well below 1/n.
+    reports : Design or other randomizer
+        Anything with integer `weights` and `denominator`, or with a finite `epsilon`.
+    n : int
+        How many reports are mixed, this one included: those that arrive, not those invited.
+    delta : number
+        Probability that the bound may fail; well below 1/n.
 
-    See the head of this module for when the result may be claimed.
+    Returns
+    -------
+    Shuffled
+        Epsilon and delta, with what they rest on.
 
+    References
+    ----------
+    B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and K. Talwar,
+    Hiding among the clones (2021).
+
+    Examples
+    --------
     >>> from toolkit import warner
     >>> print(shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6))
     ε = 0.0357, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
-
-    References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and
-    K. Talwar, Hiding among the clones (2021).
     """
     if not hasattr(reports, "epsilon"):
-        told = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
-        refuse("`reports` must be a design", type(reports).__name__, told, TypeError)
+        consequence = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
+        refuse("`reports` must be a design", type(reports).__name__, consequence, TypeError)
     people, slack = (
         whole(n, "n"),
         exact(delta, "delta"),
@@ -222,16 +229,14 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
     >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
     5.69
     """
-    wanted, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
-    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, wanted)
+    goal, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
+    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
 
 def largest_local(
     cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4
 ) -> float:
-    """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted; costs grow and are at
-    most local.
-    """
+    """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted, for a cost that grows."""
     low, high = wanted, min(wanted * 2 + 1, most)
     while high < most and cost(high) <= wanted:
         low, high = high, min(high + 1.5, most)
@@ -281,9 +286,7 @@ class _KAry:
 
 
 def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
-    """How likely a report is the second of two, from the second of two answers and from the first; else
-    nothing.
-    """
+    """How likely a report is the second of two, from the second of two answers and from the first; else nothing."""
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None
@@ -294,9 +297,7 @@ def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
 
 
 def _pairs(reports: Any) -> tuple[Pair, ...]:
-    """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else
-    none.
-    """
+    """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else none."""
     if isinstance(reports, _KAry):
         return (
             Pair.forced(
@@ -315,10 +316,10 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
     ):
         return ()
     counts = Counter(least.tolist())
-    found = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
-    if len(found) > _MOST_PAIRS:
+    pairs = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
+    if len(pairs) > _MOST_PAIRS:
         return ()
-    parts = [(Fraction(part, total) for part in (truth, a, b, total - truth - a - b)) for a, b in found]
+    parts = [(Fraction(part, total) for part in (truth, a, b, total - truth - a - b)) for a, b in pairs]
     return tuple(Pair.forced(*part) for part in parts)
 
 
@@ -328,9 +329,7 @@ def _lower_end(pair: Pair, n: int, delta: float, local: float) -> float:
 
 
 def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
-    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with
-    all.
-    """
+    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with all."""
     rough, confirm, goal = (blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta))
     epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:

@@ -117,12 +117,18 @@ _GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for nei
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers x and x' of one person, by what their reports look like and how the others can be counted
-    on.
+    """Two answers x and x' of one person, by what their reports look like and what the others send.
 
-    own, other : probability of the report that speaks for x when x is true, and when x' is; and mirrored,
-    `own_too`, `other_too`. least, least_too : how likely any other person gives these reports, whatever their
-    answer; `rest` the same of all others.
+    Parameters
+    ----------
+    own, other : float
+        Probability of the report that speaks for x when x is true, and when x' is.
+    least : float
+        How likely any other person gives that report, whatever their answer.
+    own_too, other_too, least_too : float
+        The same of the report that speaks for x', mirrored.
+    rest : float
+        How likely any other person gives one of all other reports.
     """
 
     own: float
@@ -141,9 +147,7 @@ class Pair:
 
     @classmethod
     def any_randomizer(cls, epsilon: float) -> "Pair":
-        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021,
-        theorem 3.1).
-        """
+        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
         keep, lie, least = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon)), math.exp(-epsilon) / 2
         return cls(keep, lie, least, keep, lie, least)
 

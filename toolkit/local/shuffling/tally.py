@@ -32,7 +32,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 
 MOST_PEOPLE = 10**9
-"""More people hide no worse; up to so many the digits of a float suffice."""
+"""More people hide no worse; up to this many the digits of a float suffice."""
 
 ROUNDING = 1e-13
 """Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n),
@@ -46,17 +46,13 @@ _NEGLIGIBLE = 40.0  # roots where the transform of B is below e**-40 are not sum
 
 @dataclass(frozen=True)
 class Side:
-    """How likely a report is tallied if its sender holds the answer in question, and if the other one; both
-    inside (0, 1).
-    """
+    """How likely a report is tallied if its sender holds the answer in question, and if not; both inside (0, 1)."""
 
     own: Fraction
     other: Fraction
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """What a tallied report gains, what another one loses, and loss / gain - 1: exact but for the last
-        rounding.
-        """
+        """What a tallied report gains, what another one loses, and loss / gain - 1: exact but for the last rounding."""
         factor = Fraction(_EXACTLY.exp(Decimal(epsilon)))
         gain, loss = self.own - factor * self.other, factor * (1 - self.other) - (1 - self.own)
         return float(gain), float(loss), float((factor - 1) / gain) if gain > 0 else math.inf
@@ -112,9 +108,7 @@ def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float
 
 
 def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float, unsure: Array) -> Array:
-    """The largest of r psi(c - 1), psi(c) and psi(c + 1) / r for the middle c, from above, but for k < 0;
-    `steps` is M, odd.
-    """
+    """The largest of r psi(c - 1), psi(c) and psi(c + 1) / r for the middle c, from above; `steps` is M, odd."""
     half, variance = (steps - 1) / 2, _variance(groups)
     reach = np.arcsin(np.sqrt(_NEGLIGIBLE / 2 / np.maximum(variance, _NEGLIGIBLE / 2)))
     count = int(np.minimum(np.ceil(steps / math.pi * reach), half).max())
@@ -136,8 +130,12 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
     turned, shifted = (straight * (1 - 2 * square)).sum(axis=1), (crossed * double).sum(axis=1)
     above = unsure * (even + odd).sum(axis=1)
     above += np.where(count < half, 2 * np.exp(-2 * variance * np.sin(math.pi * (count + 1) / steps) ** 2), 0)
-    found = [(turned - shifted + above) * (1 + tilt), straight.sum(axis=1) + above, (turned + shifted + above) * back]
-    return np.asarray(np.max(found, axis=0))
+    candidates = [
+        (turned - shifted + above) * (1 + tilt),
+        straight.sum(axis=1) + above,
+        (turned + shifted + above) * back,
+    ]
+    return np.asarray(np.max(candidates, axis=0))
 
 
 def _variance(groups: tuple[_Group, _Group]) -> Array:

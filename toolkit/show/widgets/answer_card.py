@@ -21,7 +21,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng, drawer
 from toolkit.local.design import has_matrix
 from toolkit.local.matrix.encoding import encode
-from toolkit.local.oracles.boxes import ticked
+from toolkit.local.oracles.boxes import read_ticks
 from toolkit.local.protocol import Randomizer
 from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
 from toolkit.show.widgets.explorer import browser_code, browser_style
@@ -273,7 +273,7 @@ def _asked(question: Any) -> tuple[Question, Randomizer]:
 def _truths(design: Randomizer, answers: Any) -> list[Any]:
     """Answers, however given, as what `report` takes: codes, lists of ticked codes, places on the grid."""
     if design.asks == "ticks":
-        table, _ = ticked(answers, design.options)
+        table, _ = read_ticks(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]
     if design.asks == "number":
         return list(design.grid.index(answers)[0].tolist())  # type: ignore[attr-defined]

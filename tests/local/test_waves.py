@@ -4,13 +4,14 @@ import itertools
 import json
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.local.waves import Memo
+from toolkit.local.waves import Memo, chances, changing, epsilon_of, unchanged, with_lost_memos
 
 MEMO = Memo(warner("3/4"), warner("3/4"))
 OTHERS = [MEMO, Memo(forced("1/6", "1/6"), warner("9/10")), Memo(forced("1/3", "1/10"), crosswise("1/5"))]
@@ -223,9 +224,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 @pytest.mark.parametrize("memo", OTHERS[:2])
 def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo) -> None:
-    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each
-    wave.
-    """
+    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each wave."""
     kept, sent = memo.permanent.denominator, memo.fresh.denominator
     counts = np.zeros((4, 4), dtype=object)
     for zero, one in itertools.product(range(kept), repeat=2):
@@ -254,3 +253,23 @@ def test_it_is_written_and_read_and_says_what_it_is() -> None:
     for wrong in ({}, [], {**MEMO.to_dict(), "kind": "design"}, {"kind": "memo", "permanent": {}}):
         with pytest.raises(ValueError, match="the data of a 'memo' must have that kind and the fields"):
             Memo.from_dict(wrong)
+
+
+def test_what_no_series_can_prove_costs_nothing_more() -> None:
+    """A memo that is never no: the impossible series are left out of the worst case."""
+    chance = chances([[1, 1], [0, 2]], [[4, 0], [0, 4]])
+    assert unchanged(chance, 2) == math.inf
+    assert changing(chance, 2) == math.inf
+
+
+def test_ratios_are_fractions_and_those_of_runs_multiply() -> None:
+    """Warner 3/4 on 3/4: one report is 5/8 against 3/8."""
+    chance = chances([[3, 1], [1, 3]], [[3, 1], [1, 3]])
+    assert unchanged(chance, 1) == changing(chance, 1) == Fraction(5, 3)
+    assert unchanged(chance, 2) == Fraction(7, 3)
+    assert with_lost_memos(lambda run: unchanged(chance, run), 2) == Fraction(25, 9)
+    costs = {1: Fraction(2), 2: Fraction(5), 3: Fraction(6), 4: Fraction(11), 5: Fraction(1)}
+    assert [with_lost_memos(costs.__getitem__, reports) for reports in (1, 2, 3, 4, 5)] == [2, 5, 10, 25, 50]
+    assert with_lost_memos({1: Fraction(2), 2: math.inf}.__getitem__, 2) == math.inf
+    assert epsilon_of(Fraction(1)) == 0
+    assert epsilon_of(math.inf) == math.inf
