@@ -1,6 +1,7 @@
 """Verbs that open, watch and close a collection."""
 
 import argparse
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from toolkit.verbs.common import Options, Usual, Verbs, add_verb, collector, complain, say
@@ -182,10 +183,10 @@ def _last_day(found: "Collector") -> list[str]:
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
     from toolkit.survey.background import find, servers
-    from toolkit.survey.store import settled
+    from toolkit.survey.store import absolute_url
 
     _status(options)
-    mine = find(settled(options.database))
+    mine = find(absolute_url(options.database))
     for server in servers():
         if server != mine:
             say(f"also running: {server.url} (process {server.pid})")
@@ -217,10 +218,11 @@ def _close(options: Options) -> None:
 
 def _migrate(options: Options) -> None:
     from toolkit.survey.storage.schema import VERSION
-    from toolkit.survey.store import migrate, settled
+    from toolkit.survey.store import absolute_url, open_store
 
-    found = migrate(settled(options.database))
-    say(f"tables of version {found}" + ("" if found == VERSION else f", now of version {VERSION}"))
+    with closing(open_store(absolute_url(options.database))) as store:
+        earlier = store.migrate()
+    say(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
 
 
 _PLAIN = (

@@ -30,12 +30,8 @@ How precise is the mean of a number from 0 to 80?
 How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: yes, else the truth)?
   toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
 """
-_UNPLANNED = (
-    "additive",
-    "multiplicative",
-    "matrix",
-    "square_wave",
-)  # a deck and a matrix are not written in a shell; no formula
+# A deck and a matrix are not written in a shell; the last has no formula.
+_UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
 _PLAN = {
     "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
     "0.5,0.3,0.2; of a number its mean",
@@ -79,16 +75,14 @@ def _plan(options: Options) -> None:
     from toolkit.planning.planner import plan
 
     known = (*_PLAN, *_COUNTS, "sides")
-    given = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
+    values = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
     try:
-        found = plan(_design(options.design, options.arguments), **given)
-    except (
-        TypeError
-    ) as problem:  # here everything was written in a shell: an argument of the wrong kind is a wrong argument
+        solution = plan(_design(options.design, options.arguments), **values)
+    except TypeError as problem:  # all was written in a shell: an argument of the wrong kind is a wrong argument
         raise ValueError(str(problem)) from problem
     except OverflowError:
         refuse("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
-    say(repr(found), f"invite {found.invited:,} people", *found.notes)
+    say(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
@@ -115,9 +109,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
 
 
 def _listed(text: str, *, whole: bool = False) -> Any:
-    """Text as it was written, or a list where there are commas; whole numbers as such, where things are
-    counted.
-    """
+    """Text as it was written, or a list where there are commas; whole numbers as such, if asked for."""
     if "," in text:
         return [_listed(part.strip(), whole=whole) for part in text.split(",")]
     return int(text) if whole and text.isdecimal() else text

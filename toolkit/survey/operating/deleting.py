@@ -10,7 +10,7 @@ from contextlib import closing
 from toolkit.core.checks import refuse
 from toolkit.survey import background
 from toolkit.survey.collector import KEY_FILE, check_there
-from toolkit.survey.store import State, Store, open_store, settled
+from toolkit.survey.store import Collection, State, absolute_url, open_store
 
 _SQLITE = (
     "Not reached: copies and backups of the file, snapshots of its disk, and the blocks where it lay, which "
@@ -30,16 +30,16 @@ def deletable(database: str) -> tuple[str, str]:
     server.
     """
     check_there(database)
-    with closing(open_store(settled(database))) as store:
+    with closing(open_store(absolute_url(database))) as store:
         survey = store.survey()
-        _check(store, settled(database))
+        _check(store, absolute_url(database))
         title = survey.title[survey.languages[0]]
         return title, f"{title!r} is closed and holds {store.count():,} reports."
 
 
 def delete(database: str) -> list[str]:
     """Remove a closed collection; sentences on what is beyond reach, and on what is left to do."""
-    url = settled(database)
+    url = absolute_url(database)
     with closing(open_store(url)) as store:
         _check(store, url)
         key = store.setting(KEY_FILE)
@@ -56,7 +56,7 @@ def delete(database: str) -> list[str]:
     return [_SQLITE if url.startswith("sqlite") else _POSTGRES, _EXPORTS, *keys]
 
 
-def _check(store: Store, url: str) -> None:
+def _check(store: Collection, url: str) -> None:
     state = store.state()
     if state is not State.CLOSED:
         refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")

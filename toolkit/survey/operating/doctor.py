@@ -276,9 +276,7 @@ def _health(visit: Visit, name: str) -> Finding:
 
 
 def _host(visit: Visit, name: str) -> Finding:
-    """Who asks for another name must not get the survey: pages of others could be shown at this address, and
-    this one at theirs.
-    """
+    """Another name must not get the survey: it could be shown at the address of others."""
     try:
         answer = visit.address.ask("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):

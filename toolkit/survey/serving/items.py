@@ -18,10 +18,8 @@ Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
 Item = dict[str, Any]
 
-_AFTER = {
-    "auto": "sent",
-    "check": "told",
-}  # the screen behind the answer: what chance has made of it, or whether it was right
+# The screen behind the answer: what chance has made of it, or whether it was right.
+_AFTER = {"auto": "sent", "check": "told"}
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
 _FEW = 8  # up to so many whole numbers are shown side by side; of more, one is written
@@ -42,9 +40,7 @@ def questions(shown: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -
 
 
 def _fold(item: Item, same: Sequence[Item]) -> None:
-    """Odds that were told before, in practice too, are there for whoever asks; what chance has made of an
-    answer is shown a few times, and for all questions before anything is sent.
-    """
+    """Fold odds that were shown before; what chance has made of an answer is shown a few times."""
     if same and item["odds"] is not None:
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
     if sum(len(other["screens"]) > 1 for other in same) >= _SEEN:
@@ -60,22 +56,13 @@ def check(words: Words) -> Item:
     """The question whether the method was understood; its last option is right."""
     options = [{"value": name, "label": _texts(words, name)} for name in ("check_yes", "check_no")]
     text = _texts(words, "check_question")
-    shown = {
-        "name": "understood",
-        "kind": "choice",
-        "mode": "check",
-        "required": True,
-        "randomizer": None,
-        "bounds": None,
-    }
-    return _item({**shown, "text": text, "options": options, "reports": []}, words, heading="check_title")
+    shown = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "text": text}
+    shown |= {"randomizer": None, "bounds": None, "options": options, "reports": []}
+    return _item(shown, words, heading="check_title")
 
 
 def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> Item:
-    """A question with neutral names for its reports, and with the wheel if a wheel guides.
-
-    Its `truths` are answers to try it with: of numbers the least and the greatest, of ticks one each.
-    """
+    """A question with neutral names for its reports, a wheel if one guides, and answers to try it with (`truths`)."""
     name, mode, randomizer = shown["name"], shown["mode"], shown["randomizer"] or {}
     tapped = mode in ("guided", "physical")
     options = [_quoted(option, words) for option in shown["options"]]
@@ -121,9 +108,8 @@ def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set
-    apart as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
-    """
+    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
+    # Set apart as Arabic, a name that begins with a Latin letter does not turn round the line that it stands in.
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
     named = {
         code: f"\u2067{mark} – {said}\u2069" if right_to_left(code) else f"{mark} – {said}"
@@ -140,12 +126,8 @@ def _sector(sector: Item, place: int, words: Words) -> Item:
     """A sector of the wheel, with its order in a list of all, and where the wheel has stopped."""
     order, stopped = sector["order"], _texts(words, "stopped", at=str(place))
     named = {code: f"{place} – {order[code]}" for code in words}
-    return {
-        "size": sector["size"],
-        "mark": str(place),
-        "named": named,
-        "stopped": {code: f"{stopped[code]} {order[code]}" for code in words},
-    }
+    stopped = {code: f"{stopped[code]} {order[code]}" for code in words}
+    return {"size": sector["size"], "mark": str(place), "named": named, "stopped": stopped}
 
 
 def _legend(shown: Item, words: Words) -> dict[str, str]:
@@ -154,22 +136,14 @@ def _legend(shown: Item, words: Words) -> dict[str, str]:
 
 
 def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-    """What stands between a question and its field, in order: the kind of each paragraph, and its words by
-    language.
-    """
-    parts = (
-        ("note", shown.get("help")),
-        ("note", note),
-        ("lead", shown.get("instructions")),
-        ("lead", shown.get("warning")),
-    )
-    return [(kind, text) for kind, text in (*parts, ("odds", _odds(shown))) if text is not None]
+    """What stands between a question and its field: the kind of each paragraph, and its words by language."""
+    parts = [("note", shown.get("help")), ("note", note), ("lead", shown.get("instructions"))]
+    parts += [("lead", shown.get("warning")), ("odds", _odds(shown))]
+    return [(kind, text) for kind, text in parts if text is not None]
 
 
 def _odds(shown: Item) -> dict[str, str] | None:
-    """What is received how often, and what it proves: on the question's own screen, and on that of the
-    consent for whoever asks.
-    """
+    """What is received how often, and what it proves."""
     odds = shown.get("odds")
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
 
@@ -180,11 +154,11 @@ def odds(asked: Sequence[Item]) -> list[dict[str, str]]:
     for item in asked:
         if item["odds"] is None:
             continue
-        found = next((text for same, text in texts if same == item["odds"]), None)
-        if found is None:
+        earlier = next((text for same, text in texts if same == item["odds"]), None)
+        if earlier is None:
             texts.append((item["odds"], dict(item["text"])))
         else:
-            found |= {code: f"{found[code]}\n{text}" for code, text in item["text"].items()}
+            earlier |= {code: f"{earlier[code]}\n{text}" for code, text in item["text"].items()}
     return [{code: f"{text[code]}\n{same[code]}" for code in same} for same, text in texts]
 
 
@@ -200,9 +174,7 @@ def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
 
 
 def _field(shown: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
-    """What is said beside a field, and what if it was not filled in as it should be; the attributes of one to
-    write in, and the limits of a number. A whole number among options stands for its place behind the first.
-    """
+    """Hint, message and attributes of a field, and the limits of a number; whole numbers are places among options."""
     places = _in_a_row(choices) if shown["kind"] == "choice" else False
     whole = places or shown.get("whole", False)
     kind = "whole" if whole else shown["kind"]

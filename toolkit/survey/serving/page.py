@@ -89,9 +89,7 @@ def _marks(language: str, own: Own | None) -> dict[str, str | int]:
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What people agree to, in each language: the consequence, the researcher's own words, and the rest of
-    the promise.
-    """
+    """What people agree to: the consequence, the researcher's own words, and the rest of the promise."""
     return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
 
 

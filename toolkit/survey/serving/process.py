@@ -40,7 +40,7 @@ from toolkit.survey.serving.server import application
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
 from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Store, StoreError, open_store
+from toolkit.survey.store import Collection, StoreError, open_store
 
 ALLOW = "--plain-http-beyond-this-machine"
 """What a person says who wants plain HTTP to other machines all the same."""
@@ -52,7 +52,7 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     >>> check_address("127.0.0.1", tls=False)
     >>> check_address("0.0.0.0", tls=True)
     """
-    if tls or allowed or all(_local(address) for address in _addresses(host)):
+    if tls or allowed or _is_local(host):
         return
     refuse(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
@@ -63,13 +63,9 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     )
 
 
-def _addresses(host: str) -> list[str]:
-    found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
-    return [str(entry[4][0]) for entry in found]
-
-
-def _local(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+def _is_local(host: str) -> bool:
+    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
+    return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
 def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.socket:
@@ -131,9 +127,7 @@ def _failed(problem: object) -> int:
 
 
 def _detach() -> None:
-    """Go on as a process that is nobody's child: whoever started us need not wait for our end, nor outlive
-    us.
-    """
+    """Go on as a process that is nobody's child: who started us need not wait for our end."""
     if os.fork():
         os._exit(0)
     os.umask(0o077)
@@ -152,11 +146,10 @@ def _alone(state: Path | None) -> Iterator[Held | None]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
     known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
-    told = (
-        "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE "
-        "of the environment"
+    made = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
+    parser.add_argument(
+        "--database", default=known, required=known is None, help=f"{made}; else TOOLKIT_DATABASE of the environment"
     )
-    parser.add_argument("--database", default=known, required=known is None, help=told)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument(
@@ -219,11 +212,8 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
     count = whole(options.workers, "workers", most=64)
     check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     if options.database.startswith("sqlite:"):
-        refuse(
-            "several workers need PostgreSQL",
-            "SQLite",
-            "a file has one writer at a time, and they would turn people away",
-        )
+        consequence = "a file has one writer at a time, and they would turn people away"
+        refuse("several workers need PostgreSQL", "SQLite", consequence)
     with closing(open_store(options.database)) as store:
         survey = store.survey()
         check_page(survey, store.editions())
@@ -231,21 +221,17 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
         shown = page_hash(survey.hash, None if key is None else key.issuer)
     with listening_at(options.host, options.port, options.listening) as listening:
         shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
-        told = {
-            name: getattr(options, name)
-            for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
-        }
-        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None]
+        names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
+        values = {name.replace("_", "-"): getattr(options, name) for name in names}
+        arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
         arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
         environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
         command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
         supervise(count, command, _announcement(options, listening, shown, held))
 
 
-def own_key(store: Store, path: str | Path) -> IssuerKey:
-    """The key in a file, which must be the one that the collection began with: tokens signed by another are
-    worth nothing here.
-    """
+def own_key(store: Collection, path: str | Path) -> IssuerKey:
+    """The key in a file, which must be the one that the collection began with."""
     key = IssuerKey.load(path)
     if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         refuse(
@@ -257,9 +243,7 @@ def own_key(store: Store, path: str | Path) -> IssuerKey:
 
 
 def _places(connections: int) -> int:
-    """How many connections the operating system lets us have, when our limit of open files is raised as far
-    as that takes.
-    """
+    """How many connections the operating system lets us have, with our limit of open files raised if need be."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -333,12 +317,8 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
 
 
 def _forget_sessions(config: uvicorn.Config) -> None:
-    """Where tokens are blind, resume no TLS session: it would tie a report's new connection to that of a
-    signature.
-
-    Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot, so that TLS 1.3
-    is asked for.
-    """
+    """Where tokens are blind, resume no TLS session: it would tie a report's connection to that of a signature."""
+    # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
     config.load()
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3

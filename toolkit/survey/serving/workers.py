@@ -28,9 +28,7 @@ _AGAIN_SECONDS, _LATER_SECONDS = 1.0, 5.0  # after a death, and after a start th
 
 @dataclass(frozen=True)
 class Command:
-    """How a worker is started: its arguments, its environment, and the descriptors that it shares with its
-    parent.
-    """
+    """How a worker is started: arguments, environment, and the descriptors that it shares with its parent."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -39,9 +37,7 @@ class Command:
 
 @dataclass
 class _Worker:
-    """A process, and whether it has said that it is ready. `complaints` is what it said on stderr before
-    that.
-    """
+    """A process, whether it has said that it is ready, and what it said on stderr before that."""
 
     process: "subprocess.Popen[str]"
     started: float

@@ -29,13 +29,13 @@ _COLUMNS = {
 
 def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]:
     words = {"INT": integer, "TEXT": text, "BYTES": octets}
-    made = {}
+    statements = {}
     for table, columns in _COLUMNS.items():
-        told = ", ".join(columns).replace("!", " NOT NULL")
+        listed = ", ".join(columns).replace("!", " NOT NULL")
         for word, type_ in words.items():
-            told = told.replace(f" {word}", f" {type_}")
-        made[table] = f"CREATE TABLE {table} ({told}){ending}"
-    return made
+            listed = listed.replace(f" {word}", f" {type_}")
+        statements[table] = f"CREATE TABLE {table} ({listed}){ending}"
+    return statements
 
 
 SQLITE = _tables("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
@@ -46,16 +46,12 @@ _FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kep
 
 
 def steps(version: int, made: Mapping[str, str]) -> list[str]:
-    """The statements that bring a collection of an older version to today's; the same SQL for both
-    databases.
-    """
+    """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
     return _from_1(made) if version == 1 else []
 
 
 def _from_1(made: Mapping[str, str]) -> list[str]:
-    """Version 1 kept unspent tokens, and no editions of the page; those that were spent are what is missing
-    among them.
-    """
+    """Version 1 kept unspent tokens, and no editions: the spent ones are those that are missing among them."""
     used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
     return [
         "CREATE TABLE collection_1 AS SELECT * FROM collection",
@@ -80,15 +76,9 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
 
 def check_version(found: int) -> None:
     """Refuse a collection of other tables than today's; nothing of it was read or changed."""
+    rule = f"a collection's tables must be of version {VERSION} for this toolkit"
     if found > VERSION:
-        refuse(
-            f"a collection's tables must be of version {VERSION} for this toolkit",
-            f"the newer version {found}",
-            "use the toolkit that made it, or a newer one",
-        )
+        refuse(rule, f"the newer version {found}", "use the toolkit that made it, or a newer one")
     if found < VERSION:
-        refuse(
-            f"a collection's tables must be of version {VERSION} for this toolkit",
-            f"the older version {found}",
-            "stop its servers, copy the database, and bring it up to date with `toolkit migrate`",
-        )
+        remedy = "stop its servers, copy the database, and bring it up to date with `toolkit migrate`"
+        refuse(rule, f"the older version {found}", remedy)

@@ -10,13 +10,32 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 import pytest
+import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
 from toolkit.survey.serving.connecting.connection import Connection, refusal
 from toolkit.survey.serving.headers import HEADERS, RefusalError
 from toolkit.survey.serving.limits import Limits, whole_body
 
+UVICORN = {  # what is used of its insides, which are not a public interface
+    HttpToolsProtocol: "access_log client connection_lost connection_made cycle data_received flow headers loop parser "
+    "on_headers_complete on_message_begin on_message_complete on_response_complete scope send_400_response transport url",
+    RequestResponseCycle: "default_headers disconnected keep_alive message_event on_response response_complete "
+    "response_started",
+    FlowControl: "pause_reading resume_reading write_paused",
+    uvicorn.Server: "config lifespan server_state servers should_exit started startup",
+    uvicorn.Config: "load ssl",
+}
 LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
+
+
+@pytest.mark.parametrize("owner", UVICORN, ids=lambda owner: owner.__name__)
+def test_what_is_used_of_uvicorn_is_where_it_was(owner):
+    """If it fails, `connection.py` must follow uvicorn, and then its upper bound in pyproject.toml."""
+    moved = set(UVICORN[owner].split()) - set(dir(owner)) - set(owner.__init__.__code__.co_names)
+    assert not moved, f"uvicorn {uvicorn.__version__} has no {sorted(moved)} in {owner.__name__} any more"
 
 
 async def respond(send, status, body, headers=()):
