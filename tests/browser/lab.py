@@ -173,13 +173,8 @@ def _wait_until_up(port: int, server: "subprocess.Popen[bytes]", log: Path) -> N
 def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **options: Any) -> Iterator[Page]:
     """A page of a fresh, headless Chromium."""
     switches = (
-        "no-sandbox",
-        "disable-gpu",
-        "disable-quic",
-        "no-first-run",
-        "disable-background-networking",
-        "disable-component-update",
-        "disable-sync",
+        *("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
+        *("disable-component-update", "disable-sync"),
     )
     playwright = sync_playwright().start()
     context = playwright.chromium.launch_persistent_context(

@@ -1,4 +1,4 @@
-"""Python and the browser give the same reports for the same random words: 10**5 words for every design and
+"""Python and the browser give the same reports for the same random words: 20,000 words for every design and
 every kind.
 """
 
@@ -17,7 +17,7 @@ from toolkit.survey.client import asset
 
 pytestmark = pytest.mark.browser
 
-WORDS = np.random.default_rng(20_260_729).integers(0, WORD, size=100_000, dtype=np.uint32)
+WORDS = np.random.default_rng(20_260_729).integers(0, WORD, size=20_000, dtype=np.uint32)
 MODULE = asset("randomizer.js").decode()
 
 LOAD = """async ([module, words, old]) => {

@@ -75,16 +75,8 @@ def test_the_page_can_be_hashed_without_the_survey_that_it_shows():
 
 def test_the_randomizer_is_plain_and_sends_stores_and_loads_nothing():
     forbidden = (
-        "import ",
-        "Math.random",
-        "fetch",
-        "XMLHttp",
-        "sendBeacon",
-        "localStorage",
-        "document",
-        "window.",
-        "console",
-        "eval(",
+        *("import ", "Math.random", "fetch", "XMLHttp", "sendBeacon", "localStorage", "document", "window."),
+        *("console", "eval("),
     )
     assert [word for word in forbidden if word in RANDOMIZER] == []
 

@@ -185,12 +185,6 @@ def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder)
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_the_form_can_be_looked_at_before_and_after_opening():
-    assert repr(start(survey()).preview()) == repr(survey().preview())
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
 def test_a_closed_collection_is_not_opened_again():
     start(survey(), database="sqlite:///campus.db").close()
     with pytest.raises(CollectError, match="closing is final"):
@@ -205,18 +199,6 @@ def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 0
     collector.resume()
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 3
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_each_invitation_works_once():
-    asked = survey(access="token")
-    collector = start(asked, database="sqlite:///campus.db", rehearsal=True)
-    links = collector.invitations(4)
-    assert len(set(links)) == 4
-    assert all(link.startswith(collector.url + "#t=") for link in links)
-    assert rehearse(asked, collector.url, people(4), np.random.default_rng(2), links=links) == 4
-    assert rehearse(asked, collector.url, people(4), np.random.default_rng(3), links=links) == 0
 
 
 @pytest.mark.slow
@@ -252,14 +234,6 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
         start(survey(access="blind"), database=database)
     assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
-    collector = start(survey(), database="sqlite:///campus.db")
-    for path in ("status", "results", "close", "reports", "admin", "docs", "openapi.json", "survey.db", "campus.db"):
-        assert httpx.get(collector.url + path).status_code == 404
 
 
 @pytest.mark.slow
@@ -319,15 +293,6 @@ def test_many_invitations_are_all_different_and_without_an_address_none_is_store
     with sqlite3.connect("campus.db") as database:
         assert database.execute("SELECT count(*) FROM invited").fetchone() == (20_000,)
     database.close()
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("folder")
-def test_without_a_server_there_is_no_link():
-    collector = start(survey(), database="sqlite:///campus.db")
-    collector.close()
-    with pytest.raises(CollectError, match="there must be a server to link to"):
-        _ = collector.url
 
 
 def test_an_unknown_option_is_refused_before_anything_is_made(folder):

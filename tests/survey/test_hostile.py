@@ -84,27 +84,8 @@ def honest(rng):
 
 NASTY = [
     *(
-        None,
-        True,
-        False,
-        0,
-        1,
-        2,
-        -1,
-        1.0,
-        0.5,
-        -0.0,
-        2**31,
-        2**53,
-        2**63,
-        2**64,
-        10**300,
-        "",
-        "0",
-        "1",
-        MARK,
-        "\0",
-        "a" * 2001,
+        *(None, True, False, 0, 1, 2, -1, 1.0, 0.5, -0.0, 2**31, 2**53, 2**63, 2**64, 10**300, "", "0", "1"),
+        *(MARK, "\0", "a" * 2001),
     ),
     *(
         "\ud800",
@@ -173,17 +154,8 @@ def other_bytes(rng):
         elif what == 2:
             raw[at:at] = rng.choice(
                 [
-                    b"\0",
-                    b"\xff",
-                    b"\xed\xa0\x80",
-                    b"\xc0\xaf",
-                    b'"',
-                    b"{",
-                    b"[" * 500,
-                    b",",
-                    b"\\u0000",
-                    b"9" * 400,
-                    b" ",
+                    *(b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b'"', b"{", b"[" * 500, b",", b"\\u0000"),
+                    *(b"9" * 400, b" "),
                 ]
             )
         elif what == 3:
@@ -286,30 +258,12 @@ WORDS = [
     "{name}",
 ]
 METHODS = [
-    "GET",
-    "POST",
-    "PUT",
-    "PATCH",
-    "DELETE",
-    "HEAD",
-    "OPTIONS",
-    "TRACE",
-    "CONNECT",
-    "PROPFIND",
-    "get",
-    "Post",
-    "",
-    MARK,
+    *("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"),
+    *("Post", "", MARK),
 ]
 KINDS = [
-    "application/json",
-    "text/plain",
-    "application/json; charset=utf-16",
-    "multipart/form-data",
-    "*/*",
-    "",
-    MARK,
-    "application/json,text/plain",
+    *("application/json", "text/plain", "application/json; charset=utf-16", "multipart/form-data", "*/*", ""),
+    *(MARK, "application/json,text/plain"),
 ]
 
 

@@ -118,15 +118,6 @@ def test_it_learns_of_a_new_state_from_the_database(running):
     assert exchange(said["port"], post(sent(payload(survey))))[0] == 201
 
 
-@pytest.mark.parametrize(
-    "request_", [b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"]
-)
-def test_strange_methods_are_refused_with_our_headers(running, request_):
-    status, head, _ = exchange(running[1]["port"], request_)
-    assert status in (400, 404, 405)
-    assert b"content-security-policy" in head
-
-
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at the process through /proc")
 def test_it_listens_on_one_address_of_this_machine_only(running):
     process, said, _, _ = running
@@ -411,14 +402,6 @@ def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_sto
         assert b"0" * 64 in exchange(ready["port"], GET)[2]
     with closing(open_store(url)) as store:
         assert store.count() == 2
-
-
-@pytest.mark.slow
-def test_below_a_prefix_it_works_behind_a_proxy_that_leaves_paths_alone(running):
-    with serving(running[2], "--prefix", "/survey") as (_, said):
-        assert said["url"].endswith("/survey/")
-        assert exchange(said["port"], GET)[0] == 404
-        assert exchange(said["port"], b"GET /survey/ HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
 
 
 @contextmanager
