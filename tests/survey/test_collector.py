@@ -70,9 +70,7 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(monkeypatch):
-    """Counted by what was opened: later Pythons warn of a connection that nobody closed, which a notebook
-    would show.
-    """
+    """Counted by what was opened: later Pythons warn of a connection that nobody closed."""
     opened, connect = [], sqlite3.connect
 
     class Watched(sqlite3.Connection):
@@ -156,9 +154,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
 
 @pytest.mark.slow
 def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
-    """Five hundred reports came from one connection in seconds, and nothing in the results said that this
-    could be.
-    """
+    """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
     caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
     anybody = start(survey(), database="sqlite:///open.db")
     assert any(caution in note for note in anybody.results().notes())

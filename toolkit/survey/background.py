@@ -1,6 +1,4 @@
-"""The server as a process in the background: one for a collection on this machine; launch it, find it again,
-stop it.
-"""
+"""The server as a process in the background: one per collection and machine; launch it, find it again, stop it."""
 
 import hashlib
 import json

@@ -434,24 +434,18 @@ def check_there(database: str) -> None:
     if not url.startswith("sqlite:///") or path.exists():
         return
     beside = ", ".join(sorted(one.name for one in path.parent.glob("*.db"))[:5])
-    refuse(
-        "there must be a collection in the database",
-        f"no file {path.name!r} in {str(path.parent)!r}",
-        f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database",
-        StoreError,
-    )
+    rule = "there must be a collection in the database"
+    consequence = f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database"
+    refuse(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
 
 
 def _check_earlier(again: str | None) -> None:
     """The wave before must have ended its server: it has the port that phones know."""
     running = None if again is None else background.find(absolute_url(again))
     if running is not None:
-        refuse(
-            "the wave before must have no server when the next one starts",
-            f"one that runs at {running.url}",
-            "it has the port that phones know; close that wave first (toolkit close with its --database)",
-            background.CollectError,
-        )
+        rule = "the wave before must have no server when the next one starts"
+        consequence = "it has the port that phones know; close that wave first (toolkit close with its --database)"
+        refuse(rule, f"one that runs at {running.url}", consequence, background.CollectError)
 
 
 def _loaded(path: object) -> Survey:

@@ -29,10 +29,9 @@ def write(
 ) -> Path:
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
-    `remarks` are sentences about the collection, for the codebook.
-    The reports are for their owner's eyes: nobody else on the machine can read the file.
-    In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a
-    comment.
+    `remarks` are sentences about the collection, for the codebook. The reports are for their owner's eyes: nobody else
+    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula gets a leading
+    apostrophe, as "=1+1" in a comment.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -68,9 +67,7 @@ def harmless(value: Any) -> Any:
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
-    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this
-    toolkit.
-    """
+    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
     language = survey.languages[0]
     always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
     return {

@@ -1,10 +1,9 @@
-"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real
-phones do.
+"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real phones do.
 
-Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the
-server. It is for invented answers only: real ones must not be known to a computer but the respondent's. They
-go to a collection that was opened as a rehearsal; what they send carries the hash of the rehearsal, so that
-no server takes it for a real report.
+Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the server. It is
+for invented answers only: real ones must not be known to a computer but the respondent's. They go to a collection that
+was opened as a rehearsal; what they send carries the hash of the rehearsal, so that no server takes it for a real
+report.
 """
 
 import hashlib
@@ -96,12 +95,8 @@ def _where(collector: Any, given: Sequence[Any]) -> tuple[Survey, str, Sequence[
         example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, given
         good = isinstance(getattr(collector, "survey", None), Survey)
     if not good or not 1 <= len(rest) <= 2:
-        refuse(
-            f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more",
-            f"{type(collector).__name__} and {len(given)} more",
-            f"write {example}",
-            TypeError,
-        )
+        rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more"
+        refuse(rule, f"{type(collector).__name__} and {len(given)} more", f"write {example}", TypeError)
     if isinstance(collector, Survey):
         return collector, given[0], rest
     return collector.survey, collector.url, rest

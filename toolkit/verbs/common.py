@@ -53,9 +53,7 @@ class Usual(str):
 
 
 def collector(options: Options) -> "Collector":
-    """The collection that a verb is about; if this code would show another page than people have seen, that
-    is said.
-    """
+    """The collection that a verb is about; if this code would show another page than people have seen, that is said."""
     from toolkit.survey.collector import Collector
 
     with warnings.catch_warnings(record=True) as told, running_here():

@@ -35,9 +35,8 @@ _UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
 _PLAN = {
     "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
     "0.5,0.3,0.2; of a number its mean",
-    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as "
-    "likely after one answer as "
-    "after another",
+    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as likely after one "
+    "answer as after another",
     "margin": "how precise: half the width of the interval; 0.03 is 3 percentage points, of a mean it is in "
     "the mean's own unit",
     "level": "how often the interval holds the truth; a test has the size 1 - level (default 0.95)",

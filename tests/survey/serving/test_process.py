@@ -225,9 +225,7 @@ def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_
 
 @pytest.mark.slow
 def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
-    """After a report that could not be stored; and good again after one that was. HEAD says the same as
-    GET.
-    """
+    """After a report that could not be stored; and good again after one that was. HEAD says the same as GET."""
     url, survey = own
     there, away = (Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away"))
     with serving(url, "--prefix", "/survey") as (_, said):
@@ -433,9 +431,7 @@ def many_files(number):
 
 
 def page_in(port, context, seconds):
-    """The status of the page for an honest client, and whether all of it took no longer than so many
-    seconds.
-    """
+    """The status of the page for an honest client, and whether all of it took no longer than so many seconds."""
     start = time.monotonic()
     with line(port, timeout=30) as plain:
         connection = plain if context is None else context.wrap_socket(plain, server_hostname="127.0.0.1")
@@ -456,11 +452,10 @@ def page_in(port, context, seconds):
     ids=["few", "few, tls", "usual", "more, tls"],
 )
 def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(running, folder, tls, files, silent):
-    """All at once, then more of them, beside five clients that want the page: each gets it before
-    anybody's time ends.
+    """All at once, then more of them, beside five clients that want the page: each gets it before anybody's time ends.
 
-    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these
-    connections counted only when they say something.
+    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections
+    counted only when they say something.
     """
     public, private = certificate(folder)
     context = ssl.create_default_context(cafile=public) if tls else None

@@ -1,6 +1,4 @@
-"""The application in process: what is answered to what, which headers go with it, and what is never said or
-logged.
-"""
+"""The application in process: what is answered to what, which headers go with it, and what is never said or logged."""
 
 import asyncio
 import gzip
@@ -302,9 +300,7 @@ def signing(shown, memory, prefix):
 @pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/survey"])
 def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
-    """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is
-    not read.
-    """
+    """Every answer to a request to sign ends the connection: a report sent after it is not read."""
     survey, memory, key = campus("blind"), Memory("blind"), IssuerKey.generate()
     app = application(survey, memory, key=key, prefix=prefix)
     shown = re.search('"hash":"([0-9a-f]{64})"', asked(app, "GET", f"{prefix}/").body.decode()).group(1)
@@ -396,9 +392,7 @@ def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey,
 
 @pytest.mark.slow
 def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatch):
-    """No cause and no context that a traceback would show: the frames of the error before hold what was
-    sent.
-    """
+    """No cause and no context that a traceback would show: the frames of the error before hold what was sent."""
     caught = []
 
     def kept(problem):

@@ -1,6 +1,4 @@
-"""Which page a collection shows: never another by accident, and another on purpose without losing a
-report.
-"""
+"""Which page a collection shows: never another by accident, and another on purpose without losing a report."""
 
 import json
 from contextlib import closing

@@ -1,8 +1,7 @@
-"""While a collection is open, whoever reads its database once does not learn which report came with which
-token.
+"""While a collection is open, whoever reads its database once does not learn which report came with which token.
 
-Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the
-report of each of the sixty when they came one by one, and one of three or fifteen otherwise.
+Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the report of each
+of the sixty when they came one by one, and one of three or fifteen otherwise.
 """
 
 import random

@@ -50,13 +50,12 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
 
 @pytest.mark.slow
 def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 1,000 collections of 50
-    people, one by one.
+    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 1,000 collections of 50 people,
+    one by one.
 
-    Counted are the people whose pass left at one time and whose report at another. There are 100,000 pairs of
-    such a pass and such a report, of which at most one in ten is of one person; so the share has a standard
-    error below sqrt(0.1 / 100,000) = 0.001 if pairs are as good as independent. The lots are the same every
-    time.
+    Counted are the people whose pass left at one time and whose report at another. There are 100,000 pairs of such a
+    pass and such a report, of which at most one in ten is of one person; so the share has a standard error below
+    sqrt(0.1 / 100,000) = 0.001 if pairs are as good as independent. The lots are the same every time.
     """
     chance = random.Random(2026)  # noqa: S311
     monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)

@@ -1,6 +1,4 @@
-"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another
-session.
-"""
+"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another session."""
 
 import os
 import subprocess

@@ -328,9 +328,7 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
 def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
     store: Collection, postgres: Postgres, schema: str
 ) -> None:
-    """And waits for what they have begun: nothing is stored afterwards, and nothing that was acknowledged is
-    missing.
-    """
+    """And waits for what they have begun: nothing is stored afterwards, nothing acknowledged is missing."""
     opened(store)
     servers = [open_store(postgres.url(schema)) for _ in range(3)]
     stored: list[Outcome] = []

@@ -51,9 +51,7 @@ COLUMNS = {
 
 
 def schema(database: sqlite3.Connection) -> dict[str, str]:
-    """Every table with all its columns, hidden ones too, and everything else that the file defines, by
-    name.
-    """
+    """Every table with all its columns, hidden ones too, and everything else that the file defines, by name."""
     found = {}
     for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind != "table":
@@ -167,11 +165,10 @@ def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, path: Path) -> None:
-    """No page of the file holds a token beside the report that it came with, but for those who are in the
-    pool now.
+    """No page of the file holds a token beside the report that it came with, but for those who are in the pool now.
 
-    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of
-    it behind.
+    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of it
+    behind.
     """
     people = [f"{i}" for i in range(57)]
     opened(store, access="token").invite(map(sha, people))

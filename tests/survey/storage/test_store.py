@@ -350,9 +350,7 @@ def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(st
 
 
 def raced(stores: list[Collection], batches: list[list[Entry]]) -> list[Outcome]:
-    """Every store adds its own batches, all at the same time; one that is kept waiting tries again, as a
-    server does.
-    """
+    """Every store adds its own batches, all at the same time; one that waits too long tries again, as a server does."""
     gate = threading.Barrier(len(stores))
 
     def added(store: Collection, batch: list[Entry]) -> list[Outcome]:

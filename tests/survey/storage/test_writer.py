@@ -11,9 +11,7 @@ from toolkit.survey.store import Collection, Entry, Outcome, StoreError, open_st
 
 
 class Shelf:
-    """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk
-    would.
-    """
+    """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk would."""
 
     def __init__(self) -> None:
         self.batches: list[list[Entry]] = []

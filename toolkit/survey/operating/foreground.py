@@ -1,8 +1,7 @@
 """The server in this process, for whoever watches over processes already: systemd, a container, a terminal.
 
-Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has
-begun is finished. It holds the same lock as a server in the background, so `status` and `close` of the same
-user find it.
+Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is
+finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
 """
 
 import socket
@@ -15,9 +14,7 @@ from toolkit.survey.spec import Survey
 
 
 class AgainError(RuntimeError):
-    """The server could not begin, but may if it is tried again: the database or the address was not free or
-    not there.
-    """
+    """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
 
 
 def serve(
@@ -36,9 +33,8 @@ def serve(
     """Collect answers from this process, until it is told to end; `options` are those of
     `toolkit.survey.collector.start`.
 
-    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the
-    collection: of several servers each has its own, and a server need not have the right to write more than
-    reports.
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection:
+    of several servers each has its own, and a server need not have the right to write more than reports.
     """
     background.check_system()
     from toolkit.survey.serving import process

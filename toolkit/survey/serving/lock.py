@@ -36,9 +36,7 @@ class Held:
 
 @contextmanager
 def holding(path: Path) -> Iterator[Held]:
-    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs
-    nothing.
-    """
+    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs nothing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:

@@ -52,8 +52,7 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
 def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> dict[str, Any]:
     """All that the scripts are told: the survey, the words of the interface, the hash of the program.
 
-    The practice question and the question about the method become an introduction of the same shape as all
-    questions.
+    The practice question and the question about the method become an introduction of the same shape as all questions.
     """
     data, words = survey.for_page(), survey.page_words()
     practice, check = data.pop("practice"), data.pop("check")

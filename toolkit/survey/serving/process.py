@@ -1,14 +1,13 @@
 """The process that serves one survey: `python -m toolkit.survey.serving.process --database URL`.
 
-It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database:
-`collect()` and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it
-is ready it writes one line of JSON: its address, port and process. It keeps no log of requests, reads no
-X-Forwarded-For, and forgets addresses at once; its own log tells when the database fails and is back, and
-where a fault of the program is.
+It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database: `collect()`
+and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it is ready it writes
+one line of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets
+addresses at once; its own log tells when the database fails and is back, and where a fault of the program is.
 
-Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests,
-too. With blind tokens the proxy must do what we do where we are asked directly: end the browser's connection
-after an answer of /sign, and resume no TLS session.
+Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too. With
+blind tokens the proxy must do what we do where we are asked directly: end the browser's connection after an answer of
+/sign, and resume no TLS session.
 """
 
 import argparse
@@ -92,9 +91,7 @@ ISSUER = "issuer"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on
-    stderr.
-    """
+    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
     options = _parser().parse_args(arguments)
     if options.detach:
         _detach()
@@ -234,11 +231,9 @@ def own_key(store: Collection, path: str | Path) -> IssuerKey:
     """The key in a file, which must be the one that the collection began with."""
     key = IssuerKey.load(path)
     if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
-        refuse(
-            "a collection must be served with the issuer's key that it began with",
-            f"another in {path}",
-            "people who hold a signed token would be turned away; give the first one as the issuer's key",
-        )
+        rule = "a collection must be served with the issuer's key that it began with"
+        consequence = "people who hold a signed token would be turned away; give the first one as the issuer's key"
+        refuse(rule, f"another in {path}", consequence)
     return key
 
 

@@ -1,15 +1,14 @@
-"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind
-signatures, one for health.
+"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures, one
+for health.
 
-Nothing here belongs to the researcher: status, closing and results are done at the database, from another
-process. There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report
-itself. 201 means that a report with this key is on the disk; whatever else is answered, sending the same
-bytes again is right. When the database fails, reports are answered with 503 and a time to wait, and the page
-still loads: it was made when the server started.
+Nothing here belongs to the researcher: status, closing and results are done at the database, from another process.
+There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means
+that a report with this key is on the disk; whatever else is answered, sending the same bytes again is right. When the
+database fails, reports are answered with 503 and a time to wait, and the page still loads: it was made when the server
+started.
 
-It is a plain ASGI application: an address is found in a table, and there is nothing between it and the
-connection. How long a body may take is watched by the connection (`connecting/connection.py`), which counts
-seconds anyway.
+It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How
+long a body may take is watched by the connection (`connecting/connection.py`), which counts seconds anyway.
 """
 
 import asyncio

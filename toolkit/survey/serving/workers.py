@@ -1,10 +1,9 @@
-"""Several processes at one address, so that one may die and the others go on: for availability, not for
-speed.
+"""Several processes at one address, so that one may die and the others go on: for availability, not for speed.
 
-The parent holds the listening socket and the lock of the collection, takes no request itself, starts again
-what has died, and ends all when it is told to. A connection that comes while no worker is ready waits at the
-socket; it is not refused. A worker ends with its parent, however that ends: it sees that the pipe to it is
-closed. Until the last one has ended the lock is held.
+The parent holds the listening socket and the lock of the collection, takes no request itself, starts again what has
+died, and ends all when it is told to. A connection that comes while no worker is ready waits at the socket; it is not
+refused. A worker ends with its parent, however that ends: it sees that the pipe to it is closed. Until the last one has
+ended the lock is held.
 """
 
 import logging

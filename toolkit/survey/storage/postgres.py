@@ -1,24 +1,23 @@
-"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`,
-else `survey`).
+"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`, else
+`survey`).
 
-Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before
-it reads, in open access without a cap together with the others, else for itself. A connection that was lost
-is made anew at the next use. Reports travel as bound parameters and never meet a constraint that could fail,
-so the server's log has nothing to quote; settings that would log more are warned of.
+Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads,
+in open access without a cap together with the others, else for itself. A connection that was lost is made anew at the
+next use. Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has
+nothing to quote; settings that would log more are warned of.
 
-Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`).
-While a collection in open access runs, whoever may read its tables can thus learn in which order reports
-came. With tokens, reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of
-groups of at least ten, and not which report came with which token; no row of a token is ever changed, so that
-a reader with an old snapshot learns no more. Whoever looks again and again sees tokens and reports change
-together, in any database; only blind access helps against that. Closing empties the tables of tokens, but for
-the list of those who were invited where another wave follows, and writes the reports afresh, in one
-transaction and in the order of their random keys, into new files.
+Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a
+collection in open access runs, whoever may read its tables can thus learn in which order reports came. With tokens,
+reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not
+which report came with which token; no row of a token is ever changed, so that a reader with an old snapshot learns no
+more. Whoever looks again and again sees tokens and reports change together, in any database; only blind access helps
+against that. Closing empties the tables of tokens, but for the list of those who were invited where another wave
+follows, and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
 
-Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one
-after the other and with the time of each commit, and so do its archive, replicas, logical decoding and
-backups of its files; its tables hold what was deleted until they are vacuumed, for whoever may look into
-their pages. Closing changes nothing of these. Whoever owns the server decides how long they live.
+Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the
+other and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its
+tables hold what was deleted until they are vacuumed, for whoever may look into their pages. Closing changes nothing of
+these. Whoever owns the server decides how long they live.
 """
 # ruff: noqa: S608 (statements are put together from constants)
 
@@ -131,11 +130,8 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
     if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
-        refuse(
-            "`schema` must be small letters, digits and _",
-            repr(schema),
-            "PostgreSQL would ask for quotes everywhere else",
-        )
+        rule = "`schema` must be small letters, digits and _"
+        refuse(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
     try:
         own = conninfo_to_dict(f"{address}?{'&'.join(one for one in options if not one.startswith('schema='))}")
     except psycopg.Error:  # its words would quote the URL, and with it a password
@@ -276,11 +272,8 @@ class PostgresEngine:
             for statement in tables.POSTGRES.values():
                 connection.execute(statement)
         elif not {("collection",), ("tally",), ("report",)} <= set(there):
-            refuse(
-                "a new collection needs a schema of its own",
-                self._schema,
-                "something else is in it; name another by ?schema=",
-            )
+            rule = "a new collection needs a schema of its own"
+            refuse(rule, self._schema, "something else is in it; name another by ?schema=")
         names = [name for (name,) in connection.execute(_TELLTALES)]
         if names:
             risk = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"

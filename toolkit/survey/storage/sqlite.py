@@ -1,23 +1,21 @@
 """Reports in one SQLite file, by the standard library: the default.
 
-Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it.
-The file is opened when it is first used, and again after a failure, or when another file has taken its place.
+Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it. The file is
+opened when it is first used, and again after a failure, or when another file has taken its place.
 
-Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a
-collection runs, a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie
-as they came, and the log holds the pages of the last commits one after the other. So that this does not tell
-which report came with which token, both go through a pool (see `mixing.py`), the log is emptied after every
-commit with fewer people than stay in the pool, and what is deleted is overwritten. A copy then shows at most
-that some of at least ten people in one commit sent some of at least ten reports. Not so a copy made in the
-milliseconds between a commit and the emptying of its log, or while a reader of this file holds the log in
-use: it shows who came in the last commit, or in those since the reader began. In open access there is no
-token, and the log is emptied now and then: the order of reports shows in it. Whoever looks again and again
-sees tokens and reports change together; only blind access helps against that.
+Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs,
+a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie as they came, and the log
+holds the pages of the last commits one after the other. So that this does not tell which report came with which token,
+both go through a pool (see `mixing.py`), the log is emptied after every commit with fewer people than stay in the pool,
+and what is deleted is overwritten. A copy then shows at most that some of at least ten people in one commit sent some
+of at least ten reports. Not so a copy made in the milliseconds between a commit and the emptying of its log, or while a
+reader of this file holds the log in use: it shows who came in the last commit, or in those since the reader began. In
+open access there is no token, and the log is emptied now and then: the order of reports shows in it. Whoever looks
+again and again sees tokens and reports change together; only blind access helps against that.
 
-Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites
-the file in the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the
-same bytes, whatever the order in which they came. Backups and the disk's own free blocks are beyond our
-reach.
+Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites the file in
+the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the same bytes, whatever
+the order in which they came. Backups and the disk's own free blocks are beyond our reach.
 """
 
 import os
@@ -98,11 +96,8 @@ _CAUSES = {  # what must hold, and when to try again
 def sqlite_store(path: str, readonly: bool = False) -> Collection:
     """The collection in a file. One in memory is refused: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
-        refuse(
-            "a SQLite database must be a file, as in sqlite:///survey.db",
-            repr(path),
-            "a server and a notebook share it",
-        )
+        rule = "a SQLite database must be a file, as in sqlite:///survey.db"
+        refuse(rule, repr(path), "a server and a notebook share it")
     return Collection(SqliteEngine(Path(path).expanduser().absolute(), readonly))
 
 

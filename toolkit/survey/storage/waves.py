@@ -23,11 +23,8 @@ def with_panel(survey: Survey, panel: Panel | None = None) -> Survey:
             "told; name its database by again= (toolkit serve --again)",
         )
     if panel is None and survey.panel is not None:
-        refuse(
-            "the panel of a first wave must be made with its collection",
-            "one of another collection",
-            "two studies would know the same people by one number; leave `panel` out",
-        )
+        consequence = "two studies would know the same people by one number; leave `panel` out"
+        refuse("the panel of a first wave must be made with its collection", "one of another collection", consequence)
     return replace(survey, panel=panel or Panel.new(survey.loss))
 
 
@@ -45,23 +42,15 @@ def check_next(survey: Survey, before: Survey) -> None:
     )
     check_panel(survey, before, rule, "what phones have drawn would not fit it")
     if survey.wave != before.wave + 1:
-        refuse(
-            f"the wave after wave {before.wave} must be number {before.wave + 1}",
-            f"number {survey.wave}",
-            "people are told which one it is",
-        )
+        rule = f"the wave after wave {before.wave} must be number {before.wave + 1}"
+        refuse(rule, f"number {survey.wave}", "people are told which one it is")
     if survey.access != before.access:
         refuse(f"the next wave must have the same access, {before.access}", survey.access, "the same links must work")
     if survey.ceiling > before.ceiling:
-        refuse(
-            f"the next wave must have a `ceiling` of at most {Pure(before.ceiling).epsilon:.4g}",
-            f"{Pure(survey.ceiling).epsilon:.4g}",
-            "it belongs to the panel, as what people were told does",
-        )
+        rule = f"the next wave must have a `ceiling` of at most {Pure(before.ceiling).epsilon:.4g}"
+        refuse(rule, f"{Pure(survey.ceiling).epsilon:.4g}", "it belongs to the panel, as what people were told does")
     own, promised = loss(survey.questions, survey.waves), before.loss
     if not own <= promised:
-        refuse(
-            f"the next wave must cost at most epsilon {promised.epsilon:.4g} in {survey.waves} waves",
-            f"{own.epsilon:.4g}",
-            "people were told so of all waves together when they began; take designs that cost no more",
-        )
+        rule = f"the next wave must cost at most epsilon {promised.epsilon:.4g} in {survey.waves} waves"
+        consequence = "people were told so of all waves together when they began; take designs that cost no more"
+        refuse(rule, f"{own.epsilon:.4g}", consequence)

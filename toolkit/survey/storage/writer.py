@@ -1,13 +1,11 @@
 """Group commit: what waits is stored together, by one thread, in one transaction.
 
-To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread
-takes all that came while it was busy, stores them at once, and wakes those who wait, each with its own
-outcome. A store that fails answers with `StoreError` and the thread goes on: the next batch finds out whether
-the store is back.
+To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread takes all that
+came while it was busy, stores them at once, and wakes those who wait, each with its own outcome. A store that fails
+answers with `StoreError` and the thread goes on: the next batch finds out whether the store is back.
 
-With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So
-after a batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide
-each other.
+With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So after a
+batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide each other.
 """
 
 import asyncio

@@ -1,6 +1,4 @@
-"""Clients that send too much, too slowly, too often or never: real sockets, a real server, limits of tenths
-of seconds.
-"""
+"""Clients that send too much, too slowly, too often or never: real sockets, limits of tenths of seconds."""
 
 import asyncio
 import inspect
@@ -48,9 +46,7 @@ async def respond(send, status, body, headers=()):
 
 
 async def app(scope, receive, send):
-    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers
-    hold.
-    """
+    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers hold."""
     if scope["path"] == "/large":
         await respond(send, 200, bytes(30_000_000))
     elif scope["method"] == "GET":
@@ -389,9 +385,7 @@ def test_requests_are_not_piled_up(port):
 
 
 def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
-    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at
-    once.
-    """
+    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at once."""
     with ExitStack() as stack:
         for number in range(100):
             connection = stack.enter_context(line(port))
