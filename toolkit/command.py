@@ -23,12 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as problem:
         if isinstance(problem, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
-        print(f"toolkit {options.verb}: {_said(problem)}", file=sys.stderr)  # noqa: T201
+        print(f"toolkit {options.verb}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
 
 
-def _said(problem: BaseException) -> str:
+def _sentence(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.background import CollectError

@@ -7,7 +7,8 @@ from typing import Any
 from toolkit import warner
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.store import Collection, Entry, Outcome, State
+from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.protocol import Entry, Outcome, State
 
 STORED, REPEATED = Outcome.STORED, Outcome.REPEATED
 PAUSED, CLOSED, FULL, SPENT = Outcome.PAUSED, Outcome.CLOSED, Outcome.FULL, Outcome.SPENT

@@ -126,9 +126,9 @@ def _start(database: str, options: Mapping[str, Any], end: float) -> None:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
         complaints.seek(0)
-        said = complaints.read().decode(errors="replace").strip()
-    if line == b"" and said:
-        raise CollectError(said)
+        complaint = complaints.read().decode(errors="replace").strip()
+    if line == b"" and complaint:
+        raise CollectError(complaint)
 
 
 def _first_line(stream: IO[bytes], end: float) -> bytes | None:

@@ -113,7 +113,7 @@ class Collector:
         return collector
 
     @classmethod
-    def _made(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
+    def _make(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
         with closing(open_store(absolute_url(database))) as store:
             if amend:
                 store.amend(survey)
@@ -146,8 +146,8 @@ class Collector:
         url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
         log = background.last_words(self.database)
         state, stored = self._store.state(), self._store.count()
-        shown = stored if state is State.CLOSED else in_steps(self.survey, stored)
-        return Status(state.value, shown, self.survey.cap, server is not None, url, log, stored)
+        visible = stored if state is State.CLOSED else in_steps(self.survey, stored)
+        return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored)
 
     def reports(self) -> "pd.DataFrame":
         """Read the reports, one row per person, in random order.
@@ -160,11 +160,11 @@ class Collector:
         pandas.DataFrame
             All reports of a closed collection, of another one in whole steps; `attrs["remarks"]` say how much this is.
         """
-        shown = look(self._store, self.survey)
-        frame = table(self.survey, shown.bodies)
-        frame.attrs["remarks"] = list(remarks(self.survey, shown))
-        if len(frame) < shown.there:
-            warnings.warn(steps_note(self.survey, shown), stacklevel=2)
+        visible = look(self._store, self.survey)
+        frame = table(self.survey, visible.bodies)
+        frame.attrs["remarks"] = list(remarks(self.survey, visible))
+        if len(frame) < visible.there:
+            warnings.warn(steps_note(self.survey, visible), stacklevel=2)
         return frame
 
     def results(
@@ -187,10 +187,10 @@ class Collector:
             Estimates, as of `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
-        shown = look(self._store, self.survey, groups)
-        results = estimate(self.survey, table(self.survey, shown.bodies), by, method=method, minimum=minimum)
-        notes = (*results.remarks, *remarks(self.survey, shown, groups))
-        return replace(results, remarks=notes, complete=not shown.moving)
+        visible = look(self._store, self.survey, groups)
+        results = estimate(self.survey, table(self.survey, visible.bodies), by, method=method, minimum=minimum)
+        notes = (*results.remarks, *remarks(self.survey, visible, groups))
+        return replace(results, remarks=notes, complete=not visible.moving)
 
     def export(self, path: str | Path) -> Path:
         """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
@@ -417,7 +417,7 @@ def prepare(
     check_reach(survey, host, public_url)
     _check_earlier(again)
     usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
-    collector = Collector._made(survey, usual if database is None else database, amend=amend, again=again)
+    collector = Collector._make(survey, usual if database is None else database, amend=amend, again=again)
     running = background.find(collector.database)
     if amend and running is not None:
         running.stop()  # it shows the earlier page

@@ -87,24 +87,24 @@ def _waves(survey: Survey) -> dict[str, Any]:
     """Which wave it is, and what joins it with the others."""
     if survey.waves == 1:
         return {}
-    told = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
-    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: told}
+    note = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
+    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: note}
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:
     text = question.text if isinstance(question.text, str) else question.text[language]
-    found: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
+    column: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
     if question.options:
-        found["options"] = list(question.options)
+        column["options"] = list(question.options)
     if question.anchor is not None:
-        found["anchor"] = question.anchor
+        column["anchor"] = question.anchor
     if question.design is None:
-        return {**found, "randomized": False}
-    found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
+        return {**column, "randomized": False}
+    column |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
     if question.memo is not None:
-        found["memo"] = question.memo.to_dict()
+        column["memo"] = question.memo.to_dict()
     reading = _reading(question, question.design)
-    return found if reading is None else {**found, "reading": reading}
+    return column if reading is None else {**column, "reading": reading}
 
 
 _READINGS = {

@@ -83,22 +83,22 @@ def rehearse(
         for place, (person, token) in enumerate(zip(people, tokens, strict=False))
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+        return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
 
 
-def _where(collector: Any, given: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
+def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
     """The survey, the address of its rehearsal, and what is left of the arguments."""
     if isinstance(collector, Survey):
-        example, most, rest = "rehearse(survey, url, answers, rng)", 3, given[1:]
-        good = bool(given) and isinstance(given[0], str)
+        example, most, rest = "rehearse(survey, url, answers, rng)", 3, arguments[1:]
+        good = bool(arguments) and isinstance(arguments[0], str)
     else:
-        example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, given
+        example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, arguments
         good = isinstance(getattr(collector, "survey", None), Survey)
     if not good or not 1 <= len(rest) <= 2:
         rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more"
-        refuse(rule, f"{type(collector).__name__} and {len(given)} more", f"write {example}", TypeError)
+        refuse(rule, f"{type(collector).__name__} and {len(arguments)} more", f"write {example}", TypeError)
     if isinstance(collector, Survey):
-        return collector, given[0], rest
+        return collector, arguments[0], rest
     return collector.survey, collector.url, rest
 
 
@@ -147,10 +147,10 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
         with line.getresponse() as answer:
             page = answer.read().decode(errors="replace")
     panel = _PANEL.search(page) if survey.waves > 1 else None
-    shown: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel.group(1), "loss": panel.group(2)}}
-    if (served := replace(tried, **shown)).hash in page:
+    fields: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel[1], "loss": panel[2]}}
+    if (served := replace(tried, **fields)).hash in page:
         return served
-    is_real = replace(survey, rehearsal=False, **shown).hash in page
+    is_real = replace(survey, rehearsal=False, **fields).hash in page
     received = "a real collection" if is_real else "something else at this address"
     refuse("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
 
@@ -164,10 +164,10 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
             phone = _phone(survey, person[PERSON], question.name)
             answers[question.name] = report(question, person[question.name], rng, phone)
     understood = bool(person.get("understood", True)) if survey.check else None
-    sent = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
+    message = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
     if survey.waves > 1:
-        sent[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
-    return json.dumps(sent if token is None else {**sent, "token": token}).encode()
+        message[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
+    return json.dumps(message if token is None else {**message, "token": token}).encode()
 
 
 def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
@@ -206,7 +206,7 @@ def _code(question: Question, answer: Any) -> int:
     return names.index(str(answer))
 
 
-def _sent(url: str, bodies: Sequence[bytes]) -> int:
+def _post_all(url: str, bodies: Sequence[bytes]) -> int:
     """Send one after the other on one connection; how many were acknowledged."""
     stored = 0
     with closing(_line(url)) as line:

@@ -10,8 +10,8 @@ from toolkit.verbs.common import Options, Verbs, add_verb, say
 
 
 def add(verbs: Verbs) -> None:
-    told = "how many people, how private or how precise: leave one out"
-    _plan_options(add_verb(verbs, "plan", _plan, told, database=False, examples=_EXAMPLES))
+    about = "how many people, how private or how precise: leave one out"
+    _plan_options(add_verb(verbs, "plan", _plan, about, database=False, examples=_EXAMPLES))
 
 
 _EXAMPLES = """\
@@ -58,8 +58,8 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
     from toolkit.local.catalogue import makers, parameters
 
     free = [name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)]
-    told = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
-    parser.add_argument("design", help=told)
+    about = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
+    parser.add_argument("design", help=about)
     example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
     for name, words in _PLAN.items():

@@ -198,7 +198,7 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
         return SimpleNamespace(status=409)
 
     address = SimpleNamespace(path=lambda name: name, ask=ask)
-    told = doctor._report(SimpleNamespace(data=content(made), address=address), "test report")
+    told = doctor._report(SimpleNamespace(data=content(made), address=address))
     assert str(told).startswith("ok  ")
     with pytest.raises(OtherSurvey):
         checked(made, sent[0])

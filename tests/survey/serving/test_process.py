@@ -47,7 +47,7 @@ def failing(capsys, monkeypatch):
         raise AssertionError("it was served")
 
     def run(url, *options):
-        monkeypatch.setattr(process_module, "_run", served)
+        monkeypatch.setattr(process_module, "WatchedServer", served)
         code = main(["--database", url, *map(str, options)])
         out, said = capsys.readouterr()
         assert out == ""

@@ -104,7 +104,7 @@ _JSON = {"Content-Type": "application/json"}
 class Finding:
     """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be done."""
 
-    found: str
+    observation: str
     remedy: str = ""
     grave: bool = True
     check: str = ""
@@ -115,7 +115,7 @@ class Finding:
 
     def __str__(self) -> str:
         mark = "FAIL" if self.failed else "note" if self.remedy else "ok"
-        return f"{mark:4} {self.check}: {self.found}{f'. {self.remedy}' if self.remedy else ''}"
+        return f"{mark:4} {self.check}: {self.observation}{f'. {self.remedy}' if self.remedy else ''}"
 
 
 @dataclass(frozen=True)
@@ -148,17 +148,17 @@ def examine(url: str) -> Iterator[Finding]:
         try:
             yield replace(check(visit), check=name)
         except (OSError, http.client.HTTPException) as problem:
-            found = f"the connection broke ({type(problem).__name__})"
-            yield Finding(found, "Look at the proxy and its limits", check=name)
+            observation = f"the connection broke ({type(problem).__name__})"
+            yield Finding(observation, "Look at the proxy and its limits", check=name)
 
 
 def _encryption(address: Address) -> Finding:
     if not address.secure:
         return Finding("none", "Anybody on the way could change the page so that it sends the truth: use https://")
-    shown = address.certificate
-    days = int((ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()) // 86_400)
-    found = f"{shown['version']}, a certificate that browsers trust, good for {days} more days"
-    return Finding(found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
+    certificate = address.certificate
+    days = int((ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) // 86_400)
+    observation = f"{certificate['version']}, a certificate that browsers trust, good for {days} more days"
+    return Finding(observation, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
 
 
 def _unreached(problem: Exception) -> Finding:
@@ -175,10 +175,10 @@ def _unreached(problem: Exception) -> Finding:
 def _survey_in(page: Answer) -> dict[str, Any] | None:
     block = _BLOCK.search(page.body)
     try:
-        found = json.loads(block.group(1)) if block and page.status == 200 else None
+        data = json.loads(block.group(1)) if block and page.status == 200 else None
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
+    return data if isinstance(data, dict) and {"title", "languages", "hash", "access"} <= set(data) else None
 
 
 def _redirect(visit: Visit) -> Finding:
@@ -234,8 +234,8 @@ def _caching(visit: Visit) -> Finding:
         return Finding("the answer was kept on the way", "Turn that off: it holds who asked for what")
     others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
     if others:
-        told = "Something else than your proxy may see and log every request: know what it is"
-        return Finding(f"the answer has {', '.join(others)}", told, grave=False)
+        advice = "Something else than your proxy may see and log every request: know what it is"
+        return Finding(f"the answer has {', '.join(others)}", advice, grave=False)
     return Finding("no sign of a cache or of a cookie")
 
 
@@ -286,12 +286,12 @@ def _body_limit(visit: Visit) -> Finding:
 def _origin(visit: Visit) -> Finding:
     """Whatever else is served at the same scheme, host and port could read what phones keep for it."""
     address = visit.address
-    told = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
-    found = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {told}"
+    advice = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
+    observation = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {advice}"
     if not address.prefix or (status := address.ask("GET", "/").status) >= 400:
-        return Finding(found)
+        return Finding(observation)
     remedy = "Give the collection a name or a port at which nothing else is served"
-    return Finding(f"{found}; / answers with {status}", remedy, grave=False)
+    return Finding(f"{observation}; / answers with {status}", remedy, grave=False)
 
 
 def _report(visit: Visit) -> Finding:

@@ -41,10 +41,10 @@ def serve(
     from toolkit.survey.serving.lock import TakenError
     from toolkit.survey.store import StoreError
 
-    asked = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
+    survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
         collector, key = prepare(
-            asked,
+            survey,
             database,
             rehearsal=rehearsal,
             amend=amend,
@@ -64,9 +64,8 @@ def serve(
 
 def _port(collector: Collector, host: str) -> int:
     """The collection's own port; if it has none yet, a free one, which is kept."""
-    kept = collector.kept(PORT)
-    if kept is not None:
-        return int(kept)
+    if (known := collector.kept(PORT)) is not None:
+        return int(known)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
     collector.keep(PORT, str(port))

@@ -41,9 +41,9 @@ def holding(path: Path) -> Iterator[Held]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _take(descriptor)
-        held = Held(descriptor)
-        held.write("")  # what the last one left
-        yield held
+        lock = Held(descriptor)
+        lock.write("")  # what the last one left
+        yield lock
     finally:
         os.close(descriptor)
 

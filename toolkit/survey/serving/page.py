@@ -63,7 +63,8 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
         "verify": items.verifying([*data["intro"], *data["questions"]]),
         "odds": items.odds(data["questions"]),
         "words": {
-            code: {**_complete(said, data["title"][code]), **_marks(code, survey.words)} for code, said in words.items()
+            code: {**_complete(texts, data["title"][code]), **_marks(code, survey.words)}
+            for code, texts in words.items()
         },
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
@@ -75,16 +76,16 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
 
 def _complete(words: Mapping[str, str], title: str) -> dict[str, str]:
     """The words of a language, with a heading and a sentence for every way in which it can end."""
-    said = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
-    heads = {name: words["no_report"] for name in said if name.startswith("end_")}
+    texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+    heads = {name: words["no_report"] for name in texts if name.startswith("end_")}
     heads |= {"end_201": words["thanks"], "end_already": words["thanks"], "end_link": title}
-    return {**said, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
+    return {**texts, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
 
 
 def _marks(language: str, own: Own | None) -> dict[str, str | int]:
     """How numbers are written in a language: as the promise writes them."""
-    said = phrases(language, own)
-    return {name: said[name] for name in ("decimal", "thousands")} | {"grouped_from": int(said["grouped_from"])}
+    texts = phrases(language, own)
+    return {name: texts[name] for name in ("decimal", "thousands")} | {"grouped_from": int(texts["grouped_from"])}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:

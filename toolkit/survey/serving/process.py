@@ -57,8 +57,7 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
         "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
-        "--certificate and --private-key, or put a proxy with TLS in front, or "
-        f"say {ALLOW}",
+        f"--certificate and --private-key, or put a proxy with TLS in front, or say {ALLOW}",
     )
 
 
@@ -105,17 +104,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(arguments: Sequence[str]) -> None:
-    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if
-    another server runs.
-    """
+    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin."""
     _begin(_parser().parse_args(arguments))
 
 
 def _begin(options: argparse.Namespace) -> None:
     if options.listening is not None:
         end_with_parent()
-    with _alone(options.state) as held:
-        (_serve if options.workers == 1 else _serve_together)(options, held)
+    several = whole(options.workers, "workers", most=64) > 1
+    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
+    if several and options.database.startswith("sqlite:"):
+        consequence = "a file has one writer at a time, and they would turn people away"
+        refuse("several workers need PostgreSQL", "SQLite", consequence)
+    with _alone(options.state) as lock, closing(open_store(options.database)) as store:
+        check_page(store.survey(), store.editions())
+        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
+        page = page_hash(store.survey().hash, None if key is None else key.issuer)
+        with listening_at(options.host, options.port, options.listening) as listening:
+            announce = _announcement(options, listening, page, lock)
+            if several:
+                store.close()  # each worker has its own connection
+                _supervise(options, listening, lock, announce)
+            else:
+                _serve(options, store, key, listening, announce)
 
 
 def _failed(problem: object) -> int:
@@ -136,95 +147,67 @@ def _alone(state: Path | None) -> Iterator[Held | None]:
     if state is None:
         yield None
     else:
-        with holding(state) as held:
-            yield held
+        with holding(state) as lock:
+            yield lock
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
+    add = parser.add_argument
     known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
-    made = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve"
-    parser.add_argument(
-        "--database", default=known, required=known is None, help=f"{made}; else TOOLKIT_DATABASE of the environment"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument(
-        "--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)"
-    )
-    parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
-    parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
-    parser.add_argument(
-        "--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey"
-    )
-    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
-    parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
-    parser.add_argument(
-        ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
-    )
-    _add_for_starters(parser)
+    databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE"
+    add("--database", default=known, required=known is None, help=f"{databases} of the environment")
+    add("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    add("--port", type=int, default=0, help="0: any free one")
+    add("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
+    add("--private-key", help="PEM file with the key of the TLS certificate")
+    add("--issuer-key", help="PEM file with the key that signs blind tokens")
+    add("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
+    add("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
+    add("--connections", type=int, default=Limits.connections, help="at a time")
+    add(ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
+    # For programs that start us: a process in the background, or one of several workers.
+    add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
+    add("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
+    add("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
+    add("--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready")
     return parser
 
 
-def _add_for_starters(parser: argparse.ArgumentParser) -> None:
-    """What a program says that starts us: a process in the background, or one of several workers."""
-    parser.add_argument("--listening", type=int, help="descriptor of a socket that listens already: for workers")
-    parser.add_argument(
-        "--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it"
-    )
-    parser.add_argument(
-        "--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones"
-    )
-    parser.add_argument(
-        "--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready"
-    )
-
-
-def _serve(options: argparse.Namespace, held: Held | None) -> None:
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    store = open_store(options.database)
+def _serve(
+    options: argparse.Namespace,
+    store: Collection,
+    key: IssuerKey | None,
+    listening: socket.socket,
+    announce: Callable[[], None],
+) -> None:
+    survey, limits = store.survey(), replace(Limits(), connections=_places(options.connections))
+    writer = Writer(store)
     try:
-        survey, editions = store.survey(), store.editions()
-        check_page(survey, editions)
-        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
-        limits = replace(Limits(), connections=_places(options.connections))
-        writer = Writer(store)
-        try:
-            earlier = [edition.hash for edition in editions if edition.hash != survey.hash]
-            app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
-            shown = page_hash(survey.hash, None if key is None else key.issuer)
-            with listening_at(options.host, options.port, options.listening) as listening:
-                config = _config(app, options, limits)
-                if key is not None:
-                    _forget_sessions(config)
-                _run(config, limits, listening, _announcement(options, listening, shown, held))
-        finally:
-            writer.stop()
+        earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
+        app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
+        config = _config(app, options, limits)
+        if key is not None:
+            _forget_sessions(config)
+        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again after a graceful end: all is done then
+            signal.signal(number, lambda *_: None)
+        WatchedServer(config, limits, announce).run(sockets=[listening])
     finally:
-        store.close()
+        writer.stop()
 
 
-def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
+def _supervise(
+    options: argparse.Namespace, listening: socket.socket, lock: Held | None, announce: Callable[[], None]
+) -> None:
     """Several processes at one address, which this one watches over."""
-    count = whole(options.workers, "workers", most=64)
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    if options.database.startswith("sqlite:"):
-        consequence = "a file has one writer at a time, and they would turn people away"
-        refuse("several workers need PostgreSQL", "SQLite", consequence)
-    with closing(open_store(options.database)) as store:
-        survey = store.survey()
-        check_page(survey, store.editions())
-        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
-        shown = page_hash(survey.hash, None if key is None else key.issuer)
-    with listening_at(options.host, options.port, options.listening) as listening:
-        shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
-        names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
-        values = {name.replace("_", "-"): getattr(options, name) for name in names}
-        arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
-        arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
-        environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
-        command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
-        supervise(count, command, _announcement(options, listening, shown, held))
+    shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
+    names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
+    values = {name.replace("_", "-"): getattr(options, name) for name in names}
+    arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
+    environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
+    command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
+    supervise(options.workers, command, announce)
 
 
 def own_key(store: Collection, path: str | Path) -> IssuerKey:
@@ -244,16 +227,16 @@ def _places(connections: int) -> int:
     except ImportError:  # Windows has no such limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _SPARE_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    needed = connections + _SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return max(1, min(connections, soft - _SPARE_FILES))
     return connections
 
 
 def _announcement(
-    options: argparse.Namespace, listening: socket.socket, page: str, held: Held | None
+    options: argparse.Namespace, listening: socket.socket, page: str, lock: Held | None
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
@@ -262,8 +245,8 @@ def _announcement(
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
-        if held is not None:
-            held.write(line)
+        if lock is not None:
+            lock.write(line)
         print(line, flush=True)  # noqa: T201
         if options.log is not None:
             _log_to(options.log)
@@ -275,10 +258,7 @@ class _OwnersFile(logging.handlers.RotatingFileHandler):
     """A file that only its owner can read, from the beginning, and so is the one that follows a full one."""
 
     def _open(self) -> TextIOWrapper:
-        def opener(path: str, flags: int) -> int:
-            return os.open(path, flags, 0o600)
-
-        return open(self.baseFilename, "a", encoding="utf-8", opener=opener)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
 def _log_to(path: Path) -> None:
@@ -300,8 +280,7 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # RFC 9110 wants it from whoever has a clock; it tells nothing that the client does not know
-        date_header=True,
+        date_header=True,  # RFC 9110 wants it; it tells nothing that the client does not know
         backlog=BACKLOG,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -319,16 +298,6 @@ def _forget_sessions(config: uvicorn.Config) -> None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
         config.ssl.options |= ssl.OP_NO_TICKET
         config.ssl.num_tickets = 0
-
-
-def _run(config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ignore)  # uvicorn raises the signal again after a graceful end; by then all is done
-    WatchedServer(config, limits, announce).run(sockets=[listening])
-
-
-def _ignore(*_: object) -> None:
-    """A signal that has done its work."""
 
 
 if __name__ == "__main__":

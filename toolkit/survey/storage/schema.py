@@ -45,12 +45,12 @@ POSTGRES = _tables("bigint", "text", "bytea", "")
 _FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kept nowhere
 
 
-def steps(version: int, made: Mapping[str, str]) -> list[str]:
+def steps(version: int, tables: Mapping[str, str]) -> list[str]:
     """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
-    return _from_1(made) if version == 1 else []
+    return _from_1(tables) if version == 1 else []
 
 
-def _from_1(made: Mapping[str, str]) -> list[str]:
+def _from_1(tables: Mapping[str, str]) -> list[str]:
     """Version 1 kept unspent tokens, and no editions: the spent ones are those that are missing among them."""
     used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
     return [
@@ -58,8 +58,8 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
         "CREATE TABLE tally_1 AS SELECT * FROM tally",
         "DROP TABLE collection",
         "DROP TABLE tally",
-        *(made[name] for name in ("collection", "edition", "tally", "pool")),
-        made["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
+        *(tables[name] for name in ("collection", "edition", "tally", "pool")),
+        tables["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
         "INSERT INTO collection SELECT 2, hash, access, cap, state FROM collection_1",
         f"INSERT INTO edition SELECT 1, hash, '{_FIRST}', survey FROM collection_1",  # noqa: S608
         "INSERT INTO tally SELECT 'all', reports FROM tally_1",
@@ -74,11 +74,11 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
     ]
 
 
-def check_version(found: int) -> None:
+def check_version(version: int) -> None:
     """Refuse a collection of other tables than today's; nothing of it was read or changed."""
     rule = f"a collection's tables must be of version {VERSION} for this toolkit"
-    if found > VERSION:
-        refuse(rule, f"the newer version {found}", "use the toolkit that made it, or a newer one")
-    if found < VERSION:
+    if version > VERSION:
+        refuse(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")
+    if version < VERSION:
         remedy = "stop its servers, copy the database, and bring it up to date with `toolkit migrate`"
-        refuse(rule, f"the older version {found}", remedy)
+        refuse(rule, f"the older version {version}", remedy)

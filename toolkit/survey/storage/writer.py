@@ -87,10 +87,10 @@ class Writer:
         return job.answer
 
     def _run(self) -> None:
-        while jobs := self._taken():
+        while jobs := self._next_batch():
             _deliver(list(zip(jobs, self._done(jobs), strict=True)))
 
-    def _taken(self) -> list[_Job]:
+    def _next_batch(self) -> list[_Job]:
         """What waits, up to a batch; nothing when the writer was stopped and all is done."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._stopped)

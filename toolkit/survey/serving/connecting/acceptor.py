@@ -48,10 +48,10 @@ class Arrival:
             self._accepted.close()
             return None
         seconds = None if self._context is None else self._connections.limits.head_seconds
-        made = self._loop.connect_accepted_socket(
+        connecting = self._loop.connect_accepted_socket(
             lambda: self._above(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
         )
-        self._work = self._loop.create_task(made)
+        self._work = self._loop.create_task(connecting)
         self._work.add_done_callback(self._over)
         return self._work
 

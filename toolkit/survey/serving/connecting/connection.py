@@ -210,7 +210,7 @@ class WatchedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
-        asyncio.get_running_loop().set_exception_handler(_hush)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its complaints name addresses
         self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
         self.started = True
         self._announce()
@@ -220,7 +220,3 @@ class WatchedServer(uvicorn.Server):
         return Connection(
             self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state
         )
-
-
-def _hush(*_: object) -> None:
-    """The loop's own complaints name addresses."""
