@@ -55,12 +55,7 @@ def test_the_hash_changes_with_any_byte_and_with_the_border_between_two_files(tm
 
     monkeypatch.setattr(client, "_STATIC", tmp_path)
     different = [
-        {},
-        {"a": "xy", "b": "z"},
-        {"a": "x", "b": "yz"},
-        {"a": "x", "b": "y!"},
-        {"a": "x"},
-        {"c": "x"},
+        *({}, {"a": "xy", "b": "z"}, {"a": "x", "b": "yz"}, {"a": "x", "b": "y!"}, {"a": "x"}, {"c": "x"}),
         {"a": "x", "b": ""},
     ]
     assert len({hashed(**files) for files in different}) == len(different)

@@ -103,7 +103,7 @@ def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Seque
 
 
 def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
-    """True answers as a frame: as they are, by question, of the one question, or invented for so many."""
+    """True answers as a frame: as they are, by question, of the one question, or invented for a number of people."""
     if hasattr(answers, "itertuples"):
         return answers
     if isinstance(answers, int | np.integer) and not isinstance(answers, bool):

@@ -116,7 +116,7 @@ def _plainly(database: str) -> str:
 
 
 def _numbers(database: str) -> list[str]:
-    """What every receipt shows: whoever publishes it lets people compare."""
+    """What every receipt shows: published, it lets people compare."""
     from toolkit.survey.background import find
     from toolkit.survey.client import code_hash
 

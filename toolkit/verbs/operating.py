@@ -1,4 +1,4 @@
-"""Verbs for whoever runs a server for others: a look from outside, and the end of what was collected."""
+"""Verbs for those who run a server for others: a look from outside, and the end of what was collected."""
 
 from toolkit.core.checks import refuse
 from toolkit.verbs.common import Options, Verbs, add_verb, running_here, say

@@ -307,17 +307,9 @@ def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_n
 @pytest.mark.parametrize(
     "change",
     [
-        {"invitation": "short"},
-        {"invitation": None},
-        {"blinded": ""},
-        {"blinded": "00" * 256},
-        {"blinded": "ff" * 256},
-        {"blinded": "zz" * 256},
-        {"blinded": "AB" * 256},
-        {"blinded": "01" * 255},
-        {"blinded": 5},
-        {"extra": "1"},
-        {"survey": None},
+        *({"invitation": "short"}, {"invitation": None}, {"blinded": ""}, {"blinded": "00" * 256}),
+        *({"blinded": "ff" * 256}, {"blinded": "zz" * 256}, {"blinded": "AB" * 256}, {"blinded": "01" * 255}),
+        *({"blinded": 5}, {"extra": "1"}, {"survey": None}),
     ],
 )
 def test_what_is_no_request_for_a_signature_is_refused_before_an_invitation_is_lost(tmp_path, key, change):

@@ -52,28 +52,21 @@ def server_has(store: Collection, setting: str) -> str:
 
 # What the tables can tell
 
+SHAPES = {  # a question mark: it may be empty
+    "collection": "access text, cap bigint?, hash text, state text, version bigint",
+    "edition": "hash text, number bigint, survey text, toolkit text",
+    "invited": "hash bytea",
+    "issued": "blinded bytea, invitation bytea",
+    "pool": "content text, version bigint",
+    "report": "body text, key bytea",
+    "setting": "name text, value text",
+    "spent": "hash bytea",
+    "tally": "reports bigint, server text",
+}
 COLUMNS = [
-    ("collection", "access", "text", True, ""),
-    ("collection", "cap", "bigint", False, ""),
-    ("collection", "hash", "text", True, ""),
-    ("collection", "state", "text", True, ""),
-    ("collection", "version", "bigint", True, ""),
-    ("edition", "hash", "text", True, ""),
-    ("edition", "number", "bigint", True, ""),
-    ("edition", "survey", "text", True, ""),
-    ("edition", "toolkit", "text", True, ""),
-    ("invited", "hash", "bytea", True, ""),
-    ("issued", "blinded", "bytea", True, ""),
-    ("issued", "invitation", "bytea", True, ""),
-    ("pool", "content", "text", True, ""),
-    ("pool", "version", "bigint", True, ""),
-    ("report", "body", "text", True, ""),
-    ("report", "key", "bytea", True, ""),
-    ("setting", "name", "text", True, ""),
-    ("setting", "value", "text", True, ""),
-    ("spent", "hash", "bytea", True, ""),
-    ("tally", "reports", "bigint", True, ""),
-    ("tally", "server", "text", True, ""),
+    (table, name, kind.rstrip("?"), kind[-1] != "?", "")
+    for table, columns in SHAPES.items()
+    for name, kind in map(str.split, columns.split(", "))
 ]
 TABLES = sorted({table for table, *_ in COLUMNS})
 RELATIONS = sorted([*((table, "r") for table in TABLES), *((f"{table}_pkey", "i") for table in TABLES)])

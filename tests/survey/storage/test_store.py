@@ -216,7 +216,7 @@ def test_the_state_is_that_of_the_moment_whoever_changed_it(store: Collection, c
 
 BODIES = [
     *("", "{}", "ü–漢字–🙂–עברית", "'; DROP TABLE report; --", '\\u0000 \\ %s ? $1 "', "\n\r\t", "x" * 300_000),
-    *("NULL",),
+    "NULL",
 ]
 
 

@@ -2,7 +2,7 @@
 what is wrong.
 
 Nothing is stored: the one report that is sent names another survey, and is refused for that. What cannot be
-seen from outside is not judged: logs of the proxy, backups, whoever reads along in the database.
+seen from outside is not judged: logs of the proxy, backups, readers of the database.
 """
 
 import http.client
@@ -23,7 +23,7 @@ from toolkit.survey.serving.limits import Limits
 from toolkit.survey.writing.survey_fields import PERSON
 
 PLAIN_PORT = 80
-"""Where whoever types an address without https:// comes to."""
+"""Where an address without https:// leads."""
 _SECONDS = 10.0
 
 

@@ -1,4 +1,4 @@
-"""The server in this process, for whoever watches over processes already: systemd, a container, a terminal.
+"""The server in this process, where processes are supervised already: systemd, a container, a terminal.
 
 Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is
 finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.

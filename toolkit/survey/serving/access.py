@@ -1,4 +1,4 @@
-"""Who may answer, and how often: anybody, whoever holds a single-use link, or whoever holds a blindly signed token.
+"""Who may answer, and how often: anybody, holders of a single-use link, or holders of a blindly signed token.
 
 A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no Referer. The
 server keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in a table of its own.

@@ -7,7 +7,7 @@ them.
 
 What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as the RFC's
 random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a person is hidden
-among those who hold a token that is not yet spent; the network address is seen by whoever runs the machine; a token can
+among those who hold a token that is not yet spent; the network address is seen by the operator; a token can
 be sold. Python's arithmetic takes a time that depends on its operands, hence every signing is blinded again by the
 server.
 

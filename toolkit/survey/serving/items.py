@@ -22,7 +22,7 @@ Item = dict[str, Any]
 _AFTER = {"auto": "sent", "check": "told"}
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
-_FEW = 8  # up to so many whole numbers are shown side by side; of more, one is written
+_FEW = 8  # whole numbers that are shown side by side; of more, one is written
 _SEEN = 2  # so often a screen shows what chance has made of an answer; then the odds are known
 
 

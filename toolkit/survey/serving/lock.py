@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE, _PAUSE = 1.0, 0.02  # seconds: whoever asks whether the lock is held has it for a moment
+_PATIENCE, _PAUSE = 1.0, 0.02  # seconds: asking whether the lock is held takes it for a moment
 
 
 class TakenError(RuntimeError):
@@ -27,7 +27,7 @@ class Held:
         """Of the file: a process that it is handed to holds the lock, too."""
 
     def write(self, line: str) -> None:
-        """Replace what stands in the file; a line is written at once, so that whoever reads it reads all of
+        """Replace what stands in the file; a line is written at once, so that a reader gets all of
         it or nothing.
         """
         os.ftruncate(self.descriptor, 0)

@@ -93,7 +93,7 @@ class _Worker:
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep so many workers running until SIGTERM or SIGINT; `announce` when all are ready.
+    """Keep `count` workers running until SIGTERM or SIGINT; `announce` when all are ready.
 
     Raises `StoreError`, with what one of them said, if they cannot begin.
     """

@@ -238,7 +238,7 @@ class Collection:
             return session.setting(name)
 
     def remember(self, name: str, value: str) -> None:
-        """Keep a setting with the collection, whoever serves it next."""
+        """Keep a setting with the collection, for every later server."""
         with self._changing() as (session, _):
             session.remember(name, value)
 

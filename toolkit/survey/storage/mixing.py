@@ -19,7 +19,7 @@ two readings. Against somebody who goes on watching no order of rows helps; that
 
 Of a survey of several waves, who reads each wave's database once has read several times: a number joins the
 reports of one phone, and only who was in the group each time remains. There nothing leaves the pool before
-the collection is closed: all reports so far lie beside all passes so far, and whoever reads each wave once
+the collection is closed: all reports so far lie beside all passes so far, and who reads each wave once
 learns who had taken part in which waves by then, and nothing else that ties a pass to a report; how many that
 tells apart, `patterns` of `consent/statement.py` says. For that the whole pool is
 written again with every batch, in time that grows with the number of people in it.

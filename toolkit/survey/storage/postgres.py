@@ -1,23 +1,23 @@
-"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`, else
+"""Reports in PostgreSQL, for large collections: one schema per collection, named in the URL (`?schema=campus`, else
 `survey`).
 
 Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads,
-in open access without a cap together with the others, else for itself. A connection that was lost is made anew at the
+in open access without a cap together with the others, else for itself. A connection that was lost is reopened at the
 next use. Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has
 nothing to quote; settings that would log more are warned of.
 
 Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a
-collection in open access runs, whoever may read its tables can thus learn in which order reports came. With tokens,
+collection in open access runs, a reader of its tables can thus learn in which order reports came. With tokens,
 reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not
 which report came with which token; no row of a token is ever changed, so that a reader with an old snapshot learns no
-more. Whoever looks again and again sees tokens and reports change together, in any database; only blind access helps
+more. Who looks again and again sees tokens and reports change together, in any database; only blind access helps
 against that. Closing empties the tables of tokens, but for the list of those who were invited where another wave
 follows, and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
 
 Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the
 other and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its
-tables hold what was deleted until they are vacuumed, for whoever may look into their pages. Closing changes nothing of
-these. Whoever owns the server decides how long they live.
+tables hold what was deleted until they are vacuumed, for readers of their pages. Closing changes nothing of
+these. The owner of the server decides how long they live.
 """
 # ruff: noqa: S608 (statements are put together from constants)
 

@@ -3,8 +3,8 @@ to today's.
 
 The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer
 version, or an older one, touches nothing and says what to do; `migrate` brings an older one to today's, one
-step a version. Whoever changes a table raises VERSION and writes the step. In PostgreSQL tables that are made
-anew have lost what was granted on them.
+step per version. A change of a table raises VERSION and adds the step. In PostgreSQL tables that are made
+again have lost what was granted on them.
 """
 
 from collections.abc import Mapping

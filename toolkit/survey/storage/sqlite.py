@@ -1,6 +1,6 @@
 """Reports in one SQLite file, by the standard library: the default.
 
-Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it. The file is
+Durable: write-ahead log, synced at every commit. One writer at a time; readers do not wait for it. The file is
 opened when it is first used, and again after a failure, or when another file has taken its place.
 
 Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs,
@@ -10,7 +10,7 @@ both go through a pool (see `mixing.py`), the log is emptied after every commit 
 and what is deleted is overwritten. A copy then shows at most that some of at least ten people in one commit sent some
 of at least ten reports. Not so a copy made in the milliseconds between a commit and the emptying of its log, or while a
 reader of this file holds the log in use: it shows who came in the last commit, or in those since the reader began. In
-open access there is no token, and the log is emptied now and then: the order of reports shows in it. Whoever looks
+open access there is no token, and the log is emptied now and then: the order of reports shows in it. Who looks
 again and again sees tokens and reports change together; only blind access helps against that.
 
 Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites the file in
@@ -207,7 +207,7 @@ class SqliteEngine:
             raise
         self._database, self._file = database, self._identity()
         if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
-            self.wipe()  # whoever had it before may have been killed between a commit and its end
+            self.wipe()  # the last server may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""One client's connection, watched: uvicorn itself waits for ever for a slow client and reads headers of any length.
+"""One client's connection, watched: uvicorn itself waits without end for a slow client, and reads any headers.
 
 A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
 before the next request, and the rest of a request that was refused. One sweep looks at all connections a few times a
