@@ -22,19 +22,8 @@ def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_pat
 
 
 VERBS = (
-    "new",
-    "notebooks",
-    "check",
-    "paper",
-    "plan",
-    "serve",
-    "status",
-    "pause",
-    "resume",
-    "close",
-    "invite",
-    "results",
-    "export",
+    *("new", "notebooks", "check", "paper", "plan", "serve", "status", "pause", "resume", "close", "invite"),
+    *("results", "export"),
 )
 
 

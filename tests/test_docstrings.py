@@ -5,10 +5,7 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib import import_module
 
-import pytest
-from numpydoc.validate import Validator, validate
-
-import toolkit
+from numpydoc.validate import validate
 
 ROOMS = ["core", "frames", "local", "central", "budget", "curator", "analysis", "planning", "learning", "survey", "attacks", "show"]
 KINDS = {
@@ -51,8 +48,8 @@ def faults(name: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    import sys
     import collections
+    import sys
     kinds=collections.Counter(); rooms=collections.Counter()
     for name in public_names():
         if len(sys.argv) > 1 and not any(name.startswith(part) for part in sys.argv[1:]): continue

@@ -22,16 +22,25 @@ def collect(
 
     Parameters
     ----------
-    survey : a survey, or the .toml or .json file that it is in.
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left
-    out. watch : whether to show it, in a notebook. options : rehearsal=True to try it out, also with invented
-    people (`toolkit.rehearse`); host, port, certificate, public_url, …: see
-    `toolkit.survey.collector.start`.
+    survey : Survey, str or Path
+        A survey, or the .toml or .json file that it is in.
+    database : str, optional
+        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
+    watch : bool
+        Whether to show it, in a notebook.
+    **options : dict
+        Those of `toolkit.survey.collector.start`: rehearsal=True to try it out, also with invented people
+        (`toolkit.rehearse`); host, port, certificate, public_url, and more.
+
+    Returns
+    -------
+    Collector
+        The running collection.
 
     Examples
     --------
-    collector = collect(survey, database="sqlite:///campus.db")
-    collector.url, collector.status(), collector.results(), collector.close()
+    >>> collector = collect(survey, database="sqlite:///campus.db")  # doctest: +SKIP
+    >>> collector.url, collector.status(), collector.results(), collector.close()  # doctest: +SKIP
     """
     from toolkit.survey.collector import start
 

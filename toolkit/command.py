@@ -11,11 +11,7 @@ from toolkit.verbs import collecting, operating, planning, reading, starting, su
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; 0 if it went well, 2 with a sentence on stderr if not; or what the verb says, as `doctor`
-    does.
-
-    Whatever is typed, nobody meets a traceback.
-    """
+    """Run one verb: 0 if it went well, 2 with a sentence on stderr if not; or the code of the verb."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.verb is None:
@@ -27,15 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as problem:
         if isinstance(problem, BrokenPipeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
-        print(f"toolkit {options.verb}: {_said(problem)}", file=sys.stderr)  # noqa: T201
+        print(f"toolkit {options.verb}: {_sentence(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
 
 
-def _said(problem: BaseException) -> str:
-    """What went wrong, in a sentence; of an error that nobody foresaw kind and place alone, as its message
-    might quote data.
-    """
+def _sentence(problem: BaseException) -> str:
+    """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.background import CollectError
     from toolkit.survey.store import StoreError
@@ -47,9 +41,8 @@ def _said(problem: BaseException) -> str:
     if isinstance(problem, KeyError) and problem.args:
         return str(problem.args[0])
     if isinstance(problem, ValueError | KeyError | OSError | CollectError | StoreError):
-        return (
-            str(problem).splitlines()[-1] if "Traceback" in str(problem) else str(problem)
-        )  # of a server that could not begin
+        text = str(problem)  # with a traceback, if it is of a server that could not begin
+        return text.splitlines()[-1] if "Traceback" in text else text
     last = traceback.extract_tb(problem.__traceback__)[-1]
     place = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
     return f"an error of the toolkit itself: {place}. Please report it, with what you typed."

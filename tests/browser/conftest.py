@@ -32,9 +32,7 @@ def lab(folder):
 
 @pytest.fixture
 def phone(page):
-    """Makes a phone with a survey on it; afterwards nothing must have gone wrong on it that the test did not
-    ask for.
-    """
+    """Makes a phone with a survey on it; afterwards nothing went wrong on it that the test did not ask for."""
     with ExitStack() as rest:
         made = []
 

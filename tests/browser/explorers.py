@@ -32,9 +32,7 @@ class Shown:
         return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
 
     def agrees(self) -> dict[str, str]:
-        """Wait until the words on the screen are those of the kernel, which has then heard all that was
-        set.
-        """
+        """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
         deadline = time.monotonic() + 60
         while self.words() != (said := self.in_python("describe()")):
             assert time.monotonic() < deadline, (self.words(), said)
@@ -42,11 +40,10 @@ class Shown:
         return said
 
     def follows_arrow_keys(self, label: str, trait: str) -> None:
-        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel
-        follows.
+        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows.
 
-        First down to a step, away from the end: a test before may have typed a number between two steps, or
-        gone to the end.
+        First down to a step, away from the end: a test before may have typed a number between two steps, or gone to the
+        end.
         """
         original = self.in_python(trait)
         self.slider(label).focus()

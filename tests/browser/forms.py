@@ -99,9 +99,7 @@ def listening(app: Any) -> Iterator[str]:
 
 @dataclass
 class Phone:
-    """One page of a browser, with everything that it asked of any server and everything that went wrong in
-    it.
-    """
+    """One page of a browser, with everything that it asked of any server and everything that went wrong in it."""
 
     page: Page
     site: Site

@@ -112,9 +112,7 @@ def jupyterlab(folder: Path) -> Iterator[Lab]:
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> None:
-    """Ask it to end, and end it: a server that waits for a kernel for ever must not keep the tests waiting
-    for ever.
-    """
+    """Ask it to end, and end it: a server that waits for a kernel for ever must not keep the tests waiting for ever."""
     server.terminate()
     try:
         server.wait(timeout=20)
@@ -173,13 +171,8 @@ def _wait_until_up(port: int, server: "subprocess.Popen[bytes]", log: Path) -> N
 def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **options: Any) -> Iterator[Page]:
     """A page of a fresh, headless Chromium."""
     switches = (
-        "no-sandbox",
-        "disable-gpu",
-        "disable-quic",
-        "no-first-run",
-        "disable-background-networking",
-        "disable-component-update",
-        "disable-sync",
+        *("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
+        *("disable-component-update", "disable-sync"),
     )
     playwright = sync_playwright().start()
     context = playwright.chromium.launch_persistent_context(
@@ -199,9 +192,7 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
 
 @contextmanager
 def _killing_the_browser_after(seconds: float) -> Iterator[None]:
-    """A browser that does not close is killed with its driver, which Playwright would wait for without
-    end.
-    """
+    """A browser that does not close is killed with its driver, which Playwright would wait for without end."""
     killed = threading.Event()
 
     def kill() -> None:

@@ -1,6 +1,4 @@
-"""Every kind of randomizer at several parameters, with true answers: what Python and the browser must agree
-on.
-"""
+"""Every kind of randomizer at several parameters, with true answers: what Python and the browser must agree on."""
 
 import math
 from collections.abc import Callable
@@ -100,9 +98,7 @@ def others() -> dict[str, Any]:
 
 @cache
 def long() -> dict[str, Any]:
-    """Laplace noise whose budget has so many digits that integers pass 2**53, and 2**64: the browser needs
-    BigInt.
-    """
+    """Laplace noise whose budget has so many digits that integers pass 2**53, and 2**64: the browser needs BigInt."""
     return {
         "laplace, ln 3": numeric.local_laplace((0, 20), math.log(3)),
         "laplace, 17 digits": numeric.local_laplace((0, 1), 0.10000000000000002),
@@ -111,9 +107,7 @@ def long() -> dict[str, Any]:
 
 
 def truths(randomizer: Any) -> list[Any]:
-    """True answers in turn: all codes (of many, some), all ways of ticking that are allowed (some), places on
-    the grid.
-    """
+    """True answers in turn: all codes (of many, some), all allowed ways of ticking (some), places on the grid."""
     if randomizer.asks == "ticks":
         k, most = len(randomizer.options), getattr(randomizer, "most", len(randomizer.options))
         ways = [[], [0], [k - 1], list(range(k)), list(range(0, k, 2)), [k - 1, 0]]
@@ -183,9 +177,7 @@ class Shared:
 def drawn_in_python(
     report: Callable[[Any, Callable[[int], int]], Any], answers: list[Any], words: np.ndarray
 ) -> tuple[list, list]:
-    """Reports for the answers in turn, until the words are used up, and how many words had been used after
-    each.
-    """
+    """Reports for the answers in turn, until the words are used up, and how many words had been used after each."""
     shared, reports, used = Shared(words), [], []
     try:
         while True:

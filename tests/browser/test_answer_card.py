@@ -1,6 +1,4 @@
-"""The answer card in a real JupyterLab: what leaves the browser does not depend on the truth, and nothing
-gets lost.
-"""
+"""The answer card in a real JupyterLab: what leaves the browser does not depend on the truth, and nothing gets lost."""
 
 import json
 import re
@@ -137,12 +135,11 @@ def saved(page: Page) -> str:
 
 
 def test_what_is_sent_depends_on_the_report_and_not_on_the_truth(notebook, card):
-    """The draw is pinned: (yes, changed) and (no, kept) make one report, (yes, kept) and (no, changed) the
-    other.
+    """The draw is pinned: (yes, changed) and (no, kept) make one report, (yes, kept) and (no, changed) the other.
 
-    In each of 20 trials, five of each of these, the page sends one frame, which must be the same for both
-    truths but for random ids and dates. Its only request is JupyterLab's own, which keeps the layout now and
-    then: that must be the same in all trials. And after all of it the notebook's file is what it was before.
+    In each of 20 trials, five of each of these, the page sends one frame, which must be the same for both truths but
+    for random ids and dates. Its only request is JupyterLab's own, which keeps the layout now and then: that must be
+    the same in all trials. And after all of it the notebook's file is what it was before.
     """
     before, here = saved(notebook), kept(notebook)
     frames, requests = {0: set(), 1: set()}, set()

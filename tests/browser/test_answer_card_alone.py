@@ -1,6 +1,4 @@
-"""The answer card's own behaviour, on an empty page with a stand-in for the kernel: fast, and every message
-is seen.
-"""
+"""The answer card's own behaviour, on an empty page with a stand-in for the kernel: fast, and every message is seen."""
 
 import json
 
@@ -194,9 +192,7 @@ def test_the_next_person_may_answer_while_reports_are_on_their_way(blank):
 
 
 def test_next_person_leaves_nothing_of_the_last_one(blank):
-    """The whole card, letter by letter, is what it was before; and so is everything that can be typed or
-    ticked.
-    """
+    """The whole card, letter by letter, is what it was before; and so is everything that can be typed or ticked."""
     everything = (
         "() => document.body.outerHTML + [...document.querySelectorAll('input')].map((i) => i.value + i.checked)"
     )
@@ -327,9 +323,7 @@ GUIDED = Question("cheated", "Have you cheated?", design=warner(p="3/4"), mode="
 
 
 def test_a_cell_that_is_run_again_does_not_draw_a_guided_question_anew(blank):
-    """Word 0 asks for a no, word 3 for a yes, 1 and 2 for the truth; a new card of the same question finds
-    the draw.
-    """
+    """Word 0 asks for a no, word 3 for a yes, 1 and 2 for the truth; a new card of the same question finds the draw."""
     said = []
     for word, again in ((0, False), (3, True), (1, True)):
         seen = Seen(blank, GUIDED, word, again=again)

@@ -1,6 +1,4 @@
-"""blind.js in Chromium: the RFC's numbers, the whole way with the Python server, and a page without a secure
-context.
-"""
+"""blind.js in Chromium: the RFC's numbers, the whole way with the Python server, a page without a secure context."""
 
 import hashlib
 import json

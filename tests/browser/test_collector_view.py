@@ -1,6 +1,4 @@
-"""The link of a collection can be read by a camera, in every theme: what is painted is the QR code, module by
-module.
-"""
+"""The link of a collection can be read by a camera, in every theme: it paints the QR code, module by module."""
 
 import io
 

@@ -1,6 +1,4 @@
-"""The design explorer as a reader meets it: in notebook 03, in a real JupyterLab, by keyboard and by
-mouse.
-"""
+"""The design explorer as a reader meets it: in notebook 03, in a real JupyterLab, by keyboard and by mouse."""
 
 import json
 import time
@@ -25,9 +23,7 @@ ALL_READINGS = """async ([module, tableText, sizes]) => {
 
 
 def test_the_browser_says_the_same_as_python_for_every_epsilon_and_prevalence(page):
-    """The one piece of arithmetic and all number formats stand twice, here and there: held together on the
-    whole grid.
-    """
+    """The one piece of arithmetic and all number formats stand twice: held together on the whole grid."""
     table, sizes = explorer_table(PREVALENCES), [50, 12_345]
     there = json.loads(page.evaluate(ALL_READINGS, [MODULE, json.dumps(table), sizes]))
     here = [[[reading(table, row, x, n) for n in sizes] for x in PREVALENCES] for row in table["rows"]]

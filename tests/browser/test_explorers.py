@@ -1,8 +1,6 @@
-"""Every explorer in one notebook of a real JupyterLab: by keyboard and by mouse, the words on the screen are
-Python's.
+"""Every explorer in one notebook of a real JupyterLab: by keyboard and by mouse, the words on the screen are Python's.
 
-What Python says is held against the toolkit in `tests/show`; here, what the browser shows is held against
-Python.
+What Python says is held against the toolkit in `tests/show`; here, what the browser shows is held against Python.
 """
 
 import json

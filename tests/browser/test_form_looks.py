@@ -119,9 +119,7 @@ def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(pho
 
 
 def test_at_twice_the_size_nothing_is_cut_off(phone):
-    """200 % of a 640 pixel wide window has the room of 320 pixels; the largest text setting makes words
-    larger still.
-    """
+    """200 % of a 640 pixel wide window has the room of 320 pixels; the largest text setting adds to that."""
     person = phone(kinds(), viewport={"width": 320, "height": 480})
     person.begin()
     person.page.evaluate("() => { document.documentElement.style.fontSize = '32px'; }")

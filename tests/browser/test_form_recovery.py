@@ -25,9 +25,7 @@ WAITING = re.compile("No answer from the server yet")
 
 
 class Mortal:
-    """The server of a survey as a process of its own, which can be killed and started again at the same
-    address.
-    """
+    """The server of a survey as a process of its own, which can be killed and started again at the same address."""
 
     def __init__(self, folder, survey):
         self.survey, self.url, self.port = survey, f"sqlite:///{folder / 'campus.db'}", free_port()
@@ -61,9 +59,7 @@ def waits(person):
 
 
 def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, mortal):
-    """First nobody listens. Then, three times, the report is stored and the server dies before it can say
-    so.
-    """
+    """First nobody listens. Then, three times, the report is stored and the server dies before it can say so."""
     person = phone(site=Site(f"http://127.0.0.1:{mortal.port}/", mortal.survey, None)).begin()
     person.choose("Yes").press("Next").sees("Before you send")
     mortal.kill()

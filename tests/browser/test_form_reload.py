@@ -70,9 +70,7 @@ def orders(person):
 
 
 def test_the_wheel_of_a_guided_question_stops_where_it_stopped_before_a_reload(phone):
-    """warner(2/3): of three draws each says something else. After a reload the wheel waits, to be turned
-    again.
-    """
+    """warner(2/3): of three draws each says something else. After a reload the wheel waits, to be turned again."""
     for drawn, says in enumerate(("Tap “No”, whatever", "Tap your real answer.", "Tap “Yes”, whatever")):
         person = phone(modes(practice=False, check=False)).begin(words=[0, drawn, 0])
         assert f"The wheel stopped at {drawn + 1}. {says}" in orders(person)

@@ -36,9 +36,7 @@ PAIRS = {  # for the lowest and the highest answer
 
 
 def drawing(words):
-    """The rule of `below` in randomizer.js, for numbers up to 2**32; it takes the words that it uses out of
-    the list.
-    """
+    """The rule of `below` in randomizer.js, for numbers up to 2**32; it takes its words out of the list."""
 
     def draw(bound):
         while True:
@@ -61,9 +59,7 @@ def used(design, truth, words):
 
 
 def words_for(design, truth, wanted=None):
-    """Words that lead from this answer to the report that is wanted, or to any other than the answer
-    itself.
-    """
+    """Words that lead from this answer to the report that is wanted, or to any other than the answer itself."""
     source = random.Random(1)  # noqa: S311 — the tests' words, not a person's
     for _ in range(200_000):
         words = [source.getrandbits(32) for _ in range(40)]

@@ -1,6 +1,4 @@
-"""Sending: one report a phone, the same bytes whatever happens, and success only when the survey's own server
-says so.
-"""
+"""Sending: one report per phone, always the same bytes, and success only when the survey's own server says so."""
 
 import json
 import re
@@ -262,9 +260,7 @@ def test_where_no_link_is_needed_none_makes_another_person_of_somebody(phone):
 
 
 def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
-    """A link whose report is stored must not lead to a second report, though another person has answered
-    since.
-    """
+    """A link whose report is stored must not lead to a second report, though another person has answered since."""
     links = [TOKEN, "b" * 22]
     person = phone(short(access="token"), invited=map(sha256, links))
     for link in links:

@@ -1,6 +1,4 @@
-"""The way through the form, as a person takes it: in every mode, by mouse and by keyboard, forwards and
-back.
-"""
+"""The way through the form, as a person takes it: in every mode, by mouse and by keyboard, forwards and back."""
 
 import json
 
@@ -149,9 +147,7 @@ def test_the_wheel_of_a_guided_question_says_what_its_draw_means(phone):
 
 
 def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(phone):
-    """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the
-    truth.
-    """
+    """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the truth."""
     for answer, draws in ((0, (0, 3)), (1, (0, 1))):
         person = phone(repeated(2, design=warner(p="3/4"))).begin(words=draws)
         expected = [int(draw >= (3, 1)[answer]) for draw in draws]

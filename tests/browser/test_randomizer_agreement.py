@@ -1,6 +1,4 @@
-"""Python and the browser give the same reports for the same random words: 10**5 words for every design and
-every kind.
-"""
+"""Python and the browser give the same reports for the same random words: 20,000 words for every kind."""
 
 import json
 import os
@@ -17,7 +15,7 @@ from toolkit.survey.client import asset
 
 pytestmark = pytest.mark.browser
 
-WORDS = np.random.default_rng(20_260_729).integers(0, WORD, size=100_000, dtype=np.uint32)
+WORDS = np.random.default_rng(20_260_729).integers(0, WORD, size=20_000, dtype=np.uint32)
 MODULE = asset("randomizer.js").decode()
 
 LOAD = """async ([module, words, old]) => {
@@ -118,9 +116,7 @@ BELOW = """([bound, size]) => {
     "bound", [1, 2, 3, 6, 7, 100, 2**16, 2**31, 2**31 + 1, 2**32 - 1, 2**32, 2**32 + 1, 2**53, 2**53 + 1, 2**64]
 )
 def test_uniform_integers_are_those_that_python_draws_from_the_same_bytes(blank, monkeypatch, bound):
-    """The bytes that Python reads from the operating system, as words for the browser: also the same number
-    of them.
-    """
+    """The bytes that Python reads from the operating system, as words for the browser: also the same number of them."""
     stream, read = WORDS.astype("<u4").tobytes(), [0]
 
     def bytes_in_order(count: int) -> bytes:
@@ -234,9 +230,7 @@ def test_bounds_that_a_browser_cannot_hold_exactly_are_refused(blank, changes):
 
 
 def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
-    """One person's draw, told for every answer in turn and again: the same words each time, and no more than
-    needed.
-    """
+    """One person's draw, told for every answer in turn and again: the same words each time, and no more than needed."""
     script = """([data, truths]) => {
       const kept = [];
       let used = 0;

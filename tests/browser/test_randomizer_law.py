@@ -1,10 +1,8 @@
-"""The reports that a browser draws with its own random numbers follow the law of the design, whichever the
-true answer.
+"""The reports that a browser draws with its own random numbers follow the law of the design, whichever the true answer.
 
-The browser's randomness is real, so every run is new. A test fails if its p-value is below 1e-9; there are 28
-of them, so by Pearson's law one run in 35 million fails without cause, and the promised bound of one in a
-million leaves room for that law being an approximation (every cell expects at least 80 of the 20,000
-reports).
+The browser's randomness is real, so every run is new. A test fails if its p-value is below 1e-9; there are 28 of them,
+so by Pearson's law one run in 35 million fails without cause, and the promised bound of one in a million leaves room
+for that law being an approximation (every cell expects at least 80 of the 20,000 reports).
 """
 
 import json
@@ -72,9 +70,7 @@ def law(randomizer, truth) -> dict[str, Fraction | float]:
 
 
 def p_value(tally: dict[str, int], law: dict[str, Fraction | float]) -> float:
-    """Pearson's test; reports that expect fewer than 80 count as one, and one that cannot be is never by
-    chance.
-    """
+    """Pearson's test; reports that expect fewer than 80 count as one, and one that cannot be is never by chance."""
     if set(tally) - set(law):
         return 0.0
     people = sum(tally.values())

@@ -1,6 +1,4 @@
-"""A fresh clone, as JupyterLab shows it before anything is run or trusted: every picture is there, with its
-words.
-"""
+"""A fresh clone, as JupyterLab shows it before anything is run or trusted: every picture is there, with its words."""
 
 import pytest
 

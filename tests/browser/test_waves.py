@@ -17,8 +17,7 @@ from toolkit.survey.background import find
 from toolkit.survey.client import asset
 from toolkit.survey.collector import start
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.storage.waves import follow
-from toolkit.survey.store import Store, open_store
+from toolkit.survey.store import Collection, open_store
 
 pytestmark = pytest.mark.browser
 
@@ -157,14 +156,14 @@ ALREADY = "answers were sent already this time"
 
 def collected(folder) -> dict[str, Survey]:
     """Five surveys as their collections show them, and others with the same questions."""
-    stores: dict[str, Store] = {}
+    stores: dict[str, Collection] = {}
 
     def make(name: str, survey: Survey, earlier: str | None = None) -> None:
         stores[name] = open_store(f"sqlite:///{folder / name}.db")
         if earlier is None:
             stores[name].create(survey)
         else:
-            follow(stores[name], survey, stores[earlier])
+            stores[name].follow(survey, stores[earlier])
 
     make("2026-1", panel(1, "Exams 2026"))
     make("2026-2", panel(2, "Exams 2026, again"), "2026-1")

@@ -1,6 +1,4 @@
-"""The files of docs/production, with the names of an example exchanged for those of a test: nothing else is
-changed.
-"""
+"""The files of docs/production, with the names of an example exchanged for those of a test: nothing else is changed."""
 
 from pathlib import Path
 

@@ -1,6 +1,4 @@
-"""Two servers behind a real nginx with the shipped configuration: restarted under load, and asked what it
-writes down.
-"""
+"""Two servers behind a real nginx with the shipped configuration: restarted under load; what it writes down."""
 
 import http.client
 import json
@@ -249,9 +247,7 @@ def test_the_doctor_finds_nothing_that_must_be_done_and_leaves_nothing_behind(st
 
 
 def mishaps(proxy):
-    """What makes nginx complain about a client: handshakes that fail, requests that are none, bodies that are
-    too long.
-    """
+    """What makes nginx complain about a client: failed handshakes, no requests, bodies that are too long."""
     for said in (
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",

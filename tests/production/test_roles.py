@@ -1,6 +1,4 @@
-"""The roles that are shipped: the server works with the rights of survey_web, and can do no more with
-them.
-"""
+"""The roles that are shipped: the server works with the rights of survey_web, and can do no more with them."""
 
 import json
 import secrets
@@ -106,9 +104,7 @@ def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_re
 
 
 def honest(survey, owner, said):
-    """A report with the pass that it needs; if there is no owner to hand it out, with one that is worth
-    nothing.
-    """
+    """A report with the pass that it needs; if there is no owner to hand it out, with one that is worth nothing."""
     if survey.access == "open":
         return payload(survey)
     token = "A" * 22 if owner is None else owner.invitations(1)[0].partition("#t=")[2]
@@ -119,9 +115,7 @@ def honest(survey, owner, said):
 
 
 def signed(invitation, said):
-    """A blind token, as a phone gets it for its invitation: for the page that the server says that it
-    shows.
-    """
+    """A blind token, as a phone gets it for its invitation: for the page that the server says that it shows."""
     issuer, nonce = IssuerKey.load("issuer-key.pem").issuer, secrets.token_bytes(32)
     blinded, inverse = blind(issuer, prepare(nonce, bytes.fromhex(said["survey"])))
     asking = {"survey": said["survey"], "invitation": invitation, "blinded": blinded.hex()}

@@ -1,6 +1,4 @@
-"""The systemd unit: what it would start is started here, by hand, and its exit codes are those that it
-reckons with.
-"""
+"""The systemd unit: what it would start is started here, by hand, and its exit codes are those that it reckons with."""
 
 import configparser
 import json
@@ -66,9 +64,7 @@ def test_what_will_never_work_is_not_started_again_and_what_may_is(service):
 
 @pytest.mark.slow
 def test_the_container_starts_what_is_tried_here_and_copies_what_there_is(tmp_path, monkeypatch):
-    """No container was built in these tests: its entry point is run without one, and its files are looked
-    for.
-    """
+    """No container was built in these tests: its entry point is run without one, and its files are looked for."""
     monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{tmp_path / 'campus.db'}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     port = free_port()

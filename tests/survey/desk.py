@@ -98,9 +98,7 @@ class Answer:
 async def ask(
     app: Any, method: str, path: str, body: bytes | Iterable[bytes] = b"", headers: Any = JSON, **scope: Any
 ) -> Answer:
-    """One request to an ASGI application, without a network: what a server hands over, and what comes
-    back.
-    """
+    """One request to an ASGI application, without a network: what a server hands over, and what comes back."""
     chunks = [body] if isinstance(body, bytes) else list(body)
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages[-1]["more_body"] = False

@@ -7,7 +7,8 @@ from typing import Any
 from toolkit import warner
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.protocol import Entry, Outcome, State, Store
+from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.protocol import Entry, Outcome, State
 
 STORED, REPEATED = Outcome.STORED, Outcome.REPEATED
 PAUSED, CLOSED, FULL, SPENT = Outcome.PAUSED, Outcome.CLOSED, Outcome.FULL, Outcome.SPENT
@@ -20,7 +21,7 @@ def small_survey(title: str = "Exams", **options: Any) -> Survey:
     )
 
 
-def opened(store: Store, **options: Any) -> Store:
+def opened(store: Collection, **options: Any) -> Collection:
     """A new collection that takes reports."""
     store.create(small_survey(**options))
     store.set_state(State.OPEN)

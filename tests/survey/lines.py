@@ -68,9 +68,7 @@ def read_to_end(connection):
 
 
 def read_answer(connection):
-    """One answer with a Content-Length: its status, its head and its body; no status if it does not come
-    whole.
-    """
+    """One answer with a Content-Length: its status, its head and its body; no status if it does not come whole."""
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = connection.recv(65536)

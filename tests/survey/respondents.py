@@ -1,6 +1,4 @@
-"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the
-same.
-"""
+"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the same."""
 
 import json
 import os

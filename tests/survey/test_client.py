@@ -55,12 +55,7 @@ def test_the_hash_changes_with_any_byte_and_with_the_border_between_two_files(tm
 
     monkeypatch.setattr(client, "_STATIC", tmp_path)
     different = [
-        {},
-        {"a": "xy", "b": "z"},
-        {"a": "x", "b": "yz"},
-        {"a": "x", "b": "y!"},
-        {"a": "x"},
-        {"c": "x"},
+        *({}, {"a": "xy", "b": "z"}, {"a": "x", "b": "yz"}, {"a": "x", "b": "y!"}, {"a": "x"}, {"c": "x"}),
         {"a": "x", "b": ""},
     ]
     assert len({hashed(**files) for files in different}) == len(different)
@@ -75,16 +70,8 @@ def test_the_page_can_be_hashed_without_the_survey_that_it_shows():
 
 def test_the_randomizer_is_plain_and_sends_stores_and_loads_nothing():
     forbidden = (
-        "import ",
-        "Math.random",
-        "fetch",
-        "XMLHttp",
-        "sendBeacon",
-        "localStorage",
-        "document",
-        "window.",
-        "console",
-        "eval(",
+        *("import ", "Math.random", "fetch", "XMLHttp", "sendBeacon", "localStorage", "document", "window."),
+        *("console", "eval("),
     )
     assert [word for word in forbidden if word in RANDOMIZER] == []
 

@@ -83,38 +83,9 @@ def honest(rng):
 
 
 NASTY = [
-    *(
-        None,
-        True,
-        False,
-        0,
-        1,
-        2,
-        -1,
-        1.0,
-        0.5,
-        -0.0,
-        2**31,
-        2**53,
-        2**63,
-        2**64,
-        10**300,
-        "",
-        "0",
-        "1",
-        MARK,
-        "\0",
-        "a" * 2001,
-    ),
-    *(
-        "\ud800",
-        "\u2028",
-        "${jndi:ldap://x}",
-        "'; DROP TABLE report; --",
-        "../../etc/passwd",
-        {"$ne": None},
-        {"__proto__": 1},
-    ),
+    *(None, True, False, 0, 1, 2, -1, 1.0, 0.5, -0.0, 2**31, 2**53, 2**63, 2**64, 10**300, "", "0", "1"),
+    *(MARK, "\0", "a" * 2001, "\ud800", "\u2028", "${jndi:ldap://x}", "'; DROP TABLE report; --"),
+    *("../../etc/passwd", {"$ne": None}, {"__proto__": 1}),
     *([], {}, [0], [0, 0], [[0, 0]], [0, 1, 2], [True, False], [0.0, 1.0], [None, None], {"0": 0}, [0] * 5000),
 ]
 
@@ -173,17 +144,8 @@ def other_bytes(rng):
         elif what == 2:
             raw[at:at] = rng.choice(
                 [
-                    b"\0",
-                    b"\xff",
-                    b"\xed\xa0\x80",
-                    b"\xc0\xaf",
-                    b'"',
-                    b"{",
-                    b"[" * 500,
-                    b",",
-                    b"\\u0000",
-                    b"9" * 400,
-                    b" ",
+                    *(b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b'"', b"{", b"[" * 500, b",", b"\\u0000"),
+                    *(b"9" * 400, b" "),
                 ]
             )
         elif what == 3:
@@ -263,78 +225,26 @@ def test_what_is_no_report_is_refused_and_leaves_nothing_behind(kind, caplog):
 
 
 WORDS = [
-    "report",
-    "sign",
-    "..",
-    ".",
-    "%2e%2e",
-    "%2f",
-    "//",
-    "\\",
-    "\0",
-    "%00",
-    MARK,
-    "a" * 3000,
-    "form.js",
-    "static",
-    "é",
-    "\ud800",
-    "*",
-    "?",
-    "#",
-    ";",
-    "{name}",
+    *("report", "sign", "..", ".", "%2e%2e", "%2f", "//", "\\", "\0", "%00", MARK, "a" * 3000, "form.js"),
+    *("static", "é", "\ud800", "*", "?", "#", ";", "{name}"),
 ]
 METHODS = [
-    "GET",
-    "POST",
-    "PUT",
-    "PATCH",
-    "DELETE",
-    "HEAD",
-    "OPTIONS",
-    "TRACE",
-    "CONNECT",
-    "PROPFIND",
-    "get",
-    "Post",
-    "",
-    MARK,
+    *("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get"),
+    *("Post", "", MARK),
 ]
 KINDS = [
-    "application/json",
-    "text/plain",
-    "application/json; charset=utf-16",
-    "multipart/form-data",
-    "*/*",
-    "",
-    MARK,
-    "application/json,text/plain",
+    *("application/json", "text/plain", "application/json; charset=utf-16", "multipart/form-data", "*/*", ""),
+    *(MARK, "application/json,text/plain"),
 ]
 
 
 def random_headers(rng):
     names = [
-        "content-type",
-        "content-length",
-        "content-encoding",
-        "transfer-encoding",
-        "host",
-        "cookie",
-        "origin",
-        "x-forwarded-for",
-        MARK.lower(),
+        *("content-type", "content-length", "content-encoding", "transfer-encoding", "host", "cookie"),
+        *("origin", "x-forwarded-for", MARK.lower()),
     ]
     values = [
-        *KINDS,
-        "0",
-        "-1",
-        "99999999999999999999",
-        "1e3",
-        "gzip",
-        "chunked",
-        "a" * 5000,
-        "\xff\xfe",
+        *(*KINDS, "0", "-1", "99999999999999999999", "1e3", "gzip", "chunked", "a" * 5000, "\xff\xfe"),
         "%0d%0aSet-Cookie: x",
     ]
     return [(rng.choice(names).encode(), rng.choice(values).encode("latin-1")) for _ in range(rng.randrange(6))]

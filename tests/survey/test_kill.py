@@ -1,6 +1,4 @@
-"""kill -9, twenty times, under load: what was acknowledged is there, once; what was not is sent again and
-arrives.
-"""
+"""kill -9, twenty times, under load: what was acknowledged is there, once; what was not is sent again and arrives."""
 
 import json
 import os

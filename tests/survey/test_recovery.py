@@ -29,9 +29,7 @@ def a_locked_file(path, _):
 
 @contextmanager
 def a_full_disk(_, process):
-    """No file of the server's may grow: the system refuses, as it does on a full disk, and it can be taken
-    back.
-    """
+    """No file of the server's may grow: the system refuses, as it does on a full disk, and it can be taken back."""
     before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
     yield
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
@@ -60,9 +58,7 @@ def wait_for(more, count, clients, seconds=60):
 
 
 def clear_refusals(clients):
-    """Everybody who was turned away was told to come again, in one sentence that says nothing of the
-    report.
-    """
+    """Everybody who was turned away was told to come again, in one sentence that says nothing of the report."""
     for status, head, body in (answer for client in clients for answer in client.odd):
         assert status == 503
         assert re.search(rb"(?i)^retry-after: \d+\r?$", head, flags=re.MULTILINE)

@@ -1,6 +1,4 @@
-"""The server as a process in the background: one for a collection on this machine; launch it, find it again,
-stop it.
-"""
+"""The server as a process in the background: one per collection and machine; launch it, find it again, stop it."""
 
 import hashlib
 import json
@@ -11,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -22,9 +21,7 @@ from toolkit.core.extras import check_extras
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
 _WINDOWS = os.name == "nt"
 DATABASE = "TOOLKIT_DATABASE"
-"""The environment variable that tells the process its database: a password in it must not stand in the list
-of processes.
-"""
+"""The environment variable with the database: a password must not stand in the list of processes."""
 
 
 class CollectError(RuntimeError):
@@ -42,9 +39,7 @@ class Server:
     state: Path
 
     def stop(self) -> None:
-        """Let it finish what has begun, and end; by force if it does not. Never waits longer than twenty
-        seconds.
-        """
+        """Let it finish what has begun, and end; by force if it does not, within twenty seconds."""
         for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
             if _is(self.state, self.pid):  # else the number may belong to another process by now
                 _send(self.pid, number)
@@ -83,13 +78,11 @@ def find(database: str) -> Server | None:
 
 def servers() -> list[Server]:
     """All servers that this user runs on this machine."""
-    found = (_read(path) for path in sorted(_home().glob("*.json")))
-    return [server for server in found if server is not None]
+    return [server for path in sorted(_home().glob("*.json")) if (server := _read(path)) is not None]
 
 
 def launch(database: str, options: Mapping[str, Any]) -> Server:
-    """The server of a database: the one that runs, or a new one in a process of its own, which outlives this
-    one.
+    """The server of a database: the one that runs, or a new one in a process that outlives this one.
 
     However many launch it at once, one server is started, and all get it.
     """
@@ -97,12 +90,8 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:
         if time.monotonic() > end:
-            refuse(
-                f"the server must be ready within {_START_SECONDS:.0f} seconds",
-                "silence",
-                "it was stopped",
-                CollectError,
-            )
+            rule = f"the server must be ready within {_START_SECONDS:.0f} seconds"
+            refuse(rule, "silence", "it was stopped", CollectError)
         _start(database, options, end)
     return server
 
@@ -117,9 +106,7 @@ def check_system() -> None:
 
 
 def _start(database: str, options: Mapping[str, Any], end: float) -> None:
-    """Start a process and wait until it is ready; one that finds another server leaves without a word, and so
-    do we.
-    """
+    """Start a process and wait until it is ready; one that finds another server ends silently, and so do we."""
     state = state_of(database)
     files = {"state": state, "log": log_of(state), "detach": True}
     command = [sys.executable, "-m", "toolkit.survey.serving.process", *arguments({**files, **options})]
@@ -136,30 +123,21 @@ def _start(database: str, options: Mapping[str, Any], end: float) -> None:
         with process:  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
             line = _first_line(process.stdout, end)  # type: ignore[arg-type]
             if line is None:
-                _end_session(process.pid)
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
         complaints.seek(0)
-        said = complaints.read().decode(errors="replace").strip()
-    if line == b"" and said:
-        raise CollectError(said)
+        complaint = complaints.read().decode(errors="replace").strip()
+    if line == b"" and complaint:
+        raise CollectError(complaint)
 
 
 def _first_line(stream: IO[bytes], end: float) -> bytes | None:
-    """What the process says first: a line when it is ready, nothing if it ended before; None if time is
-    over.
-    """
+    """What the process says first: a line when it is ready, nothing if it ended before; None if time is over."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         if not selector.select(max(0.0, end - time.monotonic())):
             return None
     return stream.readline()
-
-
-def _end_session(leader: int) -> None:
-    """Kill all processes that a launch has made."""
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 def _home() -> Path:
@@ -173,8 +151,8 @@ def _read(state: Path) -> Server | None:
     from toolkit.survey.serving.lock import read
 
     try:
-        noted = json.loads(read(state) or "null")
-        return Server(noted["url"], noted["port"], noted["pid"], noted["survey"], state)
+        note = json.loads(read(state) or "null")
+        return Server(note["url"], note["port"], note["pid"], note["survey"], state)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -187,13 +165,11 @@ def _is(state: Path, pid: int) -> bool:
 
 def arguments(options: Mapping[str, Any]) -> list[str]:
     """Options by name as arguments: True for a flag, None and False for none."""
-    found = []
+    words = []
     for name, value in options.items():
-        if value is None or value is False:
-            continue
-        flag = f"--{name.replace('_', '-')}"
-        found += [flag] if value is True else [flag, str(value)]
-    return found
+        if value is not None and value is not False:
+            words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+    return words
 
 
 def _send(pid: int, number: int) -> None:

@@ -19,8 +19,7 @@ from toolkit.survey.reading.turnout import checked_groups
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import other_page
-from toolkit.survey.storage.waves import follow
-from toolkit.survey.store import State, Store, StoreError, open_store, settled
+from toolkit.survey.store import Collection, State, StoreError, absolute_url, open_store
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,9 +29,24 @@ PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 @dataclass(frozen=True)
 class Status:
-    """How a collection stands. `reports`: how many are shown, which moves in the same steps as the results;
-    `stored`: how many there are. `serving`: whether you run a server of it on this machine; `log`: what last
-    went wrong there.
+    """How a collection stands.
+
+    Parameters
+    ----------
+    state : str
+        "draft", "open", "paused" or "closed".
+    reports : int
+        Reports that are shown, which moves in the same steps as the results.
+    cap : int or None
+        Reports that the survey takes at most.
+    serving : bool
+        Whether you run a server of it on this machine.
+    url : str or None
+        The link for respondents.
+    log : tuple of str
+        What last went wrong in the server.
+    stored : int
+        Reports that there are.
     """
 
     state: str
@@ -48,41 +62,66 @@ class Collector:
     """A running or finished collection: its database, and its server, which goes on when this object is gone.
 
     Make one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`.
+
+    Parameters
+    ----------
+    database : str
+        Its URL: sqlite:///file.db, or postgresql://user@host/database?schema=name.
+
+    Examples
+    --------
+    >>> collector = Collector.attach("sqlite:///campus.db")  # doctest: +SKIP
+    >>> collector.results(by="faculty")  # doctest: +SKIP
     """
 
     def __init__(self, database: str) -> None:
-        self.database = settled(database)
-        self._store: Store = open_store(self.database)
+        self.database = absolute_url(database)
+        self._store: Collection = open_store(self.database)
         weakref.finalize(self, self._store.close)  # nobody closes a variable of a notebook
         self.survey: Survey = self._store.survey()
 
     @classmethod
     def attach(cls, database: str) -> "Collector":
-        """The collection in a database, as after a kernel's restart; its server runs on if it did.
+        """Find the collection in a database, as after a kernel's restart; its server runs on if it did.
 
-        Results do not depend on the page; if this code makes another one than the collection's, a warning
-        says so.
+        Results do not depend on the page; if this code makes another one than the collection's, a warning says so.
+
+        Parameters
+        ----------
+        database : str
+            Its URL.
+
+        Returns
+        -------
+        Collector
+            The collection.
+
+        Raises
+        ------
+        StoreError
+            If there is no collection in the database.
         """
         check_there(database)
-        found = cls(database)
-        other = other_page(found.survey, found._store.editions())
-        if other is not None and found._store.state() is not State.CLOSED:
-            told = f"This code makes another page than the collection's: {other}."
+        collector = cls(database)
+        other = other_page(collector.survey, collector._store.editions())
+        if other is not None and collector._store.state() is not State.CLOSED:
             warnings.warn(
-                f"{told} Results are read as before; to serve it, use that version, or amend=True.", stacklevel=2
+                f"This code makes another page than the collection's: {other}. Results are read as before; to serve "
+                "it, use that version, or amend=True.",
+                stacklevel=2,
             )
-        return found
+        return collector
 
     @classmethod
-    def _made(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
-        with closing(open_store(settled(database))) as store:
+    def _make(cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None) -> "Collector":
+        with closing(open_store(absolute_url(database))) as store:
             if amend:
                 store.amend(survey)
             if again is None:
                 store.create(survey)
             else:
-                with closing(open_store(settled(again), readonly=True)) as earlier:
-                    follow(store, survey, earlier, (PORT, _PUBLIC_URL))
+                with closing(open_store(absolute_url(again), readonly=True)) as earlier:
+                    store.follow(survey, earlier, (PORT, _PUBLIC_URL))
         return cls(database)
 
     @property
@@ -96,57 +135,109 @@ class Collector:
         return url
 
     def status(self) -> Status:
+        """Say how the collection stands.
+
+        Returns
+        -------
+        Status
+            State, number of reports, and server.
+        """
         server = background.find(self.database)
         url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
         log = background.last_words(self.database)
         state, stored = self._store.state(), self._store.count()
-        shown = stored if state is State.CLOSED else in_steps(self.survey, stored)
-        return Status(state.value, shown, self.survey.cap, server is not None, url, log, stored)
+        visible = stored if state is State.CLOSED else in_steps(self.survey, stored)
+        return Status(state.value, visible, self.survey.cap, server is not None, url, log, stored)
 
     def reports(self) -> "pd.DataFrame":
-        """The reports, one row a person, in random order: all of a closed collection; of another one in whole
-        steps.
+        """Read the reports, one row per person, in random order.
 
         While a collection is open, a report is not seen as it comes, but with `survey.step` others, and
-        nothing is seen below `survey.minimum`; every reader sees the same. The frame's `attrs["remarks"]` say
-        how much of it this is.
+        nothing is seen below `survey.minimum`; every reader sees the same.
+
+        Returns
+        -------
+        pandas.DataFrame
+            All reports of a closed collection, of another one in whole steps; `attrs["remarks"]` say how much this is.
         """
-        shown = look(self._store, self.survey)
-        frame = table(self.survey, shown.bodies)
-        frame.attrs["remarks"] = list(remarks(self.survey, shown))
-        if len(frame) < shown.there:
-            warnings.warn(steps_note(self.survey, shown), stacklevel=2)
+        visible = look(self._store, self.survey)
+        frame = table(self.survey, visible.bodies)
+        frame.attrs["remarks"] = list(remarks(self.survey, visible))
+        if len(frame) < visible.there:
+            warnings.warn(steps_note(self.survey, visible), stacklevel=2)
         return frame
 
     def results(
         self, by: Sequence[str] | str | None = None, *, method: str | None = None, minimum: int | None = None
     ) -> Results:
-        """Estimates for each question, in all or by plain questions; of an open collection in steps, as for
-        `reports`.
+        """Estimate each question, in all or by plain questions; of an open collection in steps, as for `reports`.
 
-        `method` : "mle" for shares inside 0 to 1. `minimum` : the people below which no group is shown, if
-        another number than the survey's; the results then say so. See `toolkit.survey.results.estimate`.
+        Parameters
+        ----------
+        by : str or sequence of str, optional
+            Plain questions whose answers make the groups.
+        method : str, optional
+            "mle" for shares inside 0 to 1; else unbiased.
+        minimum : int, optional
+            People below which no group is shown, if not the survey's number; the results then say so.
+
+        Returns
+        -------
+        Results
+            Estimates, as of `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
-        shown = look(self._store, self.survey, groups)
-        found = estimate(self.survey, table(self.survey, shown.bodies), by, method=method, minimum=minimum)
-        told = (*found.remarks, *remarks(self.survey, shown, groups))
-        return replace(found, remarks=told, complete=not shown.moving)
+        visible = look(self._store, self.survey, groups)
+        results = estimate(self.survey, table(self.survey, visible.bodies), by, method=method, minimum=minimum)
+        notes = (*results.remarks, *remarks(self.survey, visible, groups))
+        return replace(results, remarks=notes, complete=not visible.moving)
 
     def export(self, path: str | Path) -> Path:
-        """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the
-        codebook; a warning says if that is not all.
+        """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .csv or .parquet file.
+
+        Returns
+        -------
+        Path
+            The file; a warning says if these are not all reports.
         """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
 
     def preview(self) -> Any:
-        """The form as respondents see it, here and without a network."""
+        """Show the form as respondents see it, here and without a network.
+
+        Returns
+        -------
+        object
+            The preview, which a notebook displays.
+        """
         return self.survey.preview()
 
     def invitations(self, count: int) -> list[str]:
-        """That many links that work once. They are not kept here. Whoever has the list can tell nothing from
-        the reports, but can see whose link was used, and use a link that is not theirs.
+        """Make links that work once.
+
+        They are not kept here. The list tells nothing of the reports; but a person who has it can see whose link
+        was used, and use a link that is not theirs.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+
+        Returns
+        -------
+        list of str
+            The links.
+
+        Raises
+        ------
+        ValueError
+            If access is open, or the collection is closed.
         """
         from toolkit.survey.serving.access import digest, invitations, link
 
@@ -167,8 +258,12 @@ class Collector:
         self._store.set_state(State.OPEN)
 
     def close(self) -> Status:
-        """End the collection for good: no more reports, no server, and no trace of their order in the
-        database.
+        """End the collection for good: no more reports, no server, no trace of their order in the database.
+
+        Returns
+        -------
+        Status
+            How it stands now.
         """
         server = background.find(self.database)
         if server is not None:
@@ -177,12 +272,29 @@ class Collector:
         return self.status()
 
     def kept(self, name: str) -> str | None:
-        """What is kept with the collection of how it is served."""
+        """Read what is kept with the collection of how it is served.
+
+        Parameters
+        ----------
+        name : str
+            Name of the setting.
+
+        Returns
+        -------
+        str or None
+            Its value, if there is one.
+        """
         return self._store.setting(name)
 
     def keep(self, name: str, value: str) -> None:
-        """Keep it with the collection, unless it is kept already: a server with few rights may read it and
-        not write it.
+        """Keep a setting with the collection; nothing is written if it has this value, as rights may be few.
+
+        Parameters
+        ----------
+        name : str
+            Name of the setting.
+        value : str
+            Its value.
         """
         if self._store.setting(name) != value:
             self._store.remember(name, value)
@@ -192,7 +304,13 @@ class Collector:
         self._store.close()
 
     def qr(self, path: str | Path) -> None:
-        """Write the link as a QR code to a PNG file."""
+        """Write the link as a QR code to a PNG file.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
         from toolkit.survey.sharing import qr_png
 
         qr_png(self.url, str(path))
@@ -220,34 +338,48 @@ def start(
     amend: bool = False,
     again: str | None = None,
 ) -> Collector:
-    """Start collecting: make the database, open the collection, serve the form; or find the one that runs
-    already.
+    """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
 
     Parameters
     ----------
-    survey : a survey, or the .toml or .json file that it is in.
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left
-    out. rehearsal : to try it out, with invented people or colleagues: every screen, result and file says so,
-    nothing of it can be
+    survey : Survey, str or Path
+        A survey, or the .toml or .json file that it is in.
+    database : str, optional
+        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
+    rehearsal : bool
+        Try it out, with invented people or colleagues: every screen, result and file says so, nothing of it can be
         mixed with real reports, and the database is sqlite:///rehearsal.db unless another is named.
-    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files).
-    The port is chosen
-        once and kept with the collection, so that links and QR codes stay good when the server is started
-        again.
-    issuer_key : PEM file of the key that signs blind tokens; made if there is none.
-    public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy
-    stands in front. plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way
-    could change the page. workers : processes at the same address, so that one may die and the others go on;
-    with PostgreSQL only. It is not faster. amend : go on with a collection that another version of the
-    toolkit made, or whose title, consent or words were corrected:
-        people see the new page from now on, and reports of the earlier one stay good. Questions and designs
-        must be the same.
-    again : the database of the wave before, which may be closed: its links work in this one, too, and its
-        port is taken over. Phones find what they have drawn only under the same scheme, host and port.
+    host : str
+        Where to listen. Beyond this machine it needs `certificate` and `private_key`.
+    port : int
+        Chosen once and kept with the collection, so that links stay good when the server is started again.
+    certificate, private_key : str or Path, optional
+        PEM files for TLS.
+    issuer_key : str or Path, optional
+        PEM file of the key that signs blind tokens; made if there is none.
+    public_url : str, optional
+        The address that respondents use, if a proxy stands in front.
+    prefix : str
+        The path below which the proxy passes requests on.
+    plain_http_beyond_this_machine : bool
+        Serve without TLS to other machines; anybody on the way could change the page.
+    workers : int
+        Processes at the same address, so that one may die and the others go on; PostgreSQL only, and not faster.
+    amend : bool
+        Go on with a collection that another version of the toolkit made, or whose title, consent or words were
+        corrected: people see the new page from now on, and reports of the earlier one stay good.
+    again : str, optional
+        The database of the wave before, which may be closed: its links work in this one, too, and its port is taken
+        over. Phones find what they have drawn only under the same scheme, host and port.
+
+    Returns
+    -------
+    Collector
+        The running collection.
     """
     background.check_system()
-    made: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
-    collector, key = prepare(survey, database, host=host, public_url=public_url, **made)
+    own: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
+    collector, key = prepare(survey, database, host=host, public_url=public_url, **own)
     if background.find(collector.database) is None:
         options = {
             "host": host,
@@ -276,18 +408,16 @@ def prepare(
     issuer_key: str | Path | None = None,
     keep: bool = True,
 ) -> tuple[Collector, Path | None]:
-    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server
-    is started.
+    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server starts.
 
-    `keep`: whether the place of that file is kept with the collection; where several servers are, each may
-    have its own.
+    `keep`: whether the path of that file is kept with the collection; each of several servers may have its own.
     """
-    given = survey if isinstance(survey, Survey) else _loaded(survey)
-    asked = given.as_rehearsal() if rehearsal else given
-    check_reach(asked, host, public_url)
+    survey = survey if isinstance(survey, Survey) else _loaded(survey)
+    survey = survey.as_rehearsal() if rehearsal else survey
+    check_reach(survey, host, public_url)
     _check_earlier(again)
-    usual = "sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"
-    collector = Collector._made(asked, usual if database is None else database, amend=amend, again=again)
+    usual = "sqlite:///rehearsal.db" if survey.rehearsal else "sqlite:///survey.db"
+    collector = Collector._make(survey, usual if database is None else database, amend=amend, again=again)
     running = background.find(collector.database)
     if amend and running is not None:
         running.stop()  # it shows the earlier page
@@ -299,60 +429,44 @@ def prepare(
 
 def check_there(database: str) -> None:
     """Refuse a file that is not there before one is made; of files beside it the names are told."""
-    url = settled(database)
+    url = absolute_url(database)
     path = Path(url.removeprefix("sqlite:///"))
     if not url.startswith("sqlite:///") or path.exists():
         return
     beside = ", ".join(sorted(one.name for one in path.parent.glob("*.db"))[:5])
-    refuse(
-        "there must be a collection in the database",
-        f"no file {path.name!r} in {str(path.parent)!r}",
-        f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database",
-        StoreError,
-    )
+    rule = "there must be a collection in the database"
+    consequence = f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database"
+    refuse(rule, f"no file {path.name!r} in {str(path.parent)!r}", consequence, StoreError)
 
 
 def _check_earlier(again: str | None) -> None:
     """The wave before must have ended its server: it has the port that phones know."""
-    running = None if again is None else background.find(settled(again))
+    running = None if again is None else background.find(absolute_url(again))
     if running is not None:
-        refuse(
-            "the wave before must have no server when the next one starts",
-            f"one that runs at {running.url}",
-            "it has the port that phones know; close that wave first (toolkit close with its --database)",
-            background.CollectError,
-        )
+        rule = "the wave before must have no server when the next one starts"
+        consequence = "it has the port that phones know; close that wave first (toolkit close with its --database)"
+        refuse(rule, f"one that runs at {running.url}", consequence, background.CollectError)
 
 
 def _loaded(path: object) -> Survey:
     if not isinstance(path, str | Path):
-        refuse(
-            "`survey` must be a Survey, or the path of its file",
-            type(path).__name__,
-            "make one with Survey(…)",
-            TypeError,
-        )
+        rule = "`survey` must be a Survey, or the path of its file"
+        refuse(rule, type(path).__name__, "make one with Survey(…)", TypeError)
     return Survey.load(path)
 
 
 def _open(collector: Collector) -> None:
     """A draft is opened; what was paused stays so, and what was closed is closed."""
-    state = State(collector.status().state)
+    state = collector._store.state()
     if state is State.CLOSED:
-        refuse(
-            "the collection must not be closed",
-            "closed",
-            "closing is final: use another database",
-            background.CollectError,
-        )
+        consequence = "closing is final: use another database"
+        refuse("the collection must not be closed", "closed", consequence, background.CollectError)
     if state is State.DRAFT:
         collector.resume()
 
 
 def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
-    """The file of the key that signs blind tokens: made once, then the same from whatever folder the
-    collection is served.
-    """
+    """The file of the key that signs blind tokens: made once, then the same from any folder."""
     if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
@@ -362,11 +476,8 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
         if store.setting(ISSUER) is not None:
-            refuse(
-                "the collection's issuer key must be there",
-                f"no file {target}",
-                "bring it back, or name it by issuer_key=",
-            )
+            rule = "the collection's issuer key must be there"
+            refuse(rule, f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
     own_key(store, target)
     if keep:

@@ -29,10 +29,9 @@ def write(
 ) -> Path:
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
-    `remarks` are sentences about the collection, for the codebook.
-    The reports are for their owner's eyes: nobody else on the machine can read the file.
-    In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a
-    comment.
+    `remarks` are sentences about the collection, for the codebook. The reports are for their owner's eyes: nobody else
+    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula gets a leading
+    apostrophe, as "=1+1" in a comment.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -68,9 +67,7 @@ def harmless(value: Any) -> Any:
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
-    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this
-    toolkit.
-    """
+    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
     language = survey.languages[0]
     always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
     return {
@@ -90,24 +87,24 @@ def _waves(survey: Survey) -> dict[str, Any]:
     """Which wave it is, and what joins it with the others."""
     if survey.waves == 1:
         return {}
-    told = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
-    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: told}
+    note = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
+    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel and survey.panel.identity, PERSON: note}
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:
     text = question.text if isinstance(question.text, str) else question.text[language]
-    found: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
+    column: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
     if question.options:
-        found["options"] = list(question.options)
+        column["options"] = list(question.options)
     if question.anchor is not None:
-        found["anchor"] = question.anchor
+        column["anchor"] = question.anchor
     if question.design is None:
-        return {**found, "randomized": False}
-    found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
+        return {**column, "randomized": False}
+    column |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
     if question.memo is not None:
-        found["memo"] = question.memo.to_dict()
+        column["memo"] = question.memo.to_dict()
     reading = _reading(question, question.design)
-    return found if reading is None else {**found, "reading": reading}
+    return column if reading is None else {**column, "reading": reading}
 
 
 _READINGS = {

@@ -1,10 +1,9 @@
-"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real
-phones do.
+"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real phones do.
 
-Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the
-server. It is for invented answers only: real ones must not be known to a computer but the respondent's. They
-go to a collection that was opened as a rehearsal; what they send carries the hash of the rehearsal, so that
-no server takes it for a real report.
+Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the server. It is
+for invented answers only: real ones must not be known to a computer but the respondent's. They go to a collection that
+was opened as a rehearsal; what they send carries the hash of the rehearsal, so that no server takes it for a real
+report.
 """
 
 import hashlib
@@ -36,25 +35,39 @@ _MOST_PEOPLE = 100_000
 
 
 def rehearse(
-    collector: Any, *given: Any, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
+    collector: Any, *answers: Any, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
 ) -> int:
-    """Let invented people answer; returns how many reports were acknowledged as stored.
-
-    `rehearse(collector, 200)`, `rehearse(collector, answers, rng)`, or, where the collection is served from
-    elsewhere, `rehearse(survey, url, answers, rng)`.
+    """Let invented people answer a rehearsal over the network, as phones do.
 
     Parameters
     ----------
-    collector : a rehearsal, as `collect(survey, rehearsal=True)` makes it. A real collection is refused.
-    given : how many people, who then answer at random; or their true answers: a pandas frame with a column
-        for each question, or a list by question; of one question alone a list, as `randomize` takes it.
-        Answers are labels or numbers, and lists of labels for boxes; with a column "understood" if the survey
-        has a comprehension check, else everybody passes it. In a survey with waves a row is the same person,
-        with the same phone, in each; a column "person" says who it is where rows are others.
-    rng : a numpy Generator, for the same invented people again.
-    links : single-use links, one a person, if the survey needs them; a collector makes them itself.
+    collector : Collector or Survey
+        A rehearsal, as `collect(survey, rehearsal=True)` makes it; a real collection is refused. Where it is served
+        from elsewhere, its survey, followed by its address.
+    *answers : int, pandas.DataFrame, mapping or sequence
+        How many people, who then answer at random; or their true answers: a frame with a column per question, lists
+        by question, or of one question alone a list. Answers are labels or numbers, and lists of labels for boxes;
+        with a column "understood" if the survey has a comprehension check, else everybody passes it. In a survey
+        with waves a row is the same person, with the same phone, in each; a column "person" says who it is where
+        the rows differ. A generator may follow.
+    rng : numpy.random.Generator, optional
+        For the same invented people again.
+    links : sequence of str, optional
+        Single-use links, one per person, if the survey needs them; a collector makes them itself.
+
+    Returns
+    -------
+    int
+        How many reports were acknowledged as stored.
+
+    Examples
+    --------
+    >>> rehearse(collector, 200)  # doctest: +SKIP
+    200
+    >>> rehearse(survey, "https://survey.example/", {"smokes": ["yes", "no"]})  # doctest: +SKIP
+    2
     """
-    survey, url, rest = _where(collector, given)
+    survey, url, rest = _where(collector, answers)
     generator = rest[1] if len(rest) > 1 else rng
     generator = np.random.default_rng() if generator is None else generator
     check_rng(generator)
@@ -70,31 +83,27 @@ def rehearse(
         for place, (person, token) in enumerate(zip(people, tokens, strict=False))
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+        return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
 
 
-def _where(collector: Any, given: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
+def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
     """The survey, the address of its rehearsal, and what is left of the arguments."""
     if isinstance(collector, Survey):
-        example, most, rest = "rehearse(survey, url, answers, rng)", 3, given[1:]
-        good = bool(given) and isinstance(given[0], str)
+        example, most, rest = "rehearse(survey, url, answers, rng)", 3, arguments[1:]
+        good = bool(arguments) and isinstance(arguments[0], str)
     else:
-        example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, given
+        example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, arguments
         good = isinstance(getattr(collector, "survey", None), Survey)
     if not good or not 1 <= len(rest) <= 2:
-        refuse(
-            f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more",
-            f"{type(collector).__name__} and {len(given)} more",
-            f"write {example}",
-            TypeError,
-        )
+        rule = f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more"
+        refuse(rule, f"{type(collector).__name__} and {len(arguments)} more", f"write {example}", TypeError)
     if isinstance(collector, Survey):
-        return collector, given[0], rest
+        return collector, arguments[0], rest
     return collector.survey, collector.url, rest
 
 
 def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
-    """True answers as a frame: as they are, by question, of the one question, or invented for so many."""
+    """True answers as a frame: as they are, by question, of the one question, or invented for a number of people."""
     if hasattr(answers, "itertuples"):
         return answers
     if isinstance(answers, int | np.integer) and not isinstance(answers, bool):
@@ -103,12 +112,8 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
     elif not isinstance(answers, Mapping) and len(survey.questions) == 1 and np.ndim(answers) > 0:
         answers = {survey.questions[0].name: list(answers)}
     if not isinstance(answers, Mapping):
-        refuse(
-            "`answers` must be a number of people, or their true answers",
-            type(answers).__name__,
-            "one row a person, one column a question",
-            TypeError,
-        )
+        rule = "`answers` must be a number of people, or their true answers"
+        refuse(rule, type(answers).__name__, "one row per person, one column per question", TypeError)
     return extra("pandas").DataFrame(dict(answers))
 
 
@@ -129,33 +134,25 @@ def _invented(question: Question, count: int, rng: np.random.Generator) -> list[
 def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
     """The true answers of each person, by question."""
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
+        rule = "`answers` must have a column of true answers for each question"
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
-        refuse(
-            "`answers` must have a column of true answers for each question",
-            received,
-            "columns go by the questions' names",
-        )
+        refuse(rule, received, "columns go by the questions' names")
     return [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
 
 
 def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
-    """The survey with the panel of its collection; invented people must not even try to get among real
-    ones.
-    """
+    """The survey with the panel of its collection; a real collection is refused."""
     with closing(_line(url)) as line:
         line.request("GET", urlsplit(url).path or "/")
         with line.getresponse() as answer:
             page = answer.read().decode(errors="replace")
     panel = _PANEL.search(page) if survey.waves > 1 else None
-    shown: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel.group(1), "loss": panel.group(2)}}
-    if (served := replace(tried, **shown)).hash in page:
+    fields: dict[str, Any] = {} if panel is None else {"panel": {"identity": panel[1], "loss": panel[2]}}
+    if (served := replace(tried, **fields)).hash in page:
         return served
-    found = (
-        "a real collection"
-        if replace(survey, rehearsal=False, **shown).hash in page
-        else "something else at this address"
-    )
-    refuse("a rehearsal must have a collection of its own", found, "open one with collect(survey, rehearsal=True)")
+    is_real = replace(survey, rehearsal=False, **fields).hash in page
+    received = "a real collection" if is_real else "something else at this address"
+    refuse("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
 
 
 def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> bytes:
@@ -167,18 +164,16 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
             phone = _phone(survey, person[PERSON], question.name)
             answers[question.name] = report(question, person[question.name], rng, phone)
     understood = bool(person.get("understood", True)) if survey.check else None
-    sent = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
+    message = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
     if survey.waves > 1:
-        sent[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
-    return json.dumps(sent if token is None else {**sent, "token": token}).encode()
+        message[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
+    return json.dumps(message if token is None else {**message, "token": token}).encode()
 
 
 def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
-    """What an invented phone keeps over waves: the same draws for the same person of a panel, whatever was
-    asked before.
-    """
-    kept = hashlib.sha256(f"{survey.panel and survey.panel.identity}\n{person}\n{about}".encode()).digest()
-    return np.random.default_rng(np.frombuffer(kept, dtype=np.uint32))
+    """What an invented phone draws in every wave: the same for the same person of a panel."""
+    seed = hashlib.sha256(f"{survey.panel and survey.panel.identity}\n{person}\n{about}".encode()).digest()
+    return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
 def report(question: Question, answer: Any, rng: np.random.Generator, phone: np.random.Generator | None = None) -> Any:
@@ -211,7 +206,7 @@ def _code(question: Question, answer: Any) -> int:
     return names.index(str(answer))
 
 
-def _sent(url: str, bodies: Sequence[bytes]) -> int:
+def _post_all(url: str, bodies: Sequence[bytes]) -> int:
     """Send one after the other on one connection; how many were acknowledged."""
     stored = 0
     with closing(_line(url)) as line:

@@ -26,9 +26,9 @@ def qr_png(link: str, target: str | IO[bytes]) -> None:
 
 def qr_text(link: str) -> str:
     """A QR code in characters, for a terminal."""
-    said = io.StringIO()
-    _code(link).terminal(out=said, compact=True)
-    return said.getvalue()
+    text = io.StringIO()
+    _code(link).terminal(out=text, compact=True)
+    return text.getvalue()
 
 
 def _code(link: str) -> Any:

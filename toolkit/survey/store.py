@@ -5,24 +5,23 @@
     store.set_state(State.OPEN)
     store.add([Entry(key, body)])
 
-What a store promises is told in `storage/protocol.py`; what its files still show, in `sqlite.py` and
+What a store promises is told in `storage/collection.py`; what its files still show, in `sqlite.py` and
 `postgres.py` beside it.
 """
 
-from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
-from toolkit.survey.storage.protocol import Entry, Outcome, State, Store, StoreError
+from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.protocol import Entry, Outcome, State, StoreError
 
-__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_store", "settled"]
+__all__ = ["Collection", "Entry", "Outcome", "State", "StoreError", "absolute_url", "open_store"]
 
 
-def open_store(url: str, *, readonly: bool = False) -> Store:
-    """The store at a URL: sqlite:///relative.db, sqlite:////absolute.db,
-    postgresql://host/database?schema=name.
+def open_store(url: str, *, readonly: bool = False) -> Collection:
+    """The collection at a URL: sqlite:///relative.db, sqlite:////absolute.db, postgresql://host/database?schema=name.
 
     Nothing is opened or made before it is used. `readonly` is for notebooks that look while a server writes.
 
@@ -45,9 +44,7 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
 
 
 def _refuse_unknown(url: str) -> NoReturn:
-    """What was meant is said where it can be seen; of an address no more than its beginning is quoted, as a
-    password may follow.
-    """
+    """Say what was meant; of an address only its beginning is quoted, as a password may follow."""
     rule = "`database` must begin with sqlite:/// or postgresql://"
     scheme, mark, rest = url.partition("://")
     if not mark and url and not set(url) & set("@:;="):  # a file's name
@@ -56,20 +53,10 @@ def _refuse_unknown(url: str) -> NoReturn:
     refuse(rule, repr(scheme[:20] + "://"), known)
 
 
-def migrate(url: str) -> int:
-    """Bring a collection that an older toolkit made to today's tables; the version of tables that it had.
+def absolute_url(url: str) -> str:
+    """The same database from any folder: a relative file becomes absolute, and a symbolic link the file behind it.
 
-    Stop its servers and copy the database first. Nothing is changed if it is of today's version already.
-    """
-    with closing(open_store(url)) as store:
-        return store.migrate()
-
-
-def settled(url: str) -> str:
-    """The same database from whatever folder it is looked for, and by whatever link: a relative file becomes
-    an absolute one, and a symbolic link the file behind it.
-
-    >>> settled("postgresql://host/campus")
+    >>> absolute_url("postgresql://host/campus")
     'postgresql://host/campus'
     """
     if not isinstance(url, str):

@@ -1,6 +1,8 @@
 """Verbs that open, watch and close a collection."""
 
 import argparse
+from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from toolkit.verbs.common import Options, Usual, Verbs, add_verb, collector, complain, say
@@ -12,42 +14,33 @@ if TYPE_CHECKING:
 def add(verbs: Verbs) -> None:
     _add_serve(verbs)
     _add_open(verbs)
-    for verb, run, told in _PLAIN:
-        add_verb(verbs, verb, run, told)
+    for verb, run, about in _PLAIN:
+        add_verb(verbs, verb, run, about)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
     invite.add_argument("count", type=int)
 
 
 def _add_serve(verbs: Verbs) -> None:
-    told = "collect answers to a survey, until it is closed; the server runs in the background"
-    serve = add_verb(verbs, "serve", _serve, told, examples=_EXAMPLES)
-    serve.add_argument("survey", help="a .toml or .json file")
-    for name, told in _SERVE.items():
-        serve.add_argument(f"--{name.replace('_', '-')}", help=told)
-    serve.add_argument("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
-    serve.add_argument(
-        "--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real"
-    )
-    serve.add_argument(
-        "--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster"
-    )
-    serve.add_argument(
-        "--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it"
-    )
-    serve.add_argument(
-        "--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not"
-    )
-    serve.add_argument("--amend", action="store_true", help=_AMEND)
+    about = "collect answers to a survey, until it is closed; the server runs in the background"
+    add = add_verb(verbs, "serve", _serve, about, examples=_EXAMPLES).add_argument
+    add("survey", help="a .toml or .json file")
+    for name, about in _SERVE.items():
+        add(f"--{name.replace('_', '-')}", help=about)
+    add("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
+    add("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
+    add("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
+    add("--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it")
+    add("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
+    add("--amend", action="store_true", help=_AMEND)
 
 
 def _add_open(verbs: Verbs) -> None:
-    opened = add_verb(
-        verbs, "open", _open, "make a collection and open it, without a server: for servers that may not make tables"
-    )
-    opened.add_argument("survey", help="a .toml or .json file")
+    about = "make a collection and open it, without a server: for servers that may not make tables"
+    add = add_verb(verbs, "open", _open, about).add_argument
+    add("survey", help="a .toml or .json file")
     for name in ("public_url", "issuer_key", "again"):
-        opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
-    opened.add_argument("--amend", action="store_true", help=_AMEND)
+        add(f"--{name.replace('_', '-')}", help=_SERVE[name])
+    add("--amend", action="store_true", help=_AMEND)
 
 
 _AMEND = (
@@ -89,24 +82,24 @@ def _port(text: str) -> int:
 
 def _serve(options: Options) -> int:
     chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
-    given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
-    given = {name: value for name, value in given.items() if value is not None}
+    values = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
+    values = {name: value for name, value in values.items() if value is not None}
     # Nobody has named a database: a rehearsal must not take that of the real collection.
     database = None if options.rehearsal and isinstance(options.database, Usual) else options.database
     try:
-        return (_here if options.foreground else _behind)(options.survey, database, given)
+        return (_here if options.foreground else _behind)(options.survey, database, values)
     except Exception as problem:
         if options.rehearsal:
             problem.args = (f"{problem} This was to be a rehearsal: it was not started.",)
         raise
 
 
-def _behind(survey: str, database: str | None, given: dict[str, Any]) -> int:
+def _behind(survey: str, database: str | None, values: dict[str, Any]) -> int:
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import promised
     from toolkit.survey.sharing import qr_text
 
-    started = start(survey, database=database, **given)
+    started = start(survey, database=database, **values)
     say(qr_text(started.url), started.url, "", started.survey.name)
     say(promised(started.survey.access, started.survey.waves))
     say("", *_numbers(started.database), "")
@@ -123,22 +116,22 @@ def _plainly(database: str) -> str:
 
 
 def _numbers(database: str) -> list[str]:
-    """What every receipt shows: whoever publishes it lets people compare."""
+    """What every receipt shows: published, it lets people compare."""
     from toolkit.survey.background import find
     from toolkit.survey.client import code_hash
 
     served = find(database)
     if served is None:
         return []
-    told = 'Every receipt shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
-    return [told, f"survey  {served.survey}", f"program {code_hash()}"]
+    advice = 'Every receipt shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
+    return [advice, f"survey  {served.survey}", f"program {code_hash()}"]
 
 
-def _here(survey: str, database: str | None, given: dict[str, Any]) -> int:
+def _here(survey: str, database: str | None, values: dict[str, Any]) -> int:
     from toolkit.survey.operating.foreground import AgainError, serve
 
     try:
-        serve(survey, database=database, **given)
+        serve(survey, database=database, **values)
     except AgainError as problem:
         complain(f"toolkit serve: {problem}")
         return TRY_AGAIN
@@ -149,30 +142,30 @@ def _open(options: Options) -> None:
     from toolkit.survey.collector import prepare
     from toolkit.survey.spec import Survey
 
-    given = {name: getattr(options, name) for name in ("public_url", "issuer_key", "amend", "again")}
-    _, key = prepare(Survey.load(options.survey), options.database, **given)
+    values = {name: getattr(options, name) for name in ("public_url", "issuer_key", "amend", "again")}
+    _, key = prepare(Survey.load(options.survey), options.database, **values)
     _status(options)
     if key is not None:
         say(f"The key that signs blind tokens is in {key}: every server needs it, and a backup of it.")
 
 
 def _status(options: Options) -> None:
-    found = collector(options)
-    status = found.status()
-    tried = "rehearsal, " if found.survey.rehearsal else ""
+    collection = collector(options)
+    status = collection.status()
+    kind = "rehearsal, " if collection.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
     seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
-    said = f"{tried}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
-    say(said, *_last_day(found), *(f"log: {line}" for line in status.log))
+    line = f"{kind}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
+    say(line, *_last_day(collection), *(f"log: {line}" for line in status.log))
 
 
-def _last_day(found: "Collector") -> list[str]:
+def _last_day(collection: "Collector") -> list[str]:
     """Until when reports are taken, of a collection that is not closed yet."""
     from toolkit.survey.writing.dates import is_over
 
-    day = found.survey.closes
-    if day is None or found.status().state == "closed":
+    day = collection.survey.closes
+    if day is None or collection.status().state == "closed":
         return []
     if is_over(day):
         return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
@@ -182,31 +175,29 @@ def _last_day(found: "Collector") -> list[str]:
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
     from toolkit.survey.background import find, servers
-    from toolkit.survey.store import settled
+    from toolkit.survey.store import absolute_url
 
     _status(options)
-    mine = find(settled(options.database))
+    mine = find(absolute_url(options.database))
     for server in servers():
         if server != mine:
             say(f"also running: {server.url} (process {server.pid})")
 
 
-def _pause(options: Options) -> None:
-    collector(options).pause()
-    _status(options)
+def _change(verb: str) -> Callable[[Options], None]:
+    def run(options: Options) -> None:
+        getattr(collector(options), verb)()
+        _status(options)
 
-
-def _resume(options: Options) -> None:
-    collector(options).resume()
-    _status(options)
+    return run
 
 
 def _close(options: Options) -> None:
     from toolkit.survey.background import find
 
-    found = collector(options)
-    alone = find(found.database) is None and found.status().state != "closed"
-    found.close()
+    collection = collector(options)
+    alone = find(collection.database) is None and collection.status().state != "closed"
+    collection.close()
     _status(options)
     if alone:
         say(
@@ -217,21 +208,22 @@ def _close(options: Options) -> None:
 
 def _migrate(options: Options) -> None:
     from toolkit.survey.storage.schema import VERSION
-    from toolkit.survey.store import migrate, settled
+    from toolkit.survey.store import absolute_url, open_store
 
-    found = migrate(settled(options.database))
-    say(f"tables of version {found}" + ("" if found == VERSION else f", now of version {VERSION}"))
+    with closing(open_store(absolute_url(options.database))) as store:
+        earlier = store.migrate()
+    say(f"tables of version {earlier}" + ("" if earlier == VERSION else f", now of version {VERSION}"))
 
 
 _PLAIN = (
     ("status", _list_servers, "how a collection stands, and what other servers you run here"),
-    ("pause", _pause, "take no more reports for now"),
-    ("resume", _resume, "take reports again"),
+    ("pause", _change("pause"), "take no more reports for now"),
+    ("resume", _change("resume"), "take reports again"),
     ("close", _close, "end a collection for good, and its server"),
     (
         "migrate",
         _migrate,
-        "bring a collection that an older toolkit made to today's tables; stop its servers and copy it first",
+        "bring a collection of an older toolkit to today's tables; stop its servers and copy it first",
     ),
 )
 

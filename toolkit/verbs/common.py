@@ -21,28 +21,21 @@ def add_verb(
     verbs: Verbs,
     name: str,
     run: Callable[[Options], int | None],
-    told: str,
+    about: str,
     *,
     database: bool = True,
     examples: str = "",
 ) -> argparse.ArgumentParser:
-    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is
-    about a collection.
-
-    `examples` stand at the end of its help.
-    """
+    """Add a verb, which calls `run` for its exit code; with `database` it is about a collection."""
     lines = argparse.RawDescriptionHelpFormatter
     parser: argparse.ArgumentParser = verbs.add_parser(
-        name, help=told, description=told, epilog=examples, formatter_class=lines
+        name, help=about, description=about, epilog=examples, formatter_class=lines
     )
     parser.set_defaults(run=run)
     if database:
         known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
-        told = (
-            "sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a "
-            f"password; else {_DATABASE}"
-        )
-        parser.add_argument("--database", default=Usual(known), help=told)
+        order = f"else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        parser.add_argument("--database", default=Usual(known), help=f"sqlite:///file.db or postgresql://…; {order}")
     return parser
 
 
@@ -53,17 +46,15 @@ class Usual(str):
 
 
 def collector(options: Options) -> "Collector":
-    """The collection that a verb is about; if this code would show another page than people have seen, that
-    is said.
-    """
+    """The collection that a verb is about; if this code would show another page than people have seen, that is said."""
     from toolkit.survey.collector import Collector
 
-    with warnings.catch_warnings(record=True) as told, running_here():
+    with warnings.catch_warnings(record=True) as caught, running_here():
         warnings.simplefilter("always")
-        found = Collector.attach(options.database)
-    for one in told:
-        print(one.message, file=sys.stderr)  # noqa: T201
-    return found
+        collection = Collector.attach(options.database)
+    for one in caught:
+        complain(str(one.message))
+    return collection
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Verbs for whoever runs a server for others: a look from outside, and the end of what was collected."""
+"""Verbs for those who run a server for others: a look from outside, and the end of what was collected."""
 
 from toolkit.core.checks import refuse
 from toolkit.verbs.common import Options, Verbs, add_verb, running_here, say
@@ -8,14 +8,11 @@ UNWELL = 1
 
 
 def add(verbs: Verbs) -> None:
-    told = (
-        "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if "
-        "something must be done"
-    )
-    doctor = add_verb(verbs, "doctor", _doctor, told, database=False)
+    about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
+    doctor = add_verb(verbs, "doctor", _doctor, f"{about}be done", database=False)
     doctor.add_argument("url", help="the address that respondents use")
-    told = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
-    delete = add_verb(verbs, "delete", _delete, told)
+    about = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    delete = add_verb(verbs, "delete", _delete, about)
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
 

@@ -10,8 +10,8 @@ from toolkit.verbs.common import Options, Verbs, add_verb, say
 
 
 def add(verbs: Verbs) -> None:
-    told = "how many people, how private or how precise: leave one out"
-    _plan_options(add_verb(verbs, "plan", _plan, told, database=False, examples=_EXAMPLES))
+    about = "how many people, how private or how precise: leave one out"
+    _plan_options(add_verb(verbs, "plan", _plan, about, database=False, examples=_EXAMPLES))
 
 
 _EXAMPLES = """\
@@ -30,18 +30,13 @@ How precise is the mean of a number from 0 to 80?
 How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: yes, else the truth)?
   toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
 """
-_UNPLANNED = (
-    "additive",
-    "multiplicative",
-    "matrix",
-    "square_wave",
-)  # a deck and a matrix are not written in a shell; no formula
+# A deck and a matrix are not written in a shell; the last has no formula.
+_UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")
 _PLAN = {
     "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as "
     "0.5,0.3,0.2; of a number its mean",
-    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as "
-    "likely after one answer as "
-    "after another",
+    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as likely after one "
+    "answer as after another",
     "margin": "how precise: half the width of the interval; 0.03 is 3 percentage points, of a mean it is in "
     "the mean's own unit",
     "level": "how often the interval holds the truth; a test has the size 1 - level (default 0.95)",
@@ -63,8 +58,8 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
     from toolkit.local.catalogue import makers, parameters
 
     free = [name for name, maker in makers().items() if name not in _UNPLANNED and "epsilon" in parameters(maker)]
-    told = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
-    parser.add_argument("design", help=told)
+    about = f"with --epsilon, or to solve for it: {', '.join(free)}; all others with arguments of their own"
+    parser.add_argument("design", help=about)
     example = "what the design takes besides: forced yes=1/6 no=1/6, k_ary options=4, one_bit bounds=0,80"
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
     for name, words in _PLAN.items():
@@ -79,16 +74,14 @@ def _plan(options: Options) -> None:
     from toolkit.planning.planner import plan
 
     known = (*_PLAN, *_COUNTS, "sides")
-    given = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
+    values = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
     try:
-        found = plan(_design(options.design, options.arguments), **given)
-    except (
-        TypeError
-    ) as problem:  # here everything was written in a shell: an argument of the wrong kind is a wrong argument
+        solution = plan(_design(options.design, options.arguments), **values)
+    except TypeError as problem:  # all was written in a shell: an argument of the wrong kind is a wrong argument
         raise ValueError(str(problem)) from problem
     except OverflowError:
         refuse("numbers must be below 1e308", "a larger one", "nothing can be computed with it")
-    say(repr(found), f"invite {found.invited:,} people", *found.notes)
+    say(repr(solution), f"invite {solution.invited:,} people", *solution.notes)
 
 
 def _design(name: str, arguments: Sequence[str]) -> Any:
@@ -115,9 +108,7 @@ def _design(name: str, arguments: Sequence[str]) -> Any:
 
 
 def _listed(text: str, *, whole: bool = False) -> Any:
-    """Text as it was written, or a list where there are commas; whole numbers as such, where things are
-    counted.
-    """
+    """Text as it was written, or a list where there are commas; whole numbers as such, if asked for."""
     if "," in text:
         return [_listed(part.strip(), whole=whole) for part in text.split(",")]
     return int(text) if whole and text.isdecimal() else text

@@ -6,12 +6,10 @@ from toolkit.verbs.common import Options, Verbs, add_verb, collector, say
 
 
 def add(verbs: Verbs) -> None:
-    results = add_verb(verbs, "results", _results, "print the estimates")
-    results.add_argument("--by", action="append", help="a plain question; may be repeated")
-    results.add_argument(
-        "--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted"
-    )
-    results.add_argument("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
+    add_result = add_verb(verbs, "results", _results, "print the estimates").add_argument
+    add_result("--by", action="append", help="a plain question; may be repeated")
+    add_result("--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted")
+    add_result("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
     export = add_verb(verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook")
     export.add_argument("path")
 
@@ -25,6 +23,6 @@ def _results(options: Options) -> None:
 def _export(options: Options) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not shown is said below
-        found = collector(options)
-        path = found.export(options.path)
-    say(f"wrote {path}", *found.results().remarks)
+        collection = collector(options)
+        path = collection.export(options.path)
+    say(f"wrote {path}", *collection.results().remarks)

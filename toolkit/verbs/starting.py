@@ -27,22 +27,15 @@ def course() -> Path:
     for place in (_STARTER, _CHECKOUT):
         if all((place / folder).is_dir() for folder in FOLDERS):
             return place
-    refuse(
-        "the notebooks must come with the package",
-        "none",
-        "install a wheel, or work in a checkout of the project",
-        OSError,
-    )
+    remedy = "install a wheel, or work in a checkout of the project"
+    refuse("the notebooks must come with the package", "none", remedy, OSError)
 
 
 def _new(options: Options) -> None:
     path = Path(options.path)
     if path.suffix != ".toml" or not options.path.isprintable():
-        refuse(
-            "`path` must be the name of a .toml file",
-            repr(path.name)[:60],
-            "the survey is written as TOML, which has comments",
-        )
+        consequence = "the survey is written as TOML, which has comments"
+        refuse("`path` must be the name of a .toml file", repr(path.name)[:60], consequence)
     text = (_STARTER / "survey.toml").read_text(encoding="utf-8").replace("survey.toml", _word(path))
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -71,9 +64,6 @@ def _notebooks(options: Options) -> None:
 
 
 def _unless_read(_: str, names: list[str]) -> set[str]:
-    """What nobody reads: the project's own tools beside its notebooks, and what a notebook left behind where
-    it ran.
-    """
-    return {
-        name for name in names if Path(name).suffix not in ("", ".ipynb", ".md", ".png") or name.startswith((".", "__"))
-    }
+    """What nobody reads: the project's own tools, and what a notebook left behind where it ran."""
+    kinds = ("", ".ipynb", ".md", ".png")
+    return {name for name in names if Path(name).suffix not in kinds or name.startswith((".", "__"))}

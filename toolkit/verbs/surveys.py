@@ -12,24 +12,18 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Verbs) -> None:
-    check = add_verb(
-        verbs,
-        "check",
-        _check,
-        "read a survey, say what is wrong with it, or what people would agree to",
-        database=False,
-    )
-    check.add_argument("survey", help="a .toml or .json file")
-    check.add_argument("--language", help="of the text; the first if left out")
-    check.add_argument("--n", type=int, help="people who answer: then also how precise each question would be")
-    check.add_argument("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
-    check.add_argument("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
-    paper = add_verb(
-        verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False
-    )
-    paper.add_argument("survey", help="a .toml or .json file")
-    paper.add_argument("path", nargs="?", help="an .html file, to print; named like the survey if left out")
-    paper.add_argument("--language", help="the first of the survey if left out")
+    about = "read a survey, say what is wrong with it, or what people would agree to"
+    check = add_verb(verbs, "check", _check, about, database=False).add_argument
+    check("survey", help="a .toml or .json file")
+    check("--language", help="of the text; the first if left out")
+    check("--n", type=int, help="people who answer: then also how precise each question would be")
+    check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
+    check("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
+    about = "write a form for paper, where people throw their own dice"
+    paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
+    paper("survey", help="a .toml or .json file")
+    paper("path", nargs="?", help="an .html file, to print; named like the survey if left out")
+    paper("--language", help="the first of the survey if left out")
 
 
 def _check(options: Options) -> None:
@@ -44,8 +38,8 @@ def _check(options: Options) -> None:
     if options.dpia is not None:
         _write_sheet(survey, Path(options.dpia))
     if options.n is not None:
-        found = survey.plan(options.n, subgroup=options.subgroup)
-        say("", *_columns(found.rows()), *found.notes)
+        plan = survey.plan(options.n, subgroup=options.subgroup)
+        say("", *_columns(plan.rows()), *plan.notes)
 
 
 def _reminders(survey: "Survey", language: str | None) -> list[str]:
@@ -53,14 +47,14 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     from toolkit.survey.consent.statement import missing, odds
 
     absent, code = missing(survey.stated), language or survey.languages[0]
-    told = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
+    lines = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
     for question in survey.questions:
         if question.design is not None and question.instructions is not None:
-            given = question.instructions
-            own = given if isinstance(given, str) else given[code]
-            told += ["", f"{question.name}, read: do these say the same?", f"  people do: {own}"]
-            told += [f"  we promise: {' '.join(odds(question, code, survey.words))}"]
-    return told
+            own = question.instructions
+            own = own if isinstance(own, str) else own[code]
+            lines += ["", f"{question.name}, read: do these say the same?", f"  people do: {own}"]
+            lines += [f"  we promise: {' '.join(odds(question, code, survey.words))}"]
+    return lines
 
 
 def _write_sheet(survey: "Survey", path: Path) -> None:

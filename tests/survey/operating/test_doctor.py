@@ -18,7 +18,7 @@ from tests.survey.respondents import free_port
 from tests.survey.samples import panel
 from toolkit.command import main
 from toolkit.survey.operating import doctor
-from toolkit.survey.operating.doctor import examine
+from toolkit.survey.operating.doctor import Address, examine
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.page import content, page
 from toolkit.survey.serving.payload import OtherSurvey, checked
@@ -198,7 +198,7 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
         return SimpleNamespace(status=409)
 
     address = SimpleNamespace(path=lambda name: name, ask=ask)
-    told = doctor._report(SimpleNamespace(data=content(made), address=address), "test report")
+    told = doctor._report(SimpleNamespace(data=content(made), address=address))
     assert str(told).startswith("ok  ")
     with pytest.raises(OtherSurvey):
         checked(made, sent[0])
@@ -208,3 +208,16 @@ def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made
 def test_the_survey_is_named_as_its_page_says_it():
     with standing() as url:
         assert f"page: 'Campus', hash {campus().hash[:12]}…, access open" in str(found(url)["page"])
+
+
+def test_an_address_is_read_with_or_without_its_last_slash():
+    for ending in ("", "/", "/#t=x"):
+        url = f"https://survey.example.org/survey{ending}"
+        assert Address.of(url) == Address(True, "survey.example.org", 443, "/survey")
+    assert Address.of("http://127.0.0.1:8001/").path("report") == "/report"
+
+
+@pytest.mark.parametrize("url", ["survey.example.org", "ftp://survey.example.org/", "https://", ""])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(ValueError, match="must begin with https:// or http://"):
+        Address.of(url)

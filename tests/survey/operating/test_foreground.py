@@ -34,14 +34,8 @@ def exchange(port, request):
 def ends(folder, database, *options):
     """A server that does not begin: its exit code and its complaint, which is one line."""
     command = [
-        sys.executable,
-        "-m",
-        "toolkit.command",
-        "serve",
-        folder / "survey.toml",
-        "--foreground",
-        "--database",
-        database,
+        *(sys.executable, "-m", "toolkit.command", "serve", folder / "survey.toml", "--foreground"),
+        *("--database", database),
     ]
     done = subprocess.run([*command, *map(str, options)], capture_output=True, text=True, timeout=60)
     assert done.stdout == ""

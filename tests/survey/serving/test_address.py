@@ -4,7 +4,6 @@ import socket
 
 import pytest
 
-from toolkit.survey.serving import process as address
 from toolkit.survey.serving.process import check_address, listening_at
 
 
@@ -22,7 +21,8 @@ def test_other_machines_need_tls_or_an_explicit_word(host):
 
 
 def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_alone(monkeypatch):
-    monkeypatch.setattr(address, "_addresses", {"both": ["127.0.0.1", "192.168.1.5"]}.get)
+    entries = [(None, None, None, "", (address, 0)) for address in ("127.0.0.1", "192.168.1.5")]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
     with pytest.raises(ValueError, match="of this machine alone"):
         check_address("both", tls=False)
 

@@ -143,9 +143,7 @@ def test_what_is_no_blinded_message_is_not_signed(key):
 
 
 def test_a_fault_in_one_half_of_the_root_never_leaves(key):
-    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors
-    away.
-    """
+    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors away."""
     broken = IssuerKey(key.issuer, key._d + 2, key._p, key._q)
     with pytest.raises(BlindError):
         broken.sign(b"\1" * key.issuer.size)

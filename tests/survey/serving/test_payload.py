@@ -269,31 +269,6 @@ def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value
         assert MARK not in refused(CAMPUS, raw)
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_are_refused(raw: bytes) -> None:
-    refused(CAMPUS, raw)
-
-
-@given(place=st.integers(0, 10_000), byte=st.integers(0, 255))
-def test_one_changed_byte_is_refused_or_leads_to_another_honest_submission(place: int, byte: int) -> None:
-    raw = bytearray(submission(CAMPUS, HONEST))
-    raw[place % len(raw)] = byte
-    try:
-        kept = json.loads(checked(CAMPUS, bytes(raw)).body)
-    except PayloadError:
-        return
-    assert list(kept["answers"]) == list(HONEST)
-    assert all(
-        CAMPUS[name].accepts(value) or (name == "comment" and value is None) for name, value in kept["answers"].items()
-    )
-
-
-def test_strict_json_is_offered_to_others() -> None:
-    assert parsed(b'{"a": 1}') == {"a": 1}
-    with pytest.raises(PayloadError, match="must be JSON"):
-        parsed(b'{"a": 1, "a": 1}')
-
-
 PERSON = "0123456789abcdef" * 2
 
 

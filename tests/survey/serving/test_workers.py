@@ -15,7 +15,7 @@ from tests.survey.servers import finish, foreground, opened
 from tests.survey.test_recovery import bodies, stored, wait_for
 from toolkit.command import main
 from toolkit.survey.background import find, launch
-from toolkit.survey.collector import Collector, start
+from toolkit.survey.collector import start
 from toolkit.survey.serving.workers import Command, supervise
 from toolkit.survey.store import StoreError
 
@@ -87,8 +87,8 @@ def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refus
 
 
 @pytest.mark.slow
-def test_both_workers_take_requests(database, tmp_path):
-    """Shown by stopping one of them: the other goes on, whichever it is."""
+def test_both_workers_take_requests_and_what_one_says_is_in_the_log_of_all(database, postgres, tmp_path):
+    """Shown by stopping one of them: the other goes on, whichever it is. Then the database is away for a while."""
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         for one in workers(process.pid):
             one.suspend()
@@ -103,7 +103,16 @@ def test_both_workers_take_requests(database, tmp_path):
                     continue
             one.resume()
             assert answered
-        assert finish(process)[0] == 0
+        postgres.stop()
+        try:
+            until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 503)
+        finally:
+            postgres.start()
+        until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 201)
+        code, complaint = finish(process)
+    assert code == 0
+    assert "No reports can be stored: " in complaint
+    assert "127.0.0.1" not in complaint
 
 
 @pytest.mark.slow
@@ -137,21 +146,6 @@ def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then
 
 
 @pytest.mark.slow
-def test_what_a_worker_says_is_in_the_log_of_all(database, postgres, tmp_path):
-    with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
-        postgres.stop()
-        try:
-            until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 503)
-        finally:
-            postgres.start()
-        until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 201)
-        code, complaint = finish(process)
-    assert code == 0
-    assert "No reports can be stored: " in complaint
-    assert "127.0.0.1" not in complaint
-
-
-@pytest.mark.slow
 def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url, survey, _ = collection(tmp_path)
@@ -170,15 +164,3 @@ def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
     with pytest.raises(StoreError, match="the database must be there"):
         supervise(2, command, lambda: None)
     assert [one for one in workers(os.getpid()) if one not in before] == []
-
-
-@pytest.mark.slow
-def test_each_worker_knows_the_cap(postgres, tmp_path, monkeypatch):
-    """They decide one after the other: together they take no more than one would."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    survey = opened(tmp_path, url := postgres.url(), cap=5)
-    with foreground(tmp_path, url, "--workers", 2, "--port", free_port()) as (process, said):
-        found = [exchange(said["port"], post(sent(payload(survey)))) for _ in range(9)]
-        assert sorted(found) == [201] * 5 + [410] * 4
-        assert finish(process)[0] == 0
-    assert Collector.attach(url).status().stored == 5

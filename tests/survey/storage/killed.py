@@ -2,9 +2,8 @@
 
     python killed.py URL FOLDER KILLS SEED
 
-Each server first sends again what its predecessor had not been answered, then goes on with new reports. What
-it is about to send goes to FOLDER/sent, what was acknowledged to FOLDER/acknowledged, one key a line, each
-with one write.
+Each server first sends again what its predecessor had not been answered, then goes on with new reports. What it is
+about to send goes to FOLDER/sent, what was acknowledged to FOLDER/acknowledged, one key a line, each with one write.
 """
 
 import os

@@ -1,8 +1,7 @@
 """Two attacks on a collection that is open: whoever reads it once asks which report came with which token.
 
-Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to
-the other. They know nothing of the schema: a token or a report is found wherever its bytes or their
-hexadecimal digits stand.
+Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to the other.
+They know nothing of the schema: a token or a report is found wherever its bytes or their hexadecimal digits stand.
 """
 
 import sqlite3
@@ -185,9 +184,7 @@ def _likelihood(waves: Sequence[Wave], token: bytes, phone: str) -> float:
 
 
 def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fraction]:
-    """How many tokens are tied to their own report and no other, and how many a guess would hit on
-    average.
-    """
+    """How many tokens are tied to their own report and no other, and how many a guess would hit on average."""
     right = [key.hex() in guess for key, guess in zip(keys, guesses, strict=True)]
     sure = sum(hit and len(guess) == 1 for hit, guess in zip(right, guesses, strict=True))
     return sure, sum((Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0))

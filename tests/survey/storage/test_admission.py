@@ -28,11 +28,11 @@ HEADS = st.builds(
 )
 def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, head, found, known, others) -> None:
     invited = known | others
-    made = decide(batch, head, held=len(found), found=found, known=known, invited=invited)
+    made = decide(batch, head, count=len(found), existing=found, known=known, invited=invited)
     outcomes: list[Outcome] = []
     keys, passes = set(found), set(known)
     for entry in batch:
-        alone = decide([entry], head, held=len(keys), found=keys, known=passes, invited=invited)
+        alone = decide([entry], head, count=len(keys), existing=keys, known=passes, invited=invited)
         outcomes += alone.outcomes
         keys |= set(alone.reports)
         passes = passes - alone.passes if head.access == "token" else passes | alone.passes
@@ -67,14 +67,16 @@ STRANGE = Entry(KEYS[0], "a", TOKENS[2])
 )
 def test_the_order_of_the_checks(entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome) -> None:
     head = Head("hash", "token", cap, state)
-    assert decide([entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [expected]
+    assert decide([entry], head, count=1, existing={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [
+        expected
+    ]
 
 
 @pytest.mark.parametrize(("access", "known"), [("token", {TOKENS[0]}), ("blind", set())])
 def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, known: set[bytes]) -> None:
     batch = [Entry(key, "a", TOKENS[0]) for key in KEYS[:2]]
     head = Head("hash", access, None, State.OPEN)
-    made = decide(batch, head, held=0, found=set(), known=known, invited=set(TOKENS))
+    made = decide(batch, head, count=0, existing=set(), known=known, invited=set(TOKENS))
     assert made.outcomes == [STORED, SPENT]
     assert made.reports == {KEYS[0]: "a"}
 
@@ -82,6 +84,6 @@ def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: st
 def test_the_reports_of_a_batch_count_toward_the_cap_one_by_one() -> None:
     batch = [Entry(key, "a") for key in KEYS]
     head = Head("hash", "open", 3, State.OPEN)
-    made = decide(batch, head, held=1, found=set(), known=set())
+    made = decide(batch, head, count=1, existing=set(), known=set())
     assert made.outcomes == [STORED, STORED, FULL, FULL]
     assert list(made.reports) == KEYS[:2]

@@ -1,6 +1,4 @@
-"""Which page a collection shows: never another by accident, and another on purpose without losing a
-report.
-"""
+"""Which page a collection shows: never another by accident, and another on purpose without losing a report."""
 
 import json
 from contextlib import closing
@@ -15,7 +13,7 @@ from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import editions
 from toolkit.survey.storage.editions import edition_of, other_page, survey_of, toolkit_version
-from toolkit.survey.store import State, Store, open_store
+from toolkit.survey.store import Collection, State, open_store
 from toolkit.texts.phrases import interface, phrases
 
 
@@ -31,7 +29,7 @@ def with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(editions, "version", lambda _: "9.9.9")
 
 
-def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(store: Store) -> None:
+def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(store: Collection) -> None:
     survey = small_survey()
     opened(store)
     (first,) = store.editions()
@@ -39,7 +37,7 @@ def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(st
     assert survey_of(first) == survey
 
 
-def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, monkeypatch) -> None:
+def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collection, monkeypatch) -> None:
     opened(store)
     made = toolkit_version()
     with_other_code(monkeypatch)
@@ -50,7 +48,9 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, 
     assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
 
 
-def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(store: Store, monkeypatch) -> None:
+def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(
+    store: Collection, monkeypatch
+) -> None:
     opened(store)
     before = small_survey().hash
     with_other_code(monkeypatch)
@@ -72,7 +72,7 @@ def toolkit_version_then() -> str:
     return version("privacy-survey-toolkit")
 
 
-def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) -> None:
+def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Collection) -> None:
     opened(store)
     corrected = small_survey("Examinations")
     with pytest.raises(ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"):
@@ -102,7 +102,7 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) ->
         (small_survey(minimum=10), "minimum"),
     ],
 )
-def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, named: str) -> None:
+def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Survey, named: str) -> None:
     opened(store)
     with pytest.raises(
         ValueError, match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database"
@@ -113,7 +113,7 @@ def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, 
     assert len(store.editions()) == 1
 
 
-def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_places(store: Store) -> None:
+def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_places(store: Collection) -> None:
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
     store.create(small_survey(languages=["it"], words={"it": said}))
@@ -124,7 +124,7 @@ def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_plac
     assert len(store.editions()) == 2
 
 
-def test_a_closed_collection_is_not_amended(store: Store) -> None:
+def test_a_closed_collection_is_not_amended(store: Collection) -> None:
     opened(store).set_state(State.CLOSED)
     with pytest.raises(ValueError, match="not closed"):
         store.amend(small_survey("Examinations"))

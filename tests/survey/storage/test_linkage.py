@@ -1,8 +1,7 @@
-"""While a collection is open, whoever reads its database once does not learn which report came with which
-token.
+"""While a collection is open, whoever reads its database once does not learn which report came with which token.
 
-Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the
-report of each of the sixty when they came one by one, and one of three or fifteen otherwise.
+Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the report of each
+of the sixty when they came one by one, and one of three or fifteen otherwise.
 """
 
 import random
@@ -22,8 +21,7 @@ from tests.survey.storage.linkage import Reader, Wave, by_log, by_marks, by_orde
 from toolkit.survey.storage import collection, mixing
 from toolkit.survey.storage.mixing import LEAST, Pool
 from toolkit.survey.storage.sqlite import SqliteEngine
-from toolkit.survey.storage.waves import follow
-from toolkit.survey.store import State, Store, open_store
+from toolkit.survey.store import Collection, State, open_store
 
 PEOPLE = 60
 TOKENS = [sha(f"{i}") for i in range(PEOPLE)]
@@ -37,20 +35,20 @@ def _the_same_lots_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
 
 
-def collecting(url: str) -> Store:
+def collecting(url: str) -> Collection:
     store = opened(open_store(url), access="token")
     store.invite([*TOKENS, *(sha(f"silent {i}") for i in range(PEOPLE))])
     return store
 
 
-def arrive(store: Store, size: int) -> None:
+def arrive(store: Collection, size: int) -> None:
     entries = [entry(f"report {i}", by=f"{i}", key=key) for i, key in enumerate(KEYS)]
     for start in range(0, PEOPLE, size):
         assert store.add(entries[start : start + size]) == [STORED] * size
 
 
 @pytest.fixture
-def watched(postgres: Postgres) -> Iterator[tuple[Store, Reader]]:
+def watched(postgres: Postgres) -> Iterator[tuple[Collection, Reader]]:
     """A collection in PostgreSQL, and somebody who may only read it."""
     schema = new_name()
     store = collecting(postgres.url(schema))
@@ -71,7 +69,7 @@ def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes], *, hold: boo
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Store, Reader], size: int) -> None:
+def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Collection, Reader], size: int) -> None:
     """Each token shares its mark with ten reports or more; half of the time its own is among them."""
     store, reader = watched
     arrive(store, size)
@@ -84,16 +82,16 @@ def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[S
 
 
 def test_the_marks_of_transactions_would_tie_all_tokens_to_their_reports_without_the_pool(
-    watched: tuple[Store, Reader], monkeypatch: pytest.MonkeyPatch
+    watched: tuple[Collection, Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collection, "mixed", no_pool)
+    monkeypatch.setattr(collection, "mix", no_pool)
     store, reader = watched
     arrive(store, 1)
     assert linked(by_marks(reader, TOKENS, KEYS), KEYS) == (PEOPLE, PEOPLE)
     assert linked(by_order(reader, TOKENS, KEYS), KEYS) == (PEOPLE, PEOPLE)
 
 
-def test_while_few_have_answered_they_hide_among_each_other(watched: tuple[Store, Reader]) -> None:
+def test_while_few_have_answered_they_hide_among_each_other(watched: tuple[Collection, Reader]) -> None:
     store, reader = watched
     for i in range(7):
         store.add([entry(by=f"{i}", key=KEYS[i])])
@@ -149,7 +147,7 @@ def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_p
     log = path.with_name("survey.db-wal")
     reader = open_store(f"sqlite:///{path}", readonly=True)
     with closing(reader), reader._engine.reading() as session:
-        session.held()
+        session.count()
         assert store.add([entry(by="0")]) == [STORED]  # durable, and said so
         assert log.stat().st_size > 0
     assert store.add([entry(by=f"{i}") for i in range(1, 31)]) == [STORED] * 30
@@ -176,7 +174,7 @@ def phone(i: int) -> str:
 def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, answered: list[list[int]]) -> list[Wave]:
     """A panel of which each wave is read once, when all have answered and before it is closed."""
     waves: list[Wave] = []
-    earlier: Store | None = None
+    earlier: Collection | None = None
     for number, people in enumerate(answered, start=1):
         path, schema = tmp_path / f"{number}.db", new_name()
         server = request.getfixturevalue("postgres") if kind == "postgresql" else None
@@ -187,7 +185,7 @@ def collected_waves(kind: str, request: pytest.FixtureRequest, tmp_path: Path, a
             store.create(survey)
             store.invite(TOKENS)
         else:
-            follow(store, survey, earlier)
+            store.follow(survey, earlier)
             earlier.close()
         store.set_state(State.OPEN)
         keys = {i: sha(f"{number} {i}")[:16] for i in people}
@@ -239,7 +237,7 @@ def test_whoever_reads_each_open_wave_once_learns_who_took_part_in_which_and_no_
 def test_they_would_learn_more_if_reports_left_the_pool_of_an_open_wave(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collection, "mixed", lambda *joined, **_: mixing.mixed(*joined))
+    monkeypatch.setattr(collection, "mix", lambda *joined, **_: mixing.mix(*joined))
     answered = answering(28)
     sure, hits = told_apart(collected_waves("postgresql", request, tmp_path, answered))
     alone, patterns = by_pattern(answered)

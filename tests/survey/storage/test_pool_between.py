@@ -1,6 +1,4 @@
-"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another
-session.
-"""
+"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another session."""
 
 import os
 import subprocess
@@ -15,7 +13,7 @@ import pytest
 from tests.needs import program
 from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.postgres_server import Postgres, new_name
-from toolkit.survey.store import State, Store, open_store
+from toolkit.survey.store import Collection, State, open_store
 
 PORT = 6432
 SETTINGS = """
@@ -67,7 +65,7 @@ def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_an
 ) -> None:
     """A pilot and the real thing, four servers, two sessions: nothing of one is in the other."""
     schemas = [new_name(), new_name()]
-    stores: list[Store] = []
+    stores: list[Collection] = []
     for schema in schemas:
         first = opened(open_store(bouncer.pooled(PORT, schema)), access=access)
         if access == "token":

@@ -15,7 +15,7 @@ from psycopg import errors
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Entry, Outcome, State, Store, StoreError, open_store
+from toolkit.survey.store import Collection, Entry, Outcome, State, StoreError, open_store
 
 TOKENS = ("invited", "issued", "spent")
 
@@ -26,7 +26,7 @@ def schema() -> str:
 
 
 @pytest.fixture
-def store(postgres: Postgres, schema: str) -> Iterator[Store]:
+def store(postgres: Postgres, schema: str) -> Iterator[Collection]:
     store = open_store(postgres.url(schema))
     yield store
     store.close()
@@ -45,35 +45,28 @@ def ask(postgres: Postgres, schema: str):
         yield rows
 
 
-def server_has(store: Store, setting: str) -> str:
+def server_has(store: Collection, setting: str) -> str:
     with store._engine.reading() as session:
-        return session._row(f"SHOW {setting}")[0]
+        return session.row(f"SHOW {setting}")[0]
 
 
 # What the tables can tell
 
+SHAPES = {  # a question mark: it may be empty
+    "collection": "access text, cap bigint?, hash text, state text, version bigint",
+    "edition": "hash text, number bigint, survey text, toolkit text",
+    "invited": "hash bytea",
+    "issued": "blinded bytea, invitation bytea",
+    "pool": "content text, version bigint",
+    "report": "body text, key bytea",
+    "setting": "name text, value text",
+    "spent": "hash bytea",
+    "tally": "reports bigint, server text",
+}
 COLUMNS = [
-    ("collection", "access", "text", True, ""),
-    ("collection", "cap", "bigint", False, ""),
-    ("collection", "hash", "text", True, ""),
-    ("collection", "state", "text", True, ""),
-    ("collection", "version", "bigint", True, ""),
-    ("edition", "hash", "text", True, ""),
-    ("edition", "number", "bigint", True, ""),
-    ("edition", "survey", "text", True, ""),
-    ("edition", "toolkit", "text", True, ""),
-    ("invited", "hash", "bytea", True, ""),
-    ("issued", "blinded", "bytea", True, ""),
-    ("issued", "invitation", "bytea", True, ""),
-    ("pool", "content", "text", True, ""),
-    ("pool", "version", "bigint", True, ""),
-    ("report", "body", "text", True, ""),
-    ("report", "key", "bytea", True, ""),
-    ("setting", "name", "text", True, ""),
-    ("setting", "value", "text", True, ""),
-    ("spent", "hash", "bytea", True, ""),
-    ("tally", "reports", "bigint", True, ""),
-    ("tally", "server", "text", True, ""),
+    (table, name, kind.rstrip("?"), kind[-1] != "?", "")
+    for table, columns in SHAPES.items()
+    for name, kind in map(str.split, columns.split(", "))
 ]
 TABLES = sorted({table for table, *_ in COLUMNS})
 RELATIONS = sorted([*((table, "r") for table in TABLES), *((f"{table}_pkey", "i") for table in TABLES)])
@@ -97,7 +90,7 @@ def defined(ask, schema: str) -> dict[str, list[tuple[Any, ...]]]:
 EXPECTED = {"columns": COLUMNS, "relations": RELATIONS, "triggers": [], "functions": []}
 
 
-def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Store, ask, schema: str) -> None:
+def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Collection, ask, schema: str) -> None:
     opened(store)
     assert defined(ask, schema) == EXPECTED
     store.set_state(State.CLOSED)
@@ -119,14 +112,14 @@ def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: St
         "CREATE TRIGGER watch AFTER INSERT ON report EXECUTE FUNCTION suppress_redundant_updates_trigger()",
     ],
 )
-def test_the_test_of_the_schema_would_notice(store: Store, ask, schema: str, change: str) -> None:
+def test_the_test_of_the_schema_would_notice(store: Collection, ask, schema: str, change: str) -> None:
     opened(store)
     ask(change)
     assert defined(ask, schema) != EXPECTED
 
 
 def test_a_dump_holds_the_reports_in_the_order_of_their_keys_and_nothing_else(
-    store: Store, postgres: Postgres, schema: str
+    store: Collection, postgres: Postgres, schema: str
 ) -> None:
     opened(store, access="token").invite([sha(f"{i}") for i in range(40)])
     entries = [entry(f"report {i}", by=f"{i}") for i in range(30)]
@@ -141,7 +134,7 @@ def test_a_dump_holds_the_reports_in_the_order_of_their_keys_and_nothing_else(
     assert not any(sha(f"{i}").hex() in dump for i in range(40))
 
 
-def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, ask) -> None:
+def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Collection, ask) -> None:
     opened(store, access="token").invite([sha(f"{i}") for i in range(300)])
     bodies = [secrets.token_hex(5000 if i < 9 else 50) for i in range(300)]  # large ones go to a table beside the table
     entries = [
@@ -177,7 +170,9 @@ def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, a
     assert ask(f"SELECT count(DISTINCT xmin::text), count(DISTINCT chunk_id) FROM {toast}") == [(1, 9)]
 
 
-def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(store: Store, ask) -> None:
+def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(
+    store: Collection, ask
+) -> None:
     opened(store, access="blind").invite([sha(f"{i}") for i in range(50)])
     store.add([entry(by=f"{i}") for i in range(50)])
     assert ask("SELECT count(*) FROM report UNION ALL SELECT count(*) FROM spent") == [(40,), (40,)]
@@ -187,7 +182,7 @@ def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_or
         )
 
 
-def test_invitations_that_were_used_do_not_show_in_which_order(store: Store, ask) -> None:
+def test_invitations_that_were_used_do_not_show_in_which_order(store: Collection, ask) -> None:
     opened(store, access="blind").invite([sha(f"{i}") for i in range(40)])
     for i in range(40):
         assert store.issue(sha(f"{i}"), sha("blinded"))
@@ -195,7 +190,9 @@ def test_invitations_that_were_used_do_not_show_in_which_order(store: Store, ask
     assert ask("SELECT invitation FROM issued ORDER BY ctid") == ask("SELECT invitation FROM issued ORDER BY 1")
 
 
-def test_nothing_of_a_report_is_in_the_log_of_the_server(store: Store, postgres: Postgres, ask, schema: str) -> None:
+def test_nothing_of_a_report_is_in_the_log_of_the_server(
+    store: Collection, postgres: Postgres, ask, schema: str
+) -> None:
     opened(store, cap=3)
     entries = [entry(f'{{"answers":"{schema}"}}') for _ in range(5)]
     store.add(entries)
@@ -212,7 +209,7 @@ def test_nothing_of_a_report_is_in_the_log_of_the_server(store: Store, postgres:
     assert not any(one.key.hex() in log for one in entries)
 
 
-def test_messages_quote_no_row(store: Store) -> None:
+def test_messages_quote_no_row(store: Collection) -> None:
     opened(store)
     for error, expected in (
         (errors.UniqueViolation, ValueError),
@@ -251,7 +248,7 @@ def test_settings_that_would_log_every_report_are_warned_of(postgres: Postgres, 
 # Durable, and with others
 
 
-def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Store, ask) -> None:
+def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Collection, ask) -> None:
     ask("ALTER ROLE owner SET synchronous_commit = off")
     ask("ALTER ROLE owner SET default_transaction_isolation = 'serializable'")
     try:
@@ -269,7 +266,7 @@ def locked(postgres: Postgres, schema: str) -> Iterator[None]:
         yield
 
 
-def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: Postgres, schema: str) -> None:
+def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgres: Postgres, schema: str) -> None:
     opened(store)
     one = entry()
     with locked(postgres, schema):
@@ -284,14 +281,14 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: P
 
 @pytest.mark.parametrize(("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)])
 def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
-    store: Store, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
+    store: Collection, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
 ) -> None:
     """In open access without a cap a batch that is not yet on the disk holds up nobody."""
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
         with store._engine.writing(shared=store._is_shared) as session:
-            session.keep({bytes(16): "not yet on the disk"})
+            session.insert({bytes(16): "not yet on the disk"})
             if waits:
                 with pytest.raises(StoreError, match="a lock of somebody else"):
                     other.add([entry(by="2")])
@@ -301,7 +298,7 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
 
 
 def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
-    store: Store, postgres: Postgres, schema: str
+    store: Collection, postgres: Postgres, schema: str
 ) -> None:
     """The second waits until the first is on the disk; then it is a repetition, and the server's log has
     nothing to quote.
@@ -312,7 +309,7 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
         for one in (store, other):
             assert one.add([entry()]) == [STORED]
         with store._engine.writing(shared=True) as session:
-            session.keep({same.key: same.body})
+            session.insert({same.key: same.body})
             second = pool.submit(other.add, [entry(), same, entry()])
             time.sleep(0.2)
             assert not second.done()
@@ -321,15 +318,15 @@ def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(
     assert same.key.hex() not in postgres.log.read_text()
 
 
-def test_closing_is_not_put_off_by_servers_that_add_all_the_time(store: Store, postgres: Postgres, schema: str) -> None:
-    """And waits for what they have begun: nothing is stored afterwards, and nothing that was acknowledged is
-    missing.
-    """
+def test_closing_is_not_put_off_by_servers_that_add_all_the_time(
+    store: Collection, postgres: Postgres, schema: str
+) -> None:
+    """And waits for what they have begun: nothing is stored afterwards, nothing acknowledged is missing."""
     opened(store)
     servers = [open_store(postgres.url(schema)) for _ in range(3)]
     stored: list[Outcome] = []
 
-    def serve(server: Store) -> None:
+    def serve(server: Collection) -> None:
         outcomes = [STORED]
         while outcomes == [STORED]:
             stored.extend(outcomes := server.add([entry()]))
@@ -347,7 +344,7 @@ def test_closing_is_not_put_off_by_servers_that_add_all_the_time(store: Store, p
         server.close()
 
 
-def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Store, ask) -> None:
+def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collection, ask) -> None:
     opened(store)
     for _ in range(3):
         assert ask("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'")
@@ -355,7 +352,7 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Store, a
     assert store.count() == 3
 
 
-def test_a_server_that_is_gone_is_said_and_recovers(store: Store, postgres: Postgres) -> None:
+def test_a_server_that_is_gone_is_said_and_recovers(store: Collection, postgres: Postgres) -> None:
     opened(store)
     one = entry()
     assert store.add([one]) == [STORED]
@@ -373,7 +370,7 @@ def test_a_server_that_is_gone_is_said_and_recovers(store: Store, postgres: Post
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_nothing_twice(
-    store: Store, postgres: Postgres, mode: str
+    store: Collection, postgres: Postgres, mode: str
 ) -> None:
     """`immediate` is a crash: the server recovers from its log. Forty phones go on sending all the time."""
     opened(store, access="blind")
@@ -427,7 +424,9 @@ def test_several_collections_live_in_one_database(postgres: Postgres) -> None:
         store.close()
 
 
-def test_a_collection_that_is_exchanged_is_not_written_to(store: Store, postgres: Postgres, ask, schema: str) -> None:
+def test_a_collection_that_is_exchanged_is_not_written_to(
+    store: Collection, postgres: Postgres, ask, schema: str
+) -> None:
     opened(store)
     ask(f"DROP SCHEMA {schema} CASCADE")
     with pytest.raises(StoreError, match=f"must hold a collection, got none in schema {schema}"):
@@ -440,7 +439,7 @@ def test_a_collection_that_is_exchanged_is_not_written_to(store: Store, postgres
 
 
 def test_in_a_session_that_another_collection_left_reports_still_go_where_they_belong(
-    store: Store, postgres: Postgres, schema: str
+    store: Collection, postgres: Postgres, schema: str
 ) -> None:
     """As PgBouncer in transaction mode hands out sessions: settings of another client, and none of ours."""
     opened(store)
@@ -462,7 +461,7 @@ def test_in_a_session_that_another_collection_left_reports_still_go_where_they_b
 
 
 def test_another_collection_of_the_same_survey_in_the_same_place_is_not_written_to(
-    store: Store, postgres: Postgres, ask, schema: str
+    store: Collection, postgres: Postgres, ask, schema: str
 ) -> None:
     opened(store)
     ask(f"ALTER SCHEMA {schema} RENAME TO {schema}_first")
@@ -473,7 +472,7 @@ def test_another_collection_of_the_same_survey_in_the_same_place_is_not_written_
         assert other.count() == 0
 
 
-def test_the_schema_of_something_else_is_left_alone(store: Store, ask, schema: str) -> None:
+def test_the_schema_of_something_else_is_left_alone(store: Collection, ask, schema: str) -> None:
     ask(f"CREATE SCHEMA {schema}")
     ask(f"CREATE TABLE {schema}.collection (name text)")
     with pytest.raises(ValueError, match=f"a schema of its own, got {schema}"):
@@ -482,7 +481,7 @@ def test_the_schema_of_something_else_is_left_alone(store: Store, ask, schema: s
 
 
 def test_who_may_only_read_reads_and_still_may_after_closing(
-    store: Store, postgres: Postgres, ask, schema: str
+    store: Collection, postgres: Postgres, ask, schema: str
 ) -> None:
     opened(store)
     store.add([entry("one")])
@@ -512,7 +511,7 @@ GRANT SELECT, INSERT, DELETE ON issued TO {role};
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_server_needs_no_more_rights_than_to_add(
-    store: Store, postgres: Postgres, ask, schema: str, access: str
+    store: Collection, postgres: Postgres, ask, schema: str, access: str
 ) -> None:
     """It cannot change the survey or its state, nor any report, nor invite."""
     opened(store, access=access)
@@ -545,7 +544,7 @@ def test_a_server_needs_no_more_rights_than_to_add(
 
 
 def test_closing_waits_for_readers_and_is_all_or_nothing(
-    store: Store, postgres: Postgres, schema: str, monkeypatch
+    store: Collection, postgres: Postgres, schema: str, monkeypatch
 ) -> None:
     monkeypatch.setattr("toolkit.survey.storage.postgres._PATIENCE", "100ms")
     opened(store, access="token").invite([sha("a"), sha("b")])

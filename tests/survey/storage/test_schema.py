@@ -15,7 +15,7 @@ from tests.survey.entries import REPEATED, SPENT, STORED, entry, sha, small_surv
 from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.storage import schema
 from toolkit.survey.storage.schema import VERSION, check_version, steps
-from toolkit.survey.store import State, migrate, open_store
+from toolkit.survey.store import State, open_store
 
 VERSION_1 = """
 CREATE TABLE collection (version INTEGER NOT NULL PRIMARY KEY CHECK (version = 1),
@@ -28,6 +28,11 @@ CREATE TABLE issued (invitation BLOB NOT NULL PRIMARY KEY, blinded BLOB NOT NULL
 CREATE TABLE spent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 """  # noqa: E501
 TOKENS = [sha("a"), sha("b"), sha("c")]
+
+
+def migrate(url: str) -> int:
+    with closing(open_store(url)) as store:
+        return store.migrate()
 
 
 def fill_sqlite(path: Path, access: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from toolkit.survey.storage import sqlite
-from toolkit.survey.store import Entry, State, Store, StoreError, open_store
+from toolkit.survey.store import Collection, Entry, State, StoreError, open_store
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
+def store(path: Path) -> Iterator[Collection]:
     store = open_store(f"sqlite:///{path}")
     yield store
     store.close()
@@ -51,9 +51,7 @@ COLUMNS = {
 
 
 def schema(database: sqlite3.Connection) -> dict[str, str]:
-    """Every table with all its columns, hidden ones too, and everything else that the file defines, by
-    name.
-    """
+    """Every table with all its columns, hidden ones too, and everything else that the file defines, by name."""
     found = {}
     for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind != "table":
@@ -71,7 +69,7 @@ def schema(database: sqlite3.Connection) -> dict[str, str]:
     return found
 
 
-def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Store, path: Path) -> None:
+def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Collection, path: Path) -> None:
     opened(store)
     with look(path) as database:
         assert schema(database) == COLUMNS
@@ -95,14 +93,14 @@ def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: St
         "CREATE INDEX seen ON report (body)",
     ],
 )
-def test_the_test_of_the_schema_would_notice(store: Store, path: Path, change: str) -> None:
+def test_the_test_of_the_schema_would_notice(store: Collection, path: Path, change: str) -> None:
     opened(store)
     with look(path) as database:
         database.executescript(change)
         assert schema(database) != COLUMNS
 
 
-def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Store, path: Path) -> None:
+def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Collection, path: Path) -> None:
     opened(store, access="token").invite([sha("a"), sha("b")])
     entries = [entry("one", by="a"), entry("two", by="b")]
     store.add(entries)
@@ -166,12 +164,11 @@ def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: Path) -> None:
-    """No page of the file holds a token beside the report that it came with, but for those who are in the
-    pool now.
+def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, path: Path) -> None:
+    """No page of the file holds a token beside the report that it came with, but for those who are in the pool now.
 
-    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of
-    it behind.
+    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of it
+    behind.
     """
     people = [f"{i}" for i in range(57)]
     opened(store, access="token").invite(map(sha, people))
@@ -196,7 +193,7 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: P
         assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
 
 
-def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Store, path: Path) -> None:
+def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Collection, path: Path) -> None:
     """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
     hash is in the bytes.
     """
@@ -221,7 +218,7 @@ def interrupted(_: object) -> None:
     raise KeyboardInterrupt
 
 
-def test_closing_that_was_interrupted_is_finished_later(store: Store, path: Path, monkeypatch) -> None:
+def test_closing_that_was_interrupted_is_finished_later(store: Collection, path: Path, monkeypatch) -> None:
     opened(store, access="token").invite([sha("a")])
     one = entry("one", by="a")
     store.add([one])
@@ -238,7 +235,7 @@ def test_closing_that_was_interrupted_is_finished_later(store: Store, path: Path
         assert database.execute("SELECT state FROM collection").fetchone() == ("closed",)
 
 
-def test_closing_says_when_a_reader_keeps_the_log_alive(store: Store, path: Path, monkeypatch) -> None:
+def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
     opened(store)
     store.add([entry()])
@@ -253,7 +250,7 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Store, path: Path
 
 
 def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
-    store: Store, path: Path, monkeypatch
+    store: Collection, path: Path, monkeypatch
 ) -> None:
     """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
     monkeypatch.setattr(sqlite, "_WAIT", 0.01)
@@ -270,13 +267,13 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
     assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
 
 
-def test_the_file_is_for_its_owner_alone(store: Store, path: Path) -> None:
+def test_the_file_is_for_its_owner_alone(store: Collection, path: Path) -> None:
     opened(store).add([entry()])
     for file in path.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
 
 
-def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Store, path: Path) -> None:
+def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Collection, path: Path) -> None:
     opened(store).add([entry("one")])
     store.set_state(State.CLOSED)
     store.close()
@@ -291,16 +288,16 @@ def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Sto
 # Durable
 
 
-def test_every_commit_is_synced(store: Store) -> None:
+def test_every_commit_is_synced(store: Collection) -> None:
     opened(store)
     with store._engine.writing() as session:
         names = ("journal_mode", "synchronous", "secure_delete", "fullfsync")
-        settings = {name: session._row(f"PRAGMA {name}")[0] for name in names}
+        settings = {name: session.row(f"PRAGMA {name}")[0] for name in names}
     assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "fullfsync": 1}
 
 
 @pytest.mark.slow
-def test_a_locked_database_is_said_soon_and_recovers(store: Store, path: Path) -> None:
+def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Path) -> None:
     opened(store)
     one = entry()
     with look(path) as other:
@@ -315,7 +312,7 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Store, path: Path) -
     assert store.add([one]) == [STORED]
 
 
-def test_a_short_lock_is_waited_for(store: Store, path: Path) -> None:
+def test_a_short_lock_is_waited_for(store: Collection, path: Path) -> None:
     opened(store)
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -325,7 +322,7 @@ def test_a_short_lock_is_waited_for(store: Store, path: Path) -> None:
         timer.join()
 
 
-def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store: Store, monkeypatch) -> None:
+def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store: Collection, monkeypatch) -> None:
     """Nothing has begun by then, so that there is nothing to roll back."""
     store.create(small_survey())
 
@@ -340,7 +337,7 @@ def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store
 
 
 @pytest.mark.slow
-def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Store, path: Path) -> None:
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Collection, path: Path) -> None:
     opened(store)
     store.close()
     worker = Path(__file__).with_name("full_disk.py")
@@ -365,7 +362,7 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Sto
 
 
 def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
-    store: Store, path: Path, monkeypatch
+    store: Collection, path: Path, monkeypatch
 ) -> None:
     """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being
     brought into the file.
@@ -388,10 +385,10 @@ def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
     assert store.count() == 2
 
 
-def test_a_database_that_may_not_grow_is_said_and_recovers(store: Store) -> None:
+def test_a_database_that_may_not_grow_is_said_and_recovers(store: Collection) -> None:
     opened(store)
     with store._engine.writing() as session:
-        database = session._database
+        database = session._connection
     (pages,) = database.execute("PRAGMA page_count").fetchone()
     database.execute(f"PRAGMA max_page_count = {pages + 5}")
     acknowledged = []
@@ -410,7 +407,7 @@ def test_a_database_that_may_not_grow_is_said_and_recovers(store: Store) -> None
 # Another file
 
 
-def test_nothing_is_made_by_looking(store: Store, path: Path) -> None:
+def test_nothing_is_made_by_looking(store: Collection, path: Path) -> None:
     for use in (store.state, store.count, lambda: store.add([entry()])):
         with pytest.raises(StoreError, match="the database must be there"):
             use()
@@ -422,7 +419,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
         open_store(f"sqlite:///{tmp_path}/nowhere/survey.db").create(small_survey())
 
 
-def test_a_file_that_is_moved_away_is_not_written_to(store: Store, path: Path) -> None:
+def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Path) -> None:
     opened(store)
     store.add([entry()])
     away = path.with_name("away.db")
@@ -435,7 +432,7 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Store, path: Path) -
     assert store.count() == 2
 
 
-def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) -> None:
+def test_a_file_that_is_exchanged_is_not_written_to(store: Collection, path: Path) -> None:
     opened(store)
     store.add([entry()])
     other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
@@ -449,7 +446,7 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) ->
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
 
 
-def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Collection, path: Path) -> None:
     store.create(small_survey())
     other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
     other.close()
@@ -464,7 +461,7 @@ def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it
         store.remember("port", "8000")
 
 
-def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) -> None:
+def test_the_database_of_something_else_is_left_alone(store: Collection, path: Path) -> None:
     with look(path) as database:
         database.execute("CREATE TABLE thing (name TEXT)")
     before = path.read_bytes()
@@ -476,7 +473,7 @@ def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) 
 
 
 @pytest.mark.parametrize("content", [b"Dear diary, " * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_a_file_that_is_no_database_is_said(store: Store, path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_database_is_said(store: Collection, path: Path, content: bytes) -> None:
     path.write_bytes(content)
     for use in (store.count, lambda: store.create(small_survey())):
         with pytest.raises(StoreError, match="the database must be"):

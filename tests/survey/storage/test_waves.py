@@ -17,8 +17,8 @@ from toolkit.survey.question import Question
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import collection
-from toolkit.survey.storage.waves import check_next, follow
-from toolkit.survey.store import Entry, Outcome, State, Store, open_store
+from toolkit.survey.storage.waves import check_next
+from toolkit.survey.store import Collection, Entry, Outcome, State, open_store
 from toolkit.survey.writing.survey_fields import Panel
 from toolkit.texts.phrases import interface, phrases
 
@@ -42,7 +42,7 @@ def opened(place: Callable[[int], str], wave: int, again: int | None = None, acc
         store.invite(map(digest, TOKENS))
     else:
         with closing(open_store(place(again), readonly=True)) as earlier:
-            follow(store, survey, earlier, ["port", "public url"])
+            store.follow(survey, earlier, ["port", "public url"])
     store.set_state(State.OPEN)
     return store
 
@@ -58,7 +58,7 @@ def test_a_link_works_once_in_each_wave_also_after_the_first_one_was_closed(plac
     first.set_state(State.CLOSED)
     first.close()
     second = opened(place, 2, again=1)
-    assert second.guests() == sorted(map(digest, TOKENS))
+    assert second.invitations() == sorted(map(digest, TOKENS))
     assert (second.setting("port"), second.setting("public url")) == ("8123", None)
     told = second.add([entry(3, TOKENS[0]), entry(4, TOKENS[0]), entry(5, TOKENS[1]), entry(6, "x" * 22)])
     assert told == [Outcome.STORED, Outcome.SPENT, Outcome.STORED, Outcome.SPENT]
@@ -73,7 +73,7 @@ def test_closing_keeps_who_was_invited_of_all_waves_but_the_last_and_never_who_a
         store = opened(place, wave)
         store.add([entry(1, TOKENS[0])])
         store.set_state(State.CLOSED)
-        assert len(store.guests()) == left
+        assert len(store.invitations()) == left
         store.close()
 
 
@@ -98,8 +98,8 @@ def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
     with closing(open_store(f"sqlite:///{tmp_path / '1.db'}")) as earlier:
         earlier.create(panel())
         with closing(open_store(f"sqlite:///{tmp_path / '2.db'}")) as store:
-            follow(store, panel(wave=2), earlier)
-            assert store.guests() == []
+            store.follow(panel(wave=2), earlier)
+            assert store.invitations() == []
             store.set_state(State.OPEN)
             assert store.add([Entry(bytes.fromhex(KEY), "{}")]) == [Outcome.STORED]
 
@@ -175,7 +175,7 @@ def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
     return panel(cheated(design=MEMO), other, wave=wave, **changes)
 
 
-def sums(store: Store) -> list[str]:
+def sums(store: Collection) -> list[str]:
     """What people are told that all waves come to."""
     return [text for text in store.survey().consent_text().split("\n\n") if "all 4 times together" in text]
 
@@ -189,13 +189,13 @@ def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
     told = first.survey().loss
     assert told.epsilon == pytest.approx(2.8433, abs=1e-4)
     with pytest.raises(ValueError, match="a `ceiling` of at most 3, got 12: it belongs to the panel"):
-        follow(second, beside(2.26, 2, ceiling=12), first)
+        second.follow(beside(2.26, 2, ceiling=12), first)
     with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843 in 4 waves, got 11.08: people"):
         check_next(beside(2.26, 2, ceiling=12), beside(0.2, ceiling=12))
     with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843"):
-        follow(second, beside(0.21, 2), first)
-    follow(second, beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
-    follow(third, beside(0.2, 3), second)  # what the first wave told, not the second
+        second.follow(beside(0.21, 2), first)
+    second.follow(beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
+    third.follow(beside(0.2, 3), second)  # what the first wave told, not the second
     for store in (second, third):
         assert store.survey().loss == told
         assert sums(store) == sums(first) != []
@@ -232,8 +232,8 @@ def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
     other.invite([digest("a" * 22)])
     second = opened(place, 2, again=1)
     with pytest.raises(ValueError, match="a wave must follow one wave before, got another panel: people of"):
-        follow(second, panel(wave=2, access="token"), other, ["port"])
-    assert second.guests() == sorted(map(digest, TOKENS))
+        second.follow(panel(wave=2, access="token"), other, ["port"])
+    assert second.invitations() == sorted(map(digest, TOKENS))
     for store in (first, second, other):
         store.close()
 
@@ -257,10 +257,10 @@ def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(plac
         first.create(panel())
     assert first.survey().panel is None
     with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
-        follow(second, panel(wave=2), first)
+        second.follow(panel(wave=2), first)
     first.amend(panel(consent="Corrected."))
     assert first.survey().panel is not None
-    follow(second, panel(wave=2), first)
+    second.follow(panel(wave=2), first)
     assert second.survey().panel == first.survey().panel
     for store in (first, second):
         store.close()

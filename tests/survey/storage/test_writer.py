@@ -7,13 +7,11 @@ import pytest
 
 from tests.survey.entries import REPEATED, STORED, entry, opened, sha
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Entry, Outcome, Store, StoreError, open_store
+from toolkit.survey.store import Collection, Entry, Outcome, StoreError, open_store
 
 
 class Shelf:
-    """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk
-    would.
-    """
+    """A store that does what it is told, and remembers the batches. `gate` holds it up, as a slow disk would."""
 
     def __init__(self) -> None:
         self.batches: list[list[Entry]] = []
@@ -256,7 +254,7 @@ def test_invitations_take_their_turn_and_fail_alone(writer: Writer) -> None:
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.FixtureRequest, tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/survey.db" if kind == "sqlite" else request.getfixturevalue("postgres").url()
-    store: Store = opened(open_store(url), access="token", cap=900)
+    store: Collection = opened(open_store(url), access="token", cap=900)
     tokens = [f"{i}" for i in range(1000)]
     store.invite(map(sha, tokens))
     writer = Writer(store)

@@ -2,7 +2,7 @@
 what is wrong.
 
 Nothing is stored: the one report that is sent names another survey, and is refused for that. What cannot be
-seen from outside is not judged: logs of the proxy, backups, whoever reads along in the database.
+seen from outside is not judged: logs of the proxy, backups, readers of the database.
 """
 
 import http.client
@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from toolkit.survey.serving.limits import Limits
 from toolkit.survey.writing.survey_fields import PERSON
 
 PLAIN_PORT = 80
-"""Where whoever types an address without https:// comes to."""
+"""Where an address without https:// leads."""
 _SECONDS = 10.0
 
 
@@ -102,14 +102,12 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be
-    done.
-    """
+    """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be done."""
 
-    check: str
-    found: str
+    observation: str
     remedy: str = ""
     grave: bool = True
+    check: str = ""
 
     @property
     def failed(self) -> bool:
@@ -117,7 +115,7 @@ class Finding:
 
     def __str__(self) -> str:
         mark = "FAIL" if self.failed else "note" if self.remedy else "ok"
-        return f"{mark:4} {self.check}: {self.found}{f'. {self.remedy}' if self.remedy else ''}"
+        return f"{mark:4} {self.check}: {self.observation}{f'. {self.remedy}' if self.remedy else ''}"
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ def examine(url: str) -> Iterator[Finding]:
     """One finding a check, each as soon as it is known; without a page there is nothing more to learn."""
     address = Address.of(url)
     try:
-        yield _encryption(address)
+        yield replace(_encryption(address), check="TLS")
         page = address.ask("GET", address.path())
     except (OSError, http.client.HTTPException) as problem:
         yield _unreached(problem)
@@ -141,178 +139,162 @@ def examine(url: str) -> Iterator[Finding]:
     data = _survey_in(page)
     if data is None:
         path = "The proxy must pass requests below it on, with --prefix if it leaves the path as it is"
-        yield Finding("page", f"status {page.status} and no survey at {address.path()}", path)
+        yield Finding(f"status {page.status} and no survey at {address.path()}", path, check="page")
         return
-    yield Finding(
-        "page", f"{data['title'][data['languages'][0]]!r}, hash {data['hash'][:12]}…, access {data['access']}"
-    )
+    title = data["title"][data["languages"][0]]
+    yield Finding(f"{title!r}, hash {data['hash'][:12]}…, access {data['access']}", check="page")
     visit = Visit(address, page, data)
     for name, check in _CHECKS.items():
         try:
-            yield check(visit, name)
+            yield replace(check(visit), check=name)
         except (OSError, http.client.HTTPException) as problem:
-            yield Finding(name, f"the connection broke ({type(problem).__name__})", "Look at the proxy and its limits")
+            observation = f"the connection broke ({type(problem).__name__})"
+            yield Finding(observation, "Look at the proxy and its limits", check=name)
 
 
 def _encryption(address: Address) -> Finding:
     if not address.secure:
-        return Finding(
-            "TLS", "none", "Anybody on the way could change the page so that it sends the truth: use https://"
-        )
-    shown = address.certificate
-    days = int((ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()) // 86_400)
-    found = f"{shown['version']}, a certificate that browsers trust, good for {days} more days"
-    return Finding("TLS", found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
+        return Finding("none", "Anybody on the way could change the page so that it sends the truth: use https://")
+    certificate = address.certificate
+    days = int((ssl.cert_time_to_seconds(certificate["notAfter"]) - time.time()) // 86_400)
+    observation = f"{certificate['version']}, a certificate that browsers trust, good for {days} more days"
+    return Finding(observation, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
 
 
 def _unreached(problem: Exception) -> Finding:
     if isinstance(problem, ssl.SSLCertVerificationError):
         chain = "Give the proxy the certificate of this name with its whole chain (fullchain.pem)"
-        return Finding("TLS", f"the certificate is not good: {problem.verify_message}", chain)
+        return Finding(f"the certificate is not good: {problem.verify_message}", chain, check="TLS")
     if isinstance(problem, ssl.SSLError):
-        return Finding(
-            "TLS", f"no handshake ({problem.reason})", "Look at ssl_protocols and the name of the server in the proxy"
-        )
-    return Finding(
-        "address", f"no answer ({type(problem).__name__})", "Look at the name, the firewall and whether the proxy runs"
-    )
+        remedy = "Look at ssl_protocols and the name of the server in the proxy"
+        return Finding(f"no handshake ({problem.reason})", remedy, check="TLS")
+    remedy = "Look at the name, the firewall and whether the proxy runs"
+    return Finding(f"no answer ({type(problem).__name__})", remedy, check="address")
 
 
 def _survey_in(page: Answer) -> dict[str, Any] | None:
     block = _BLOCK.search(page.body)
     try:
-        found = json.loads(block.group(1)) if block and page.status == 200 else None
+        data = json.loads(block.group(1)) if block and page.status == 200 else None
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
+    return data if isinstance(data, dict) and {"title", "languages", "hash", "access"} <= set(data) else None
 
 
-def _redirect(visit: Visit, name: str) -> Finding:
+def _redirect(visit: Visit) -> Finding:
     """Who types the address without https:// must be led to it, or find nothing; never the page."""
     if not visit.address.secure:
-        return Finding(name, "not asked, as the address has no TLS")
+        return Finding("not asked, as the address has no TLS")
     try:
         answer = visit.address.ask("GET", visit.address.path(), plainly=True)
     except OSError:
-        return Finding(
-            name, "nothing listens at port 80", "A redirection helps people who type the address", grave=False
-        )
+        return Finding("nothing listens at port 80", "A redirection helps people who type the address", grave=False)
     target = answer.headers.get("location", "")
     if 300 <= answer.status < 400 and target.startswith("https://"):
-        return Finding(name, "http:// leads to https://")
-    return Finding(name, f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing")
+        return Finding("http:// leads to https://")
+    return Finding(f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing")
 
 
-def _slash(visit: Visit, name: str) -> Finding:
+def _slash(visit: Visit) -> Finding:
     if not visit.address.prefix:
-        return Finding(name, "none")
+        return Finding("none")
     status = visit.address.ask("GET", visit.address.prefix).status
     if status in (301, 302, 307, 308):
-        return Finding(name, f"{visit.address.prefix} leads to {visit.address.path()}")
-    return Finding(
-        name, f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", grave=False
-    )
+        return Finding(f"{visit.address.prefix} leads to {visit.address.path()}")
+    return Finding(f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", grave=False)
 
 
-def _files(visit: Visit, name: str) -> Finding:
+def _files(visit: Visit) -> Finding:
     """What the page loads must come from the same place."""
     names = sorted(set(_FILES.findall(visit.page.body.decode(errors="replace"))))
     bad = [one for one in names if visit.address.ask("GET", visit.address.path(one)).status != 200]
     if bad or not names:
         return Finding(
-            name, f"{', '.join(bad) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
+            f"{', '.join(bad) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address"
         )
-    return Finding(name, f"{', '.join(names)} load")
+    return Finding(f"{', '.join(names)} load")
 
 
-def _headers(visit: Visit, name: str) -> Finding:
+def _headers(visit: Visit) -> Finding:
     wrong = [key for key, value in HEADERS.items() if visit.page.headers.get(key) != value]
     if wrong:
         return Finding(
-            name,
-            f"{', '.join(wrong)} missing or changed",
-            "The proxy must pass on the headers of the server as they are",
+            f"{', '.join(wrong)} missing or changed", "The proxy must pass on the headers of the server as they are"
         )
     if visit.address.secure and "strict-transport-security" not in visit.page.headers:
-        return Finding(name, "all but Strict-Transport-Security", "Let the proxy add it", grave=False)
-    return Finding(name, f"all {len(HEADERS)} as the server sends them")
+        return Finding("all but Strict-Transport-Security", "Let the proxy add it", grave=False)
+    return Finding(f"all {len(HEADERS)} as the server sends them")
 
 
-def _caching(visit: Visit, name: str) -> Finding:
+def _caching(visit: Visit) -> Finding:
     again = visit.address.ask("GET", visit.address.path())
     if "set-cookie" in again.headers:
-        return Finding(
-            name, "a cookie is set", "Something between server and phone marks people: find it and turn it off"
-        )
+        return Finding("a cookie is set", "Something between server and phone marks people: find it and turn it off")
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
-        return Finding(name, "the answer was kept on the way", "Turn that off: it holds who asked for what")
+        return Finding("the answer was kept on the way", "Turn that off: it holds who asked for what")
     others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
     if others:
-        told = "Something else than your proxy may see and log every request: know what it is"
-        return Finding(name, f"the answer has {', '.join(others)}", told, grave=False)
-    return Finding(name, "no sign of a cache or of a cookie")
+        advice = "Something else than your proxy may see and log every request: know what it is"
+        return Finding(f"the answer has {', '.join(others)}", advice, grave=False)
+    return Finding("no sign of a cache or of a cookie")
 
 
-def _head(visit: Visit, name: str) -> Finding:
+def _head(visit: Visit) -> Finding:
     status = visit.address.ask("HEAD", visit.address.path()).status
     remedy = "Load balancers that ask so would take the server for dead" if status != 200 else ""
-    return Finding(name, f"status {status}", remedy, grave=False)
+    return Finding(f"status {status}", remedy, grave=False)
 
 
-def _health(visit: Visit, name: str) -> Finding:
+def _health(visit: Visit) -> Finding:
     answer = visit.address.ask("GET", visit.address.path("health"))
     status = answer.status
     if status == 200 and b"closed" in answer.body:
-        return Finding(name, "the collection is closed", "Nobody can answer: end its server")
+        return Finding("the collection is closed", "Nobody can answer: end its server")
     if status == 503:
         return Finding(
-            name, "reports cannot be stored at the moment", "See the log of the server, and whether its database runs"
+            "reports cannot be stored at the moment", "See the log of the server, and whether its database runs"
         )
     if status != 200:
         return Finding(
-            name, f"status {status}", "Nothing tells whether the server works: is it of an older version?", grave=False
+            f"status {status}", "Nothing tells whether the server works: is it of an older version?", grave=False
         )
-    return Finding(name, "good")
+    return Finding("good")
 
 
-def _host(visit: Visit, name: str) -> Finding:
-    """Who asks for another name must not get the survey: pages of others could be shown at this address, and
-    this one at theirs.
-    """
+def _host(visit: Visit) -> Finding:
+    """Another name must not get the survey: it could be shown at the address of others."""
     try:
         answer = visit.address.ask("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):
-        return Finding(name, "another name gets nothing")
+        return Finding("another name gets nothing")
     if _survey_in(answer) is None:
-        return Finding(name, f"another name gets {answer.status}")
-    return Finding(
-        name, "another name gets the survey, too", "Give the proxy a default server that refuses", grave=False
-    )
+        return Finding(f"another name gets {answer.status}")
+    return Finding("another name gets the survey, too", "Give the proxy a default server that refuses", grave=False)
 
 
-def _body_limit(visit: Visit, name: str) -> Finding:
+def _body_limit(visit: Visit) -> Finding:
     most = Limits.body
-    refused = Finding(name, f"more than {most:,} bytes are refused")
+    refused = Finding(f"more than {most:,} bytes are refused")
     try:
         status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
     except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
         return refused
     remedy = f"The proxy must refuse what is above {most:,}"
-    return refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
+    return refused if status == 413 else Finding(f"{most + 1:,} bytes are answered with {status}", remedy)
 
 
-def _origin(visit: Visit, name: str) -> Finding:
+def _origin(visit: Visit) -> Finding:
     """Whatever else is served at the same scheme, host and port could read what phones keep for it."""
     address = visit.address
-    told = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
-    found = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {told}"
+    advice = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
+    observation = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {advice}"
     if not address.prefix or (status := address.ask("GET", "/").status) >= 400:
-        return Finding(name, found)
+        return Finding(observation)
     remedy = "Give the collection a name or a port at which nothing else is served"
-    return Finding(name, f"{found}; / answers with {status}", remedy, grave=False)
+    return Finding(f"{observation}; / answers with {status}", remedy, grave=False)
 
 
-def _report(visit: Visit, name: str) -> Finding:
+def _report(visit: Visit) -> Finding:
     """A report of another survey: it goes the whole way, and is refused with 409."""
     body: dict[str, Any] = {"survey": "0" * 64, "key": "0" * 32, "answers": {}, "understood": None}
     if visit.data["access"] != "open":
@@ -321,9 +303,8 @@ def _report(visit: Visit, name: str) -> Finding:
         body[PERSON] = "0" * 32
     answer = visit.address.ask("POST", visit.address.path("report"), json.dumps(body).encode(), headers=_JSON)
     if answer.status == 409:
-        return Finding(name, "a report of another survey is refused, and nothing was stored")
+        return Finding("a report of another survey is refused, and nothing was stored")
     return Finding(
-        name,
         f"a report of another survey is answered with {answer.status} instead of 409",
         _REMEDIES.get(answer.status, _LOST),
     )
@@ -335,7 +316,7 @@ _REMEDIES = {
     503: "The server is too busy, or its database is away: see its log",
     504: "The server does not answer the proxy in time: see its log",
 }
-_CHECKS: dict[str, Callable[[Visit, str], Finding]] = {
+_CHECKS: dict[str, Callable[[Visit], Finding]] = {
     "redirect": _redirect,
     "prefix": _slash,
     "files": _files,

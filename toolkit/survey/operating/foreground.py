@@ -1,8 +1,7 @@
-"""The server in this process, for whoever watches over processes already: systemd, a container, a terminal.
+"""The server in this process, where processes are supervised already: systemd, a container, a terminal.
 
-Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has
-begun is finished. It holds the same lock as a server in the background, so `status` and `close` of the same
-user find it.
+Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is
+finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
 """
 
 import socket
@@ -15,9 +14,7 @@ from toolkit.survey.spec import Survey
 
 
 class AgainError(RuntimeError):
-    """The server could not begin, but may if it is tried again: the database or the address was not free or
-    not there.
-    """
+    """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
 
 
 def serve(
@@ -36,19 +33,18 @@ def serve(
     """Collect answers from this process, until it is told to end; `options` are those of
     `toolkit.survey.collector.start`.
 
-    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the
-    collection: of several servers each has its own, and a server need not have the right to write more than
-    reports.
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection:
+    of several servers each has its own, and a server need not have the right to write more than reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
     from toolkit.survey.serving.lock import TakenError
     from toolkit.survey.store import StoreError
 
-    asked = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
+    survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
         collector, key = prepare(
-            asked,
+            survey,
             database,
             rehearsal=rehearsal,
             amend=amend,
@@ -68,9 +64,8 @@ def serve(
 
 def _port(collector: Collector, host: str) -> int:
     """The collection's own port; if it has none yet, a free one, which is kept."""
-    kept = collector.kept(PORT)
-    if kept is not None:
-        return int(kept)
+    if (known := collector.kept(PORT)) is not None:
+        return int(known)
     with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
         port: int = free.getsockname()[1]
     collector.keep(PORT, str(port))

@@ -30,7 +30,8 @@ from typing import Any
 from toolkit.core.checks import refuse
 from toolkit.survey.reading.table import UNDERSTOOD
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.protocol import KEY_BYTES, State, Store, StoreError
+from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.protocol import KEY_BYTES, State, StoreError
 
 _SETTING = "shown"  # the store forgets settings that begin so when the collection is closed
 _TRIES = 20
@@ -54,7 +55,7 @@ class Shown:
         return self.state is not State.CLOSED
 
 
-def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
+def look(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Shown:
     """Return all reports of a closed collection; of another whole steps of them, none below the minimum.
 
     Of an open one of several waves, none: which were shown first would tell, by the number that joins waves,
@@ -88,7 +89,9 @@ def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
     return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
 
 
-def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]) -> Keys | None:
+def _moved(
+    store: Collection, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]
+) -> Keys | None:
     """The keys to show now, first of all and of these by group; None if another reader was faster."""
     chosen: Keys = frozenset(rows)
     for names, text in reversed(before.items()):

@@ -1,9 +1,7 @@
-"""Who may answer, and how often: anybody, whoever holds a single-use link, or whoever holds a blindly signed
-token.
+"""Who may answer, and how often: anybody, holders of a single-use link, or holders of a blindly signed token.
 
-A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no
-Referer. The server keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in
-a table of its own.
+A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no Referer. The
+server keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in a table of its own.
 """
 
 import hashlib
@@ -84,11 +82,8 @@ def digest(token: str) -> bytes:
     '8a5bdb4cc1516412'
     """
     if not _TOKEN.fullmatch(token):
-        refuse(
-            "a token must be 22 letters, digits, - and _",
-            f"{len(token)} characters",
-            "it was not made by `invitations`",
-        )
+        rule = "a token must be 22 letters, digits, - and _"
+        refuse(rule, f"{len(token)} characters", "it was not made by `invitations`")
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -102,8 +97,7 @@ def link(url: str, token: str) -> str:
 
 
 def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that
-    signs them.
+    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that signs them.
 
     A page with another key is another page: nothing that was signed or sent for one is good for the other.
 
@@ -114,11 +108,10 @@ def page_hash(survey: str, issuer: Issuer | None = None) -> str:
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the
-    signature is good.
+    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is
+    good.
 
-    A signature may be of any of these pages: one that waited on a phone comes with the report of a later
-    page.
+    A signature may be of any of these pages: one that waited on a phone comes with the report of a later page.
     """
     token = submission.token
     if isinstance(token, BlindToken):

@@ -1,16 +1,15 @@
-"""Blind signatures: a server admits each invited person once without learning which report is whose.
-Experimental.
+"""Blind signatures: a server admits each invited person once without learning which report is whose. Experimental.
 
 A browser hides a random nonce behind a random factor, the server signs what it cannot read in exchange for an
-invitation, the browser takes the factor away and keeps (nonce, signature). That pair comes with the report;
-it proves that some invited person sent it, and nothing else: for any report and any signing there is a factor
-that would connect them.
+invitation, the browser takes the factor away and keeps (nonce, signature). That pair comes with the report; it proves
+that some invited person sent it, and nothing else: for any report and any signing there is a factor that would connect
+them.
 
-What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as
-the RFC's random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a
-person is hidden among those who hold a token that is not yet spent; the network address is seen by whoever
-runs the machine; a token can be sold. Python's arithmetic takes a time that depends on its operands, hence
-every signing is blinded again by the server.
+What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as the RFC's
+random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a person is hidden
+among those who hold a token that is not yet spent; the network address is seen by the operator; a token can
+be sold. Python's arithmetic takes a time that depends on its operands, hence every signing is blinded again by the
+server.
 
 References
 ----------
@@ -41,9 +40,7 @@ _SIZES = (2048, 3072, 4096)
 
 
 class BlindError(ValueError):
-    """A blinded message, signature or token that does not fit the key; says no more, because it was sent by a
-    stranger.
-    """
+    """A blinded message, signature or token that does not fit the key; says no more: a stranger sent it."""
 
 
 @dataclass(frozen=True)
@@ -156,9 +153,7 @@ class IssuerKey:
             file.write(pem)
 
     def sign(self, blinded: bytes) -> bytes:
-        """The blind signature: blinded ** d mod n, on a base that was blinded once more, and checked before
-        it leaves.
-        """
+        """The blind signature: blinded ** d mod n, on a base blinded once more, and checked before it leaves."""
         n, e = self.issuer.n, self.issuer.e
         message = int.from_bytes(blinded)
         if len(blinded) != self.issuer.size or not 0 < message < n:
@@ -200,9 +195,7 @@ def blind(
 
 
 def unblind(issuer: Issuer, signature: bytes, inverse: int) -> bytes:
-    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies`
-    says.
-    """
+    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies` says."""
     if len(signature) != issuer.size:
         raise BlindError("A blind signature has as many bytes as the issuer's modulus.")
     return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)

@@ -1,6 +1,4 @@
-"""The headers of every answer, errors too: the page may load only its own files, and nothing of it stays
-anywhere.
-"""
+"""The headers of every answer, errors too: the page may load only its own files, and nothing of it stays anywhere."""
 
 import base64
 import hashlib

@@ -18,89 +18,76 @@ Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
 Item = dict[str, Any]
 
-_AFTER = {
-    "auto": "sent",
-    "check": "told",
-}  # the screen behind the answer: what chance has made of it, or whether it was right
+# The screen behind the answer: what chance has made of it, or whether it was right.
+_AFTER = {"auto": "sent", "check": "told"}
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
-_FEW = 8  # up to so many whole numbers are shown side by side; of more, one is written
+_FEW = 8  # whole numbers that are shown side by side; of more, one is written
 _SEEN = 2  # so often a screen shows what chance has made of an answer; then the odds are known
 
 
-def questions(shown: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
+def questions(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
     """The questions of a survey, after an introduction; a condition names the places of other questions."""
-    places = {question["name"]: place for place, question in enumerate(shown)}
-    items = [_item(question, words, heading="question", sends="we_send") for question in shown]
-    met = list(intro)  # what everybody has met
+    places = {question["name"]: place for place, question in enumerate(entries)}
+    items = [_item(question, words, heading="question", sends="we_send") for question in entries]
+    known = list(intro)  # what everybody has met
     for item in items:
-        _fold(item, [other for other in met if other["odds"] == item["odds"]])
+        _fold(item, [other for other in known if other["odds"] == item["odds"]])
         if not item["show_if"]:
-            met.append(item)
+            known.append(item)
         item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
     return items
 
 
 def _fold(item: Item, same: Sequence[Item]) -> None:
-    """Odds that were told before, in practice too, are there for whoever asks; what chance has made of an
-    answer is shown a few times, and for all questions before anything is sent.
-    """
+    """Fold odds that were shown before; what chance has made of an answer is shown a few times."""
     if same and item["odds"] is not None:
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
     if sum(len(other["screens"]) > 1 for other in same) >= _SEEN:
         item["screens"] = item["screens"][:1]
 
 
-def practice(shown: Item, words: Words) -> Item:
+def practice(question: Item, words: Words) -> Item:
     """The question to try it out with, of which nothing is sent."""
-    return _item(shown, words, note="practice_note", heading="practice", sends="we_would_send")
+    return _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
 
 
 def check(words: Words) -> Item:
     """The question whether the method was understood; its last option is right."""
     options = [{"value": name, "label": _texts(words, name)} for name in ("check_yes", "check_no")]
     text = _texts(words, "check_question")
-    shown = {
-        "name": "understood",
-        "kind": "choice",
-        "mode": "check",
-        "required": True,
-        "randomizer": None,
-        "bounds": None,
-    }
-    return _item({**shown, "text": text, "options": options, "reports": []}, words, heading="check_title")
+    question = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "text": text}
+    question |= {"randomizer": None, "bounds": None, "options": options, "reports": []}
+    return _item(question, words, heading="check_title")
 
 
-def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> Item:
-    """A question with neutral names for its reports, and with the wheel if a wheel guides.
-
-    Its `truths` are answers to try it with: of numbers the least and the greatest, of ticks one each.
-    """
-    name, mode, randomizer = shown["name"], shown["mode"], shown["randomizer"] or {}
+def _item(question: Item, words: Words, note: str | None = None, **named: str) -> Item:
+    """A question with neutral names for its reports, a wheel if one guides, and answers to try it with (`truths`)."""
+    name, mode, randomizer = question["name"], question["mode"], question["randomizer"] or {}
     tapped = mode in ("guided", "physical")
-    options = [_quoted(option, words) for option in shown["options"]]
+    options = [_quoted(option, words) for option in question["options"]]
     reports = _coloured(
-        [_report(_quoted(report, words), place, words) for place, report in enumerate(shown["reports"])]
+        [_report(_quoted(report, words), place, words) for place, report in enumerate(question["reports"])]
     )
     item = {
-        **shown,
+        **question,
         **named,
         "options": options,
         "reports": reports,
         "choices": reports if tapped else options,
-        "labels": _labels(shown, reports if tapped else options, words),
-        "legend": _legend(shown, words),
+        "labels": _labels(question, reports if tapped else options, words),
+        "legend": _legend(question, words),
         "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
-        "odds": _odds(shown),
-        "before": _before(shown, _texts(words, f"{mode}_note" if note is None else note)),
+        "odds": _odds(question),
+        "before": _before(question, _texts(words, f"{mode}_note" if note is None else note)),
         "sets": randomizer.get("kind") in _SETS,
         "turns": mode == "auto" and "kind" not in randomizer,
-        "truths": shown["bounds"]
-        or [[code] if shown["kind"] == "ticks" else code for code in range(len(shown["options"]))],
-        **_field(shown, shown["reports" if tapped else "options"], randomizer.get("most"), words),
+        "truths": question["bounds"]
+        or [[code] if question["kind"] == "ticks" else code for code in range(len(question["options"]))],
+        **_field(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
     }
     if mode == "guided":
-        sectors = wheel(Design.from_dict(randomizer), shown["options"], reports, words)
+        sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
         item["wheel"] = _coloured([_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)])
     return item
 
@@ -114,20 +101,19 @@ def _coloured(parts: Sequence[Item]) -> list[Item]:
     ]
 
 
-def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[str, str]]:
+def _labels(question: Item, choices: Sequence[Item], words: Words) -> list[Mapping[str, str]]:
     """The words of all boxes: the choices, and one for none of them; silence is no answer."""
-    none = "none_of_these" if shown["kind"] == "ticks" else None if shown["required"] else "no_answer"
+    none = "none_of_these" if question["kind"] == "ticks" else None if question["required"] else "no_answer"
     return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set
-    apart as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
-    """
+    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
+    # Set apart as Arabic, a name that begins with a Latin letter does not turn round the line that it stands in.
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
     named = {
-        code: f"\u2067{mark} – {said}\u2069" if right_to_left(code) else f"{mark} – {said}"
-        for code, said in report["quoted"].items()
+        code: f"\u2067{mark} – {text}\u2069" if right_to_left(code) else f"{mark} – {text}"
+        for code, text in report["quoted"].items()
     }
     return {**report, "mark": mark, "named": named, "stopped": _texts(words, "stopped", at=mark)}
 
@@ -140,57 +126,47 @@ def _sector(sector: Item, place: int, words: Words) -> Item:
     """A sector of the wheel, with its order in a list of all, and where the wheel has stopped."""
     order, stopped = sector["order"], _texts(words, "stopped", at=str(place))
     named = {code: f"{place} – {order[code]}" for code in words}
+    stopped = {code: f"{stopped[code]} {order[code]}" for code in words}
+    return {"size": sector["size"], "mark": str(place), "named": named, "stopped": stopped}
+
+
+def _legend(question: Item, words: Words) -> dict[str, str]:
+    """The question, and whether it may be left out."""
     return {
-        "size": sector["size"],
-        "mark": str(place),
-        "named": named,
-        "stopped": {code: f"{stopped[code]} {order[code]}" for code in words},
+        code: question["text"][code] + ("" if question["required"] else f" {words[code]['optional']}") for code in words
     }
 
 
-def _legend(shown: Item, words: Words) -> dict[str, str]:
-    """The question, and whether it may be left out."""
-    return {code: shown["text"][code] + ("" if shown["required"] else f" {words[code]['optional']}") for code in words}
+def _before(question: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+    """What stands between a question and its field: the kind of each paragraph, and its words by language."""
+    parts = [("note", question.get("help")), ("note", note), ("lead", question.get("instructions"))]
+    parts += [("lead", question.get("warning")), ("odds", _odds(question))]
+    return [(kind, text) for kind, text in parts if text is not None]
 
 
-def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-    """What stands between a question and its field, in order: the kind of each paragraph, and its words by
-    language.
-    """
-    parts = (
-        ("note", shown.get("help")),
-        ("note", note),
-        ("lead", shown.get("instructions")),
-        ("lead", shown.get("warning")),
-    )
-    return [(kind, text) for kind, text in (*parts, ("odds", _odds(shown))) if text is not None]
-
-
-def _odds(shown: Item) -> dict[str, str] | None:
-    """What is received how often, and what it proves: on the question's own screen, and on that of the
-    consent for whoever asks.
-    """
-    odds = shown.get("odds")
+def _odds(question: Item) -> dict[str, str] | None:
+    """What is received how often, and what it proves."""
+    odds = question.get("odds")
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
 
 
-def odds(asked: Sequence[Item]) -> list[dict[str, str]]:
+def odds(items: Sequence[Item]) -> list[dict[str, str]]:
     """What is received how often, once for all questions with the same odds, below their texts."""
     texts: list[tuple[dict[str, str], dict[str, str]]] = []
-    for item in asked:
+    for item in items:
         if item["odds"] is None:
             continue
-        found = next((text for same, text in texts if same == item["odds"]), None)
-        if found is None:
+        earlier = next((text for same, text in texts if same == item["odds"]), None)
+        if earlier is None:
             texts.append((item["odds"], dict(item["text"])))
         else:
-            found |= {code: f"{found[code]}\n{text}" for code, text in item["text"].items()}
+            earlier |= {code: f"{earlier[code]}\n{text}" for code, text in item["text"].items()}
     return [{code: f"{text[code]}\n{same[code]}" for code in same} for same, text in texts]
 
 
-def verifying(asked: Sequence[Item]) -> list[str]:
+def verifying(items: Sequence[Item]) -> list[str]:
     """The steps of a check, by name: without a question that the phone randomizes there is no trial."""
-    tried = any(item["mode"] == "auto" for item in asked)
+    tried = any(item["mode"] == "auto" for item in items)
     return [f"verify_{step}" for step in range(1, 6) if tried or step != 4]
 
 
@@ -199,14 +175,12 @@ def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
     return {code: filled(words[code][name], **values) for code in words}
 
 
-def _field(shown: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
-    """What is said beside a field, and what if it was not filled in as it should be; the attributes of one to
-    write in, and the limits of a number. A whole number among options stands for its place behind the first.
-    """
-    places = _in_a_row(choices) if shown["kind"] == "choice" else False
-    whole = places or shown.get("whole", False)
-    kind = "whole" if whole else shown["kind"]
-    limits = [choices[0]["value"], choices[-1]["value"]] if places else shown["bounds"] or [0, 0]
+def _field(question: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
+    """Hint, message and attributes of a field, and the limits of a number; whole numbers are places among options."""
+    places = _in_a_row(choices) if question["kind"] == "choice" else False
+    whole = places or question.get("whole", False)
+    kind = "whole" if whole else question["kind"]
+    limits = [choices[0]["value"], choices[-1]["value"]] if places else question["bounds"] or [0, 0]
     hint = kind if kind in ("number", "whole", "text") else None if most is None else "most"
     problem = f"wrong_{kind}" if kind in ("number", "whole") else "choose" if most is None else "most"
     digits = "text" if limits[0] < 0 else "numeric" if whole else "decimal"  # not all keypads have a minus

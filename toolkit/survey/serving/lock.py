@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE, _PAUSE = 1.0, 0.02  # seconds: whoever asks whether the lock is held has it for a moment
+_PATIENCE, _PAUSE = 1.0, 0.02  # seconds: asking whether the lock is held takes it for a moment
 
 
 class TakenError(RuntimeError):
@@ -27,7 +27,7 @@ class Held:
         """Of the file: a process that it is handed to holds the lock, too."""
 
     def write(self, line: str) -> None:
-        """Replace what stands in the file; a line is written at once, so that whoever reads it reads all of
+        """Replace what stands in the file; a line is written at once, so that a reader gets all of
         it or nothing.
         """
         os.ftruncate(self.descriptor, 0)
@@ -36,16 +36,14 @@ class Held:
 
 @contextmanager
 def holding(path: Path) -> Iterator[Held]:
-    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs
-    nothing.
-    """
+    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs nothing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _take(descriptor)
-        held = Held(descriptor)
-        held.write("")  # what the last one left
-        yield held
+        lock = Held(descriptor)
+        lock.write("")  # what the last one left
+        yield lock
     finally:
         os.close(descriptor)
 

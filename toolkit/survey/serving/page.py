@@ -52,8 +52,7 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
 def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> dict[str, Any]:
     """All that the scripts are told: the survey, the words of the interface, the hash of the program.
 
-    The practice question and the question about the method become an introduction of the same shape as all
-    questions.
+    The practice question and the question about the method become an introduction of the same shape as all questions.
     """
     data, words = survey.for_page(), survey.page_words()
     practice, check = data.pop("practice"), data.pop("check")
@@ -64,7 +63,8 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
         "verify": items.verifying([*data["intro"], *data["questions"]]),
         "odds": items.odds(data["questions"]),
         "words": {
-            code: {**_complete(said, data["title"][code]), **_marks(code, survey.words)} for code, said in words.items()
+            code: {**_complete(texts, data["title"][code]), **_marks(code, survey.words)}
+            for code, texts in words.items()
         },
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
@@ -76,22 +76,20 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
 
 def _complete(words: Mapping[str, str], title: str) -> dict[str, str]:
     """The words of a language, with a heading and a sentence for every way in which it can end."""
-    said = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
-    heads = {name: words["no_report"] for name in said if name.startswith("end_")}
+    texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+    heads = {name: words["no_report"] for name in texts if name.startswith("end_")}
     heads |= {"end_201": words["thanks"], "end_already": words["thanks"], "end_link": title}
-    return {**said, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
+    return {**texts, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
 
 
 def _marks(language: str, own: Own | None) -> dict[str, str | int]:
     """How numbers are written in a language: as the promise writes them."""
-    said = phrases(language, own)
-    return {name: said[name] for name in ("decimal", "thousands")} | {"grouped_from": int(said["grouped_from"])}
+    texts = phrases(language, own)
+    return {name: texts[name] for name in ("decimal", "thousands")} | {"grouped_from": int(texts["grouped_from"])}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What people agree to, in each language: the consequence, the researcher's own words, and the rest of
-    the promise.
-    """
+    """What people agree to: the consequence, the researcher's own words, and the rest of the promise."""
     return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
 
 

@@ -1,6 +1,4 @@
-"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or
-quoted.
-"""
+"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or quoted."""
 
 import json
 import re
@@ -32,9 +30,7 @@ class OtherSurvey(PayloadError):  # noqa: N818  it is the survey that is another
 
 @dataclass(frozen=True)
 class BlindToken:
-    """Proof that some invited person sent this, without saying which: a random nonce and the issuer's
-    signature of it.
-    """
+    """Proof that some invited person sent this, without saying which: a random nonce and its signature."""
 
     nonce: bytes
     signature: bytes
@@ -50,8 +46,7 @@ class Submission:
 
 
 def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) -> Submission:
-    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not
-    send.
+    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
 
     `pages` are the hashes that it may name: without them, the survey's own.
     """

@@ -1,14 +1,13 @@
 """The process that serves one survey: `python -m toolkit.survey.serving.process --database URL`.
 
-It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database:
-`collect()` and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it
-is ready it writes one line of JSON: its address, port and process. It keeps no log of requests, reads no
-X-Forwarded-For, and forgets addresses at once; its own log tells when the database fails and is back, and
-where a fault of the program is.
+It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database: `collect()`
+and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it is ready it writes
+one line of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets
+addresses at once; its own log tells when the database fails and is back, and where a fault of the program is.
 
-Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests,
-too. With blind tokens the proxy must do what we do where we are asked directly: end the browser's connection
-after an answer of /sign, and resume no TLS session.
+Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too. With
+blind tokens the proxy must do what we do where we are asked directly: end the browser's connection after an answer of
+/sign, and resume no TLS session.
 """
 
 import argparse
@@ -40,7 +39,7 @@ from toolkit.survey.serving.server import application
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
 from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Store, StoreError, open_store
+from toolkit.survey.store import Collection, StoreError, open_store
 
 ALLOW = "--plain-http-beyond-this-machine"
 """What a person says who wants plain HTTP to other machines all the same."""
@@ -52,24 +51,19 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     >>> check_address("127.0.0.1", tls=False)
     >>> check_address("0.0.0.0", tls=True)
     """
-    if tls or allowed or all(_local(address) for address in _addresses(host)):
+    if tls or allowed or _is_local(host):
         return
     refuse(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
         "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
-        "--certificate and --private-key, or put a proxy with TLS in front, or "
-        f"say {ALLOW}",
+        f"--certificate and --private-key, or put a proxy with TLS in front, or say {ALLOW}",
     )
 
 
-def _addresses(host: str) -> list[str]:
-    found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
-    return [str(entry[4][0]) for entry in found]
-
-
-def _local(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+def _is_local(host: str) -> bool:
+    entries = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
+    return all(ipaddress.ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in entries)
 
 
 def listening_at(host: str, port: int, descriptor: int | None = None) -> socket.socket:
@@ -96,9 +90,7 @@ ISSUER = "issuer"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on
-    stderr.
-    """
+    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
     options = _parser().parse_args(arguments)
     if options.detach:
         _detach()
@@ -112,17 +104,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(arguments: Sequence[str]) -> None:
-    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if
-    another server runs.
-    """
+    """Serve in this process until SIGTERM or SIGINT; raises why it could not begin."""
     _begin(_parser().parse_args(arguments))
 
 
 def _begin(options: argparse.Namespace) -> None:
     if options.listening is not None:
         end_with_parent()
-    with _alone(options.state) as held:
-        (_serve if options.workers == 1 else _serve_together)(options, held)
+    several = whole(options.workers, "workers", most=64) > 1
+    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
+    if several and options.database.startswith("sqlite:"):
+        consequence = "a file has one writer at a time, and they would turn people away"
+        refuse("several workers need PostgreSQL", "SQLite", consequence)
+    with _alone(options.state) as lock, closing(open_store(options.database)) as store:
+        check_page(store.survey(), store.editions())
+        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
+        page = page_hash(store.survey().hash, None if key is None else key.issuer)
+        with listening_at(options.host, options.port, options.listening) as listening:
+            announce = _announcement(options, listening, page, lock)
+            if several:
+                store.close()  # each worker has its own connection
+                _supervise(options, listening, lock, announce)
+            else:
+                _serve(options, store, key, listening, announce)
 
 
 def _failed(problem: object) -> int:
@@ -131,9 +135,7 @@ def _failed(problem: object) -> int:
 
 
 def _detach() -> None:
-    """Go on as a process that is nobody's child: whoever started us need not wait for our end, nor outlive
-    us.
-    """
+    """Go on as a process that is nobody's child: who started us need not wait for our end."""
     if os.fork():
         os._exit(0)
     os.umask(0o077)
@@ -145,136 +147,96 @@ def _alone(state: Path | None) -> Iterator[Held | None]:
     if state is None:
         yield None
     else:
-        with holding(state) as held:
-            yield held
+        with holding(state) as lock:
+            yield lock
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
+    add = parser.add_argument
     known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
-    told = (
-        "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE "
-        "of the environment"
-    )
-    parser.add_argument("--database", default=known, required=known is None, help=told)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument(
-        "--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)"
-    )
-    parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
-    parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
-    parser.add_argument(
-        "--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey"
-    )
-    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
-    parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
-    parser.add_argument(
-        ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
-    )
-    _add_for_starters(parser)
+    databases = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE"
+    add("--database", default=known, required=known is None, help=f"{databases} of the environment")
+    add("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    add("--port", type=int, default=0, help="0: any free one")
+    add("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
+    add("--private-key", help="PEM file with the key of the TLS certificate")
+    add("--issuer-key", help="PEM file with the key that signs blind tokens")
+    add("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
+    add("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
+    add("--connections", type=int, default=Limits.connections, help="at a time")
+    add(ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
+    # For programs that start us: a process in the background, or one of several workers.
+    add("--listening", type=int, help="descriptor of a socket that listens already: for workers")
+    add("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
+    add("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
+    add("--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready")
     return parser
 
 
-def _add_for_starters(parser: argparse.ArgumentParser) -> None:
-    """What a program says that starts us: a process in the background, or one of several workers."""
-    parser.add_argument("--listening", type=int, help="descriptor of a socket that listens already: for workers")
-    parser.add_argument(
-        "--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it"
-    )
-    parser.add_argument(
-        "--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones"
-    )
-    parser.add_argument(
-        "--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready"
-    )
-
-
-def _serve(options: argparse.Namespace, held: Held | None) -> None:
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    store = open_store(options.database)
+def _serve(
+    options: argparse.Namespace,
+    store: Collection,
+    key: IssuerKey | None,
+    listening: socket.socket,
+    announce: Callable[[], None],
+) -> None:
+    survey, limits = store.survey(), replace(Limits(), connections=_places(options.connections))
+    writer = Writer(store)
     try:
-        survey, editions = store.survey(), store.editions()
-        check_page(survey, editions)
-        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
-        limits = replace(Limits(), connections=_places(options.connections))
-        writer = Writer(store)
-        try:
-            earlier = [edition.hash for edition in editions if edition.hash != survey.hash]
-            app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
-            shown = page_hash(survey.hash, None if key is None else key.issuer)
-            with listening_at(options.host, options.port, options.listening) as listening:
-                config = _config(app, options, limits)
-                if key is not None:
-                    _forget_sessions(config)
-                _run(config, limits, listening, _announcement(options, listening, shown, held))
-        finally:
-            writer.stop()
+        earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
+        app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
+        config = _config(app, options, limits)
+        if key is not None:
+            _forget_sessions(config)
+        for number in (signal.SIGINT, signal.SIGTERM):  # uvicorn raises it again after a graceful end: all is done then
+            signal.signal(number, lambda *_: None)
+        WatchedServer(config, limits, announce).run(sockets=[listening])
     finally:
-        store.close()
+        writer.stop()
 
 
-def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
+def _supervise(
+    options: argparse.Namespace, listening: socket.socket, lock: Held | None, announce: Callable[[], None]
+) -> None:
     """Several processes at one address, which this one watches over."""
-    count = whole(options.workers, "workers", most=64)
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
-    if options.database.startswith("sqlite:"):
-        refuse(
-            "several workers need PostgreSQL",
-            "SQLite",
-            "a file has one writer at a time, and they would turn people away",
-        )
-    with closing(open_store(options.database)) as store:
-        survey = store.survey()
-        check_page(survey, store.editions())
-        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
-        shown = page_hash(survey.hash, None if key is None else key.issuer)
-    with listening_at(options.host, options.port, options.listening) as listening:
-        shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
-        told = {
-            name: getattr(options, name)
-            for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
-        }
-        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None]
-        arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
-        environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
-        command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
-        supervise(count, command, _announcement(options, listening, shown, held))
+    shared = [listening.fileno(), *([] if lock is None else [lock.descriptor])]
+    names = ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
+    values = {name.replace("_", "-"): getattr(options, name) for name in names}
+    arguments = [f"--{name}={value}" for name, value in values.items() if value is not None]
+    arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
+    environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
+    command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
+    supervise(options.workers, command, announce)
 
 
-def own_key(store: Store, path: str | Path) -> IssuerKey:
-    """The key in a file, which must be the one that the collection began with: tokens signed by another are
-    worth nothing here.
-    """
+def own_key(store: Collection, path: str | Path) -> IssuerKey:
+    """The key in a file, which must be the one that the collection began with."""
     key = IssuerKey.load(path)
     if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
-        refuse(
-            "a collection must be served with the issuer's key that it began with",
-            f"another in {path}",
-            "people who hold a signed token would be turned away; give the first one as the issuer's key",
-        )
+        rule = "a collection must be served with the issuer's key that it began with"
+        consequence = "people who hold a signed token would be turned away; give the first one as the issuer's key"
+        refuse(rule, f"another in {path}", consequence)
     return key
 
 
 def _places(connections: int) -> int:
-    """How many connections the operating system lets us have, when our limit of open files is raised as far
-    as that takes.
-    """
+    """How many connections the operating system lets us have, with our limit of open files raised if need be."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = connections + _SPARE_FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
+    needed = connections + _SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(hard, needed)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return max(1, min(connections, soft - _SPARE_FILES))
     return connections
 
 
 def _announcement(
-    options: argparse.Namespace, listening: socket.socket, page: str, held: Held | None
+    options: argparse.Namespace, listening: socket.socket, page: str, lock: Held | None
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
@@ -283,8 +245,8 @@ def _announcement(
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
-        if held is not None:
-            held.write(line)
+        if lock is not None:
+            lock.write(line)
         print(line, flush=True)  # noqa: T201
         if options.log is not None:
             _log_to(options.log)
@@ -296,10 +258,7 @@ class _OwnersFile(logging.handlers.RotatingFileHandler):
     """A file that only its owner can read, from the beginning, and so is the one that follows a full one."""
 
     def _open(self) -> TextIOWrapper:
-        def opener(path: str, flags: int) -> int:
-            return os.open(path, flags, 0o600)
-
-        return open(self.baseFilename, "a", encoding="utf-8", opener=opener)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600))
 
 
 def _log_to(path: Path) -> None:
@@ -321,8 +280,7 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        # RFC 9110 wants it from whoever has a clock; it tells nothing that the client does not know
-        date_header=True,
+        date_header=True,  # RFC 9110 wants it; it tells nothing that the client does not know
         backlog=BACKLOG,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -333,27 +291,13 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
 
 
 def _forget_sessions(config: uvicorn.Config) -> None:
-    """Where tokens are blind, resume no TLS session: it would tie a report's new connection to that of a
-    signature.
-
-    Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot, so that TLS 1.3
-    is asked for.
-    """
+    """Where tokens are blind, resume no TLS session: it would tie a report's connection to that of a signature."""
+    # Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot: TLS 1.3 is required.
     config.load()
     if config.ssl is not None:
         config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
         config.ssl.options |= ssl.OP_NO_TICKET
         config.ssl.num_tickets = 0
-
-
-def _run(config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ignore)  # uvicorn raises the signal again after a graceful end; by then all is done
-    WatchedServer(config, limits, announce).run(sockets=[listening])
-
-
-def _ignore(*_: object) -> None:
-    """A signal that has done its work."""
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind
-signatures, one for health.
+"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures, one
+for health.
 
-Nothing here belongs to the researcher: status, closing and results are done at the database, from another
-process. There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report
-itself. 201 means that a report with this key is on the disk; whatever else is answered, sending the same
-bytes again is right. When the database fails, reports are answered with 503 and a time to wait, and the page
-still loads: it was made when the server started.
+Nothing here belongs to the researcher: status, closing and results are done at the database, from another process.
+There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means
+that a report with this key is on the disk; whatever else is answered, sending the same bytes again is right. When the
+database fails, reports are answered with 503 and a time to wait, and the page still loads: it was made when the server
+started.
 
-It is a plain ASGI application: an address is found in a table, and there is nothing between it and the
-connection. How long a body may take is watched by the connection (`connecting/connection.py`), which counts
-seconds anyway.
+It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How
+long a body may take is watched by the connection (`connecting/connection.py`), which counts seconds anyway.
 """
 
 import asyncio
@@ -17,10 +16,11 @@ import gzip
 import logging
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolkit.core.checks import refuse
 from toolkit.survey import client
@@ -31,6 +31,7 @@ from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.writer import Writer
 from toolkit.survey.store import Entry, Outcome, StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
@@ -40,63 +41,16 @@ if TYPE_CHECKING:
     from toolkit.survey.serving.blind import IssuerKey
 
 
-class Patience:
-    """Waits so many seconds, and about a quarter more at the most, then raises `TimeoutError`.
-
-    A task waits for one thing at a time.
-
-    >>> asyncio.run(Patience(1.0).with_(asyncio.sleep(0, "done")))
-    'done'
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._waiting: dict[asyncio.Task[Any], float] = {}
-        self._looking: asyncio.AbstractEventLoop | None = None
-
-    async def with_(self, work: Awaitable[_Result]) -> _Result:
-        """What the work gives, if it does so in time; else it is cancelled."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None  # a coroutine is run by one
-        self._waiting[task] = loop.time() + self._seconds
-        if self._looking is not loop:
-            self._looking = loop
-            loop.call_later(self._seconds / 4, self._look, loop)
-        try:
-            return await work
-        except asyncio.CancelledError:
-            if task in self._waiting or task.uncancel():  # it was not us who lost patience, or not us alone
-                raise
-            raise TimeoutError from None
-        finally:
-            self._waiting.pop(task, None)
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for task in [one for one, end in self._waiting.items() if end <= now]:
-            del self._waiting[task]
-            task.cancel()
-        if self._waiting:
-            loop.call_later(self._seconds / 4, self._look, loop)
-        else:
-            self._looking = None
-
-
 LOOK_SECONDS = 10.0
-"""So long what is known of the collection's state is good enough."""
-
+"""How long what is known of the collection's state is good enough."""
 FORGET_SECONDS = 30.0
-"""A failure counts so long: a proxy that sends nobody to an ailing server would otherwise never learn that it
-is well again.
-"""
+"""How long a failure counts: else a proxy that sends nobody to an ailing server never learns that it is well again."""
 
 
 class Health:
-    """Good until a report could not be stored, and again when one was, or when the failure is old and nobody
-    has tried since.
+    """Good until a report could not be stored, and again when one was, or when the failure is old.
 
-    The log hears when the store begins to fail and when it is back, once each: not of every report that comes
-    meanwhile.
+    The log says when the store begins to fail and when it is back, once each.
 
     >>> health = Health()
     >>> health.failed(TimeoutError())
@@ -149,21 +103,9 @@ _PAUSE_SECONDS, _BUSY_SECONDS = 60, 5
 Handler = Callable[[Scope, Receive], Awaitable[Answer]]
 
 
-class Writing(Protocol):
-    """What the server needs of a `Writer`: each returns when the database has it for good, or raises
-    `StoreError`.
-    """
-
-    def put(self, entry: Entry) -> Awaitable[Outcome]: ...
-    def issue(self, invitation: bytes, blinded: bytes) -> Awaitable[bool]: ...
-    def is_closed(self) -> Awaitable[bool]: ...
-    @property
-    def is_working(self) -> bool: ...
-
-
 def application(
     survey: Survey,
-    writer: Writing,
+    writer: Writer,
     *,
     key: "IssuerKey | None" = None,
     limits: Limits | None = None,
@@ -174,20 +116,27 @@ def application(
 
     Parameters
     ----------
-    survey : what is asked.
-    writer : takes the reports.
-    key : the issuer's private key, for access by blind tokens and for nothing else.
-    limits : of bodies; those of connections are the server process' own.
-    prefix : the path below which a proxy passes requests on as they come, such as "/survey"; a proxy that
-    takes it off needs none. earlier : hashes of the survey as earlier pages showed it, whose reports are
-    still good.
+    survey : Survey
+        What is asked.
+    writer : Writer
+        Takes the reports.
+    key : IssuerKey, optional
+        The issuer's private key, for access by blind tokens and for nothing else.
+    limits : Limits, optional
+        Of bodies; those of connections are the server process' own.
+    prefix : str
+        The path below which a proxy passes requests on as they come, such as "/survey".
+    earlier : sequence of str
+        Hashes of the survey as earlier pages showed it, whose reports are still good.
+
+    Returns
+    -------
+    Application
+        The server.
     """
     if (key is None) != (survey.access != "blind"):
-        refuse(
-            "`key` must be given for access by blind tokens, and only then",
-            f"access {survey.access!r}",
-            "it signs the tokens",
-        )
+        rule = "`key` must be given for access by blind tokens, and only then"
+        refuse(rule, f"access {survey.access!r}", "it signs the tokens")
     if prefix and (
         not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")
     ):
@@ -195,60 +144,45 @@ def application(
     issuer = None if key is None else key.issuer
     pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
     health, own = Health(), limits or Limits()
-    desk = _Desk(survey, pages, writer, key, own, health, Patience(own.answer_seconds / 2))
+    endpoints = _Endpoints(survey, pages, writer, key, own, health)
     form = page(survey, issuer, earlier)
-    table: dict[str, dict[str, Handler]] = {"/report": {"POST": desk.report}, "/health": _seen(desk.health)}
-    table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
+    scripts = [name for name in client.NAMES if name.endswith(".js") and (name != "blind.js" or key is not None)]
+    table: dict[str, dict[str, Handler]] = {"/report": {"POST": endpoints.report}, "/health": _get(endpoints.health)}
+    table |= {"/sign": {"POST": endpoints.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
-    table |= {f"/{name}": _fixed(client.asset(name), _SCRIPT) for name in _scripts(survey)}
+    table |= {f"/{name}": _fixed(client.asset(name), _SCRIPT) for name in scripts}  # and nothing else beside them
     return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
 
 
-def _scripts(survey: Survey) -> list[str]:
-    """The page's scripts by name: nothing else can be asked for, whatever lies beside them. Its style stands
-    in the page.
-    """
-    named = [name for name in client.NAMES if name.endswith(".js")]
-    return [name for name in named if name != "blind.js" or survey.access == "blind"]
-
-
 def _fixed(content: bytes, kind: str) -> dict[str, Handler]:
-    """What is the same for everybody, packed for whoever unpacks it: a slow phone waits half as long."""
+    """What is the same for everybody, with gzip where the client takes it: a slow phone waits half as long."""
     plain = Answer(200, content, {"content-type": kind})
     packed = Answer(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
 
-    async def shown(scope: Scope) -> Answer:
-        return packed if _unpacks(scope) else plain
+    async def content_for(scope: Scope) -> Answer:
+        accepted = b",".join(value for name, value in scope["headers"] if name == b"accept-encoding").split(b",")
+        return packed if b"gzip" in map(bytes.strip, accepted) else plain  # without a q value
 
-    return _seen(shown)
-
-
-def _unpacks(scope: Scope) -> bool:
-    """Whether gzip is among what the client takes, without an "if"."""
-    taken = (value for name, value in scope["headers"] if name == b"accept-encoding")
-    return any(one.strip() == b"gzip" for value in taken for one in value.split(b","))
+    return _get(content_for)
 
 
-def _seen(shown: Callable[[Scope], Awaitable[Answer]]) -> dict[str, Handler]:
-    """For GET what is shown; for HEAD its headers."""
+def _get(content_for: Callable[[Scope], Awaitable[Answer]]) -> dict[str, Handler]:
+    """For GET the content; for HEAD its headers."""
 
     async def get(scope: Scope, _: Receive) -> Answer:
-        return await shown(scope)
+        return await content_for(scope)
 
     async def head(scope: Scope, _: Receive) -> Answer:
-        return (await shown(scope)).without_body
+        return (await content_for(scope)).without_body
 
     return {"GET": get, "HEAD": head}
 
 
 class Application:
-    """Finds who answers, and keeps what went wrong inside: an error is logged by its kind and place alone.
+    """Find who answers a path and method; an error is logged by its kind and place alone.
 
-    Parameters
-    ----------
-    table : for each path who answers each method.
-    closing : paths whose every answer ends its connection. A report on that of a signature would be the
-    invited person's.
+    Every answer of the paths in `closing` ends its connection: a report on that of a signature would be the invited
+    person's.
     """
 
     def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
@@ -270,7 +204,7 @@ class Application:
             _LOG.error("%s", _place(problem))
             answer = _error(500, "Something went wrong here; nothing was stored.")
         if scope["path"] in self._closing:
-            answer = answer.and_good_bye
+            answer = answer.then_close
         try:
             await answer.give(scope, send)
         except Exception as problem:
@@ -287,24 +221,20 @@ class Application:
 
 
 @dataclass(frozen=True, repr=False)
-class _Desk:
-    """Takes what is posted."""
+class _Endpoints:
+    """Answer what is posted, and say how the server is."""
 
     survey: Survey
     pages: frozenset[str]
-    writer: Writing
+    writer: Writer
     key: "IssuerKey | None"
     limits: Limits
-    told: Health
-    patience: Patience
+    state: Health
 
     async def report(self, scope: Scope, receive: Receive) -> Answer:
         """201 if a report with this key is on the disk now, by this request or by one before."""
-        raw = await self._body(scope, receive)
-        try:
-            submission = checked(self.survey, raw, self.pages)
-        except PayloadError as problem:
-            raise _said(problem) from None
+        with _refusing():
+            submission = checked(self.survey, await self._body(scope, receive), self.pages)
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
@@ -314,32 +244,27 @@ class _Desk:
     async def sign(self, scope: Scope, receive: Receive) -> Answer:
         """200 with a blind signature; the invitation is used up before it is made."""
         assert self.key is not None  # the address exists only with a key
-        raw = await self._body(scope, receive)
-        try:
-            wanted = sign_request(self.pages, self.key.issuer, raw)
-        except PayloadError as problem:
-            raise _said(problem) from None
-        if not await self._done(self.writer.issue(wanted.invitation, wanted.fingerprint)):
+        with _refusing():
+            request = sign_request(self.pages, self.key.issuer, await self._body(scope, receive))
+        if not await self._done(self.writer.issue(request.invitation, request.fingerprint)):
             raise RefusalError(
                 403, "This link was used before, or is not one of this survey, or the survey is not open."
             )
-        signature = await asyncio.to_thread(self.key.sign, wanted.blinded)
+        signature = await asyncio.to_thread(self.key.sign, request.blinded)
         return in_json(200, {"signature": signature.hex()})
 
     async def health(self, _: Scope) -> Answer:
-        """Whether reports can be stored, as far as the last one told, and whether the collection is closed:
-        however often it is asked, the database is so a few times a minute. No number is said.
-        """
-        if self.writer.is_working and self.told.is_good:
-            if self.told.is_time and not self.told.is_closed:
-                self.told.is_closed = await self._is_closed()
-            return in_json(200, {"health": "closed" if self.told.is_closed else "good"})
+        """Whether reports can be stored, by the last one, and whether the collection is closed; no number is said."""
+        if self.writer.is_working and self.state.is_good:
+            if self.state.is_time and not self.state.is_closed:
+                self.state.is_closed = await self._is_closed()
+            return in_json(200, {"health": "closed" if self.state.is_closed else "good"})
         return _refused(RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS))
 
     async def _is_closed(self) -> bool:
-        """Whether nothing more is taken for good; a store that does not say so is found out by reports."""
+        """Whether nothing more is taken for good; that a store does not answer is found out by reports."""
         try:
-            return await asyncio.wait_for(self.writer.is_closed(), self.limits.answer_seconds / 2)
+            return await self._in_time(self.writer.is_closed())
         except (StoreError, TimeoutError):
             return False
 
@@ -356,22 +281,30 @@ class _Desk:
                 stated = value
         return await whole_body(receive, self.limits, stated=stated)
 
+    async def _in_time(self, work: Awaitable[_Result]) -> _Result:
+        async with asyncio.timeout(self.limits.answer_seconds / 2):
+            return await work
+
     async def _done(self, work: Awaitable[_Result]) -> _Result:
         """What the store answers, if it does so in time; else 503."""
         try:
-            result = await self.patience.with_(work)
+            result = await self._in_time(work)
         except (StoreError, TimeoutError) as problem:
-            self.told.failed(problem)
+            self.state.failed(problem)
             seconds = problem.retry_after if isinstance(problem, StoreError) else _BUSY_SECONDS
             raise RefusalError(
                 503, "This cannot be stored at the moment: please send it again.", retry_after=seconds
             ) from None
-        self.told.worked()
+        self.state.worked()
         return result
 
 
-def _said(problem: PayloadError) -> RefusalError:
-    return RefusalError(409 if isinstance(problem, OtherSurvey) else 400, str(problem))
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except PayloadError as problem:
+        raise RefusalError(409 if isinstance(problem, OtherSurvey) else 400, str(problem)) from None
 
 
 def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:

@@ -1,10 +1,9 @@
-"""Several processes at one address, so that one may die and the others go on: for availability, not for
-speed.
+"""Several processes at one address, so that one may die and the others go on: for availability, not for speed.
 
-The parent holds the listening socket and the lock of the collection, takes no request itself, starts again
-what has died, and ends all when it is told to. A connection that comes while no worker is ready waits at the
-socket; it is not refused. A worker ends with its parent, however that ends: it sees that the pipe to it is
-closed. Until the last one has ended the lock is held.
+The parent holds the listening socket and the lock of the collection, takes no request itself, starts again what has
+died, and ends all when it is told to. A connection that comes while no worker is ready waits at the socket; it is not
+refused. A worker ends with its parent, however that ends: it sees that the pipe to it is closed. Until the last one has
+ended the lock is held.
 """
 
 import logging
@@ -28,9 +27,7 @@ _AGAIN_SECONDS, _LATER_SECONDS = 1.0, 5.0  # after a death, and after a start th
 
 @dataclass(frozen=True)
 class Command:
-    """How a worker is started: its arguments, its environment, and the descriptors that it shares with its
-    parent.
-    """
+    """How a worker is started: arguments, environment, and the descriptors that it shares with its parent."""
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -39,9 +36,7 @@ class Command:
 
 @dataclass
 class _Worker:
-    """A process, and whether it has said that it is ready. `complaints` is what it said on stderr before
-    that.
-    """
+    """A process, whether it has said that it is ready, and what it said on stderr before that."""
 
     process: "subprocess.Popen[str]"
     started: float
@@ -61,11 +56,11 @@ class _Worker:
             pass_fds=command.shared,
             text=True,
         )
-        made = cls(process, time.monotonic())
-        made._listeners += [threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)]
-        for listener in made._listeners:
+        worker = cls(process, time.monotonic())
+        worker._listeners += [threading.Thread(target=work, daemon=True) for work in (worker._hear, worker._pass_on)]
+        for listener in worker._listeners:
             listener.start()
-        return made
+        return worker
 
     def _hear(self) -> None:
         for _ in self.process.stdout or ():
@@ -98,32 +93,32 @@ class _Worker:
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep so many workers running until SIGTERM or SIGINT; `announce` when all are ready.
+    """Keep `count` workers running until SIGTERM or SIGINT; `announce` when all are ready.
 
     Raises `StoreError`, with what one of them said, if they cannot begin.
     """
-    with _told_to_end() as told:
+    with _stop_signal() as stopping:
         workers = [_Worker.start(command) for _ in range(count)]
         try:
-            _wait_for(workers, told)
-            if not told.is_set():
+            _wait_for(workers, stopping)
+            if not stopping.is_set():
                 announce()
-            while not told.wait(_LOOK_SECONDS):
+            while not stopping.wait(_LOOK_SECONDS):
                 workers = [_again(one, command) for one in workers]
         finally:
             _end(workers)
 
 
-def _wait_for(workers: Sequence[_Worker], told: threading.Event) -> None:
+def _wait_for(workers: Sequence[_Worker], stopping: threading.Event) -> None:
     end = time.monotonic() + _START_SECONDS
-    while not told.is_set() and not all(one.ready.is_set() for one in workers):
+    while not stopping.is_set() and not all(one.ready.is_set() for one in workers):
         dead = next((one for one in workers if one.is_dead), None)
         if dead is not None or time.monotonic() > end:
             if dead is not None:
                 dead.bury()
-            said = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
-            raise StoreError(said or "the workers must become ready, got one that does not: nothing is collected.")
-        told.wait(_LOOK_SECONDS)
+            complaint = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
+            raise StoreError(complaint or "the workers must become ready, got one that does not: nothing is collected.")
+        stopping.wait(_LOOK_SECONDS)
 
 
 def _again(worker: _Worker, command: Command) -> _Worker:
@@ -151,16 +146,16 @@ def _end(workers: Sequence[_Worker]) -> None:
 
 
 @contextmanager
-def _told_to_end() -> Iterator[threading.Event]:
+def _stop_signal() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set, from now on."""
-    told = threading.Event()
+    stopping = threading.Event()
 
     def set_it(_: int, __: FrameType | None) -> None:
-        told.set()
+        stopping.set()
 
     before = {number: signal.signal(number, set_it) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield told
+        yield stopping
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

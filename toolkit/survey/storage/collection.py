@@ -1,15 +1,19 @@
 """A collection in a database: what must happen in which order, whichever database it is.
 
+`add` checks and stores a batch in one transaction and returns when it is durable, so that an answer to a phone
+can be trusted; whatever went wrong, sending the same report again is right, because its key is stored once.
+
 Everything that a promise depends on is here, once; `sqlite.py` and `postgres.py` only say it in their
-dialects, by the protocols of `engine.py`. A writing session has locked the collection before it is handed
-out, so of several servers one decides at a time, and what it read stays true until it has written: the cap is
-exact, a token is spent once, and a collection that was closed takes nothing more. Where there is neither cap
-nor token, nothing but its key decides about a report: there servers share the lock, and only closing excludes
-them.
+dialects, by the verbs of `engine.py`, and tell what their files still show while a collection runs. A writing
+session has locked the collection before it is handed out, so of several servers one decides at a time, and what
+it read stays true until it has written: the cap is exact, a token is spent once, and a collection that was
+closed takes nothing more. Where there is neither cap nor token, nothing but its key decides about a report:
+there servers share the lock, and only closing excludes them.
 """
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import NoReturn
 
@@ -18,11 +22,11 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage.admission import Decision, Head, decide
 from toolkit.survey.storage.editions import check_amendment, check_page, edition_of, survey_of
 from toolkit.survey.storage.engine import Engine, Session
-from toolkit.survey.storage.mixing import LEAST, Pool, mixed
+from toolkit.survey.storage.mixing import LEAST, Pool, mix
 from toolkit.survey.storage.protocol import HASH_BYTES, Edition, Entry, Outcome, State, StoreError
-from toolkit.survey.storage.waves import in_panel, with_panel
+from toolkit.survey.storage.waves import check_next, in_panel, with_panel
 from toolkit.survey.writing.dates import is_over
-from toolkit.survey.writing.survey_fields import Panel
+from toolkit.survey.writing.survey_fields import Panel, check_panel
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
@@ -35,13 +39,13 @@ _NEXT = {
     State.PAUSED: (State.OPEN, State.CLOSED),
     State.CLOSED: (),
 }
-_NEXT_NAMES = {
-    state: " or ".join(later.value for later in following) or "nothing else" for state, following in _NEXT.items()
-}
 
 
 class Collection:
-    """A `Store` over an engine."""
+    """One survey, the reports to it, and who may still send one, in a database.
+
+    Every method may be called from any thread; each is one transaction.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -50,7 +54,21 @@ class Collection:
         self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
         self._known: tuple[str, Survey] | None = None
 
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Session, Head]]:
+        with self._lock, self._engine.reading() as session:
+            yield session, self._head(session)
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Session, Head]]:
+        with self._lock, self._engine.writing(patient=True) as session:
+            yield session, self._head(session)
+
     def create(self, survey: Survey, panel: Panel | None = None) -> None:
+        """Make the collection, as a draft; the same survey again is fine, anything else in the database is refused.
+
+        `panel` is that of the wave before; a first wave gets its own.
+        """
         with self._lock:
             with self._engine.making() as session:
                 if session.head() is None:
@@ -63,9 +81,31 @@ class Collection:
             if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
                 self._engine.finish()
 
+    def follow(self, survey: Survey, earlier: "Collection", settings: Sequence[str] = ()) -> None:
+        """Make the collection of the next wave, and invite all who were invited to the earlier one.
+
+        `settings` of the earlier one are taken over where this one has none: phones find what they have drawn only
+        under the same address.
+        """
+        before = earlier.survey()
+        check_next(survey, before)
+        if before.panel is None:
+            version = earlier.editions()[-1].toolkit
+            received = f"one of toolkit {version} without"
+            refuse("the wave before must have a panel", received, "go on with that toolkit to the last wave")
+        self.create(survey, before.panel)
+        rule = "a wave must follow one wave before"
+        check_panel(self.survey(), before, rule, "people of another study would be let in")  # it may have been there
+        for name in settings:
+            if (value := earlier.setting(name)) is not None:
+                self.once(name, value)
+        if survey.access != "open":
+            self.invite(earlier.invitations())
+
     def amend(self, survey: Survey) -> None:
-        with self._lock, self._engine.writing(patient=True) as session:
-            head, editions = self._head(session), session.editions()
+        """Show another page from now on, with the same questions; reports to the earlier ones stay good."""
+        with self._changing() as (session, head):
+            editions = session.editions()
             if head.state is State.CLOSED:
                 refuse("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
             amended = in_panel(survey, editions[-1])
@@ -76,79 +116,75 @@ class Collection:
                 session.publish(edition_of(amended))
 
     def survey(self) -> Survey:
-        with self._lock, self._engine.reading() as session:
-            self._head(session)
-            return survey_of(session.editions()[-1])
+        """The survey, as it was created or last amended."""
+        return survey_of(self.editions()[-1])
 
     def editions(self) -> list[Edition]:
-        with self._lock, self._engine.reading() as session:
-            self._head(session)
+        """The pages that people have seen, oldest first."""
+        with self._reading() as (session, _):
             return session.editions()
 
     def hash(self) -> str:
-        with self._lock, self._engine.reading() as session:
-            return self._head(session).hash
+        """The survey's hash when it was created: another one today means that the client's code has changed."""
+        with self._reading() as (_, head):
+            return head.hash
 
     def state(self) -> State:
-        with self._lock, self._engine.reading() as session:
-            return self._head(session).state
+        """Where the collection stands."""
+        with self._reading() as (_, head):
+            return head.state
 
     def set_state(self, state: State) -> None:
+        """Move on. Closing removes the tokens and rewrites the reports in the order of keys; it may be repeated.
+
+        Of a wave that is not the last, the list of those who were invited stays, and nothing that tells who answered.
+        """
         with self._lock:
-            with self._engine.writing(patient=True) as session:
-                head = self._head(session)
+            with self._changing() as (session, head):
                 if state is not head.state and state not in _NEXT[head.state]:
-                    refuse(
-                        f"a {head.state.value} collection may become {_NEXT_NAMES[head.state]}",
-                        state.value,
-                        "it stays as it is",
-                    )
+                    following = " or ".join(later.value for later in _NEXT[head.state]) or "nothing else"
+                    refuse(f"a {head.state.value} collection may become {following}", state.value, "it stays as it is")
                 if state is not State.CLOSED:
-                    session.move(state)
+                    session.set_state(state.value)
                 elif not head.swept:
                     session.forget(_SHOWN)
-                    asked = self._survey(session, head)
-                    session.sweep(again=asked.wave < asked.waves)
+                    survey = self._survey(session, head)
+                    session.close(again=survey.wave < survey.waves)
             if state is State.CLOSED:
                 self._engine.finish()
 
     def add(self, batch: Sequence[Entry]) -> list[Outcome]:
+        """Store a batch in one transaction; the outcomes in the same order, when they are durable."""
         if not batch:
             return []
         with self._lock:
             with self._engine.writing(shared=self._is_shared) as session:
                 head = self._today(session)
                 several = self._survey(session, head).waves > 1
-                made = (
-                    self._shared(session, head, batch)
+                decision = (
+                    _add_shared(session, head, batch)
                     if self._is_shared
-                    else _alone(session, head, batch, hold=several)
+                    else _add_alone(session, head, batch, hold=several)
                 )
-            if made.passes and (several or len(made.passes) < LEAST):
+            if decision.passes and (several or len(decision.passes) < LEAST):
                 self._engine.wipe()
-            return made.outcomes
-
-    def _shared(self, session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
-        """Others may store a report of the same key in this very moment; then theirs was first."""
-        found = session.found(sorted({entry.key for entry in batch}))
-        made = decide(batch, head, held=0, found=found, known=set())
-        late = session.keep(dict(sorted(made.reports.items()))) if made.reports else set()
-        return decide(batch, head, held=0, found=found | late, known=set()) if late else made
+            return decision.outcomes
 
     def count(self) -> int:
-        with self._lock, self._engine.reading() as session:
-            self._head(session)
-            return session.held()
+        """The number of reports."""
+        with self._reading() as (session, _):
+            return session.count()
 
     def reports(self) -> Iterator[str]:
+        """The bodies of all reports, in the order of their random keys; no lock is held between two of them."""
         return (body for _, body in self.rows())
 
     def rows(self) -> Iterator[tuple[bytes, str]]:
+        """The same, each with its key."""
         after = b""
         while True:
-            with self._lock, self._engine.reading() as session:
-                self._head(session)
-                pooled = [(key, body) for key, body in session.pool().reports.items() if key > after]
+            with self._reading() as (session, _):
+                pooled = [(key, body) for key, body in session.count_and_pool()[1].reports.items() if key > after]
                 page = sorted([*session.page(after, PAGE), *pooled])[:PAGE]
             if not page:
                 return
@@ -156,25 +192,25 @@ class Collection:
             after = page[-1][0]
 
     def invite(self, hashes: Iterable[bytes]) -> None:
+        """Let in the holder of each token with this SHA-256; one that was let in before is not let in again."""
         invited = sorted(set(hashes))
         if any(not isinstance(one, bytes) or len(one) != HASH_BYTES for one in invited):
             refuse("`hashes` must be SHA-256 values of 32 bytes", "others", "no token could ever match them")
-        with self._lock, self._engine.writing(patient=True) as session:
-            head = self._head(session)
+        with self._changing() as (session, head):
             if head.access == "open":
-                refuse(
-                    "`invite` needs a survey with access by token or blind", "open", "everybody may answer it anyway"
-                )
+                rule = "`invite` needs a survey with access by token or blind"
+                refuse(rule, "open", "everybody may answer it anyway")
             if head.state is State.CLOSED:
                 refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
             session.invite(invited)
 
-    def guests(self) -> list[bytes]:
-        with self._lock, self._engine.reading() as session:
-            self._head(session)
-            return session.guests()
+    def invitations(self) -> list[bytes]:
+        """The SHA-256 of all tokens that were let in, in their order: for the next wave."""
+        with self._reading() as (session, _):
+            return session.invitations()
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
+        """Whether an invitation is good for a signature of this blinded message: the first time, or the same again."""
         with self._lock:
             with self._engine.writing() as session:
                 good = self._issue(session, invitation, blinded)
@@ -197,70 +233,65 @@ class Collection:
         return True
 
     def setting(self, name: str) -> str | None:
-        with self._lock, self._engine.reading() as session:
-            self._head(session)
+        """What was remembered of how the collection is served, such as its port; None if nothing was."""
+        with self._reading() as (session, _):
             return session.setting(name)
 
     def remember(self, name: str, value: str) -> None:
-        with self._lock, self._engine.writing(patient=True) as session:
-            self._head(session)
+        """Keep a setting with the collection, for every later server."""
+        with self._changing() as (session, _):
             session.remember(name, value)
 
     def swap(self, name: str, before: str | None, after: str) -> bool:
-        with self._lock, self._engine.writing(patient=True) as session:
-            if self._head(session).state is State.CLOSED or session.setting(name) != before:
+        """Change a setting if it is still `before` and the collection is not closed; whether that was so.
+
+        Settings whose name begins with "shown" go when it is closed: they tell earlier reports from later ones.
+        """
+        with self._changing() as (session, head):
+            if head.state is State.CLOSED or session.setting(name) != before:
                 return False
             session.remember(name, after)
             return True
 
     def once(self, name: str, value: str) -> str:
-        with self._lock, self._engine.writing(patient=True) as session:
-            self._head(session)
-            known = session.setting(name)
-            if known is None:
-                session.remember(name, value)
-            return value if known is None else known
+        """Keep a setting if there is none, and say which there is."""
+        with self._changing() as (session, _):
+            if (known := session.setting(name)) is not None:
+                return known
+            session.remember(name, value)
+            return value
 
     def migrate(self) -> int:
+        """Bring the tables of an older version to today's; the version that they had."""
         with self._lock:
             return self._engine.migrate()
 
     def delete(self) -> None:
+        """Remove a closed collection for good, with its reports and all that is in its file or schema."""
         with self._lock:
-            with self._engine.reading() as session:
-                state = self._head(session).state
+            state = self.state()
             if state is not State.CLOSED:  # which is final: nobody opens it again meanwhile
-                refuse(
-                    "a collection must be closed before it is deleted",
-                    state.value,
-                    "close it first; nothing was deleted",
-                )
+                rule = "a collection must be closed before it is deleted"
+                refuse(rule, state.value, "close it first; nothing was deleted")
             self._engine.remove()
 
     def close(self) -> None:
+        """Close the connection, not the collection."""
         with self._lock:
             self._engine.close()
 
     def _head(self, session: Session) -> Head:
-        """The collection, which must be the same as the last time: a database may be exchanged under a
-        running server.
-        """
+        """The collection, which must be that of the last time: a database may be exchanged under a running server."""
         head = session.head() or _gone()
         if self._seen not in (None, (head.hash, head.identity)):
-            refuse(
-                "the database must hold the same collection as before",
-                "another one",
-                "nothing was read or stored",
-                StoreError,
-            )
+            rule = "the database must hold the same collection as before"
+            refuse(rule, "another one", "nothing was read or stored", StoreError)
         self._seen = head.hash, head.identity
         self._is_shared = head.access == "open" and head.cap is None
         return head
 
     def _today(self, session: Session) -> Head:
-        """The collection as phones meet it: after its last day it is closed, although nobody has closed it
-        yet.
-        """
+        """The collection as phones meet it: after its last day it is closed, although nobody has closed it yet."""
         head = self._head(session)
         closes = self._survey(session, head).closes
         return head if closes is None or not is_over(closes) else replace(head, state=State.CLOSED)
@@ -276,31 +307,35 @@ def _gone() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _alone(session: Session, head: Head, batch: Sequence[Entry], *, hold: bool) -> Decision:
-    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it,
-    unless it is to `hold` all of them: see `mixing.py`.
-    """
-    held, pool = session.standing()
+def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
+    """Others may store a report of the same key in this very moment; then theirs was first."""
+    existing = session.existing_keys(sorted({entry.key for entry in batch}))
+    decision = decide(batch, head, count=0, existing=existing, known=set())
+    late = session.insert(dict(sorted(decision.reports.items()))) if decision.reports else set()
+    return decide(batch, head, count=0, existing=existing | late, known=set()) if late else decision
+
+
+def _add_alone(session: Session, head: Head, batch: Sequence[Entry], *, hold: bool) -> Decision:
+    """Nobody else writes meanwhile. With tokens, reports and passes go through the pool: see `mixing.py`."""
+    count, pool = session.count_and_pool()
     keys = sorted({entry.key for entry in batch})
-    found = session.found(keys) | (pool.reports.keys() & set(keys))
+    existing = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
     passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
     known = _known(session, head.access, pool, passes)
     others = sorted(set(passes) - known) if head.access == "token" else []
     invited = known | session.invited(others) if others else known
-    made = decide(batch, head, held=held, found=found, known=known, invited=invited)
-    if made.reports and head.access == "open":
-        session.keep(dict(sorted(made.reports.items())))
-    elif made.reports:
-        session.mix(*mixed(pool, made.reports, made.passes, hold=hold), len(made.reports))
-    return made
+    decision = decide(batch, head, count=count, existing=existing, known=known, invited=invited)
+    if decision.reports and head.access == "open":
+        session.insert(dict(sorted(decision.reports.items())))
+    elif decision.reports:
+        session.flush_pool(*mix(pool, decision.reports, decision.passes, hold=hold), len(decision.reports))
+    return decision
 
 
 def _known(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -> set[bytes]:
     """The passes that may be used (token mode), or that were used (blind mode)."""
     if access == "open" or not passes:
         return set()
-    return (
-        session.unspent(passes) - pool.passes
-        if access == "token"
-        else session.spent(passes) | (pool.passes & set(passes))
-    )
+    if access == "token":
+        return session.unspent(passes) - pool.passes
+    return session.spent(passes) | (pool.passes & set(passes))

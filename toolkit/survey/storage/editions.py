@@ -1,11 +1,10 @@
 """Which page a collection shows: the one that it was made with, or one that was amended on purpose.
 
-A page is the survey, the words around it and the files that randomize; its hash is what people agree to and
-what an ethics board compares. Other code makes another page. It is not served by accident: the toolkit says
-which version made the collection, and goes on with this page only if the collection is amended. Then both
-hashes are kept, each with its version, and reports that were made by the earlier page, and still wait on
-phones, stay good. Questions and designs cannot be amended: one table of reports must come from one set of
-odds.
+A page is the survey, the words around it and the files that randomize; its hash is what people agree to and what an
+ethics board compares. Other code makes another page. It is not served by accident: the toolkit says which version made
+the collection, and goes on with this page only if the collection is amended. Then both hashes are kept, each with its
+version, and reports that were made by the earlier page, and still wait on phones, stay good. Questions and designs
+cannot be amended: one table of reports must come from one set of odds.
 """
 
 import json
@@ -19,11 +18,9 @@ from toolkit.texts.phrases import phrases
 
 _AMENDABLE = ("title", "consent", "words", "closes")
 _CORRECTED = (
-    "reports cannot be mixed; take another database. To correct a text of an open survey, close that "
-    "collection, which keeps its "
-    "reports, and collect the corrected survey in a new one; where designs and options are the same, "
-    "estimate() takes both tables, "
-    "one below the other"
+    "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which "
+    "keeps its reports, and collect the corrected survey in a new one; where designs and options are the same, "
+    "estimate() takes both tables, one below the other"
 )
 
 
@@ -45,11 +42,8 @@ def survey_of(edition: Edition) -> Survey:
     try:
         return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:
-        refuse(
-            "a collection's survey must be readable by this toolkit",
-            f"one of toolkit {edition.toolkit} ({problem})",
-            "use that version",
-        )
+        rule = "a collection's survey must be readable by this toolkit"
+        refuse(rule, f"one of toolkit {edition.toolkit} ({problem})", "use that version")
 
 
 def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
@@ -71,11 +65,8 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
         rule = "a rehearsal and the real survey must have databases of their own"
         if survey.rehearsal:
             refuse(rule, "a rehearsal where real reports are", "nothing was started; take another database")
-        refuse(
-            rule,
-            "the real survey where a rehearsal is",
-            "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another",
-        )
+        consequence = "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another"
+        refuse(rule, "the real survey where a rehearsal is", consequence)
     if _changed(survey, last):
         refuse("a database holds one collection", "one of another survey", _CORRECTED)
     if _changed(survey, last, allowed=()):
@@ -85,8 +76,7 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
         "a collection must be served with the page that it was made with",
         received,
         f"use toolkit {last.toolkit} as it was then, or amend the collection (toolkit serve --amend): "
-        "people see this page from "
-        "then on, and reports of the earlier one stay good",
+        "people see this page from then on, and reports of the earlier one stay good",
     )
 
 
@@ -94,17 +84,12 @@ def check_amendment(survey: Survey, last: Edition) -> None:
     """Refuse to amend what reports depend on."""
     changed = _changed(survey, last)
     if changed:
-        refuse(
-            f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files",
-            f"others in {changed[0]}",
-            "reports would no longer be answers to one survey; collect in another database",
-        )
+        rule = f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files"
+        consequence = "reports would no longer be answers to one survey; collect in another database"
+        refuse(rule, f"others in {changed[0]}", consequence)
     if _labels(survey) != _labels(survey_of(last)):
-        refuse(
-            "an amended survey must show every option by the same label",
-            "others, by its `words`",
-            "one report would mean different answers; collect in another database",
-        )
+        rule = "an amended survey must show every option by the same label"
+        refuse(rule, "others, by its `words`", "one report would mean different answers; collect in another database")
 
 
 def _labels(survey: Survey) -> list[str]:

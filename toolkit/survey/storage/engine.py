@@ -1,88 +1,172 @@
-"""What a database must do for a collection: an `Engine` opens transactions, a `Session` is one of them."""
+"""What a database must do for a collection: an `Engine` opens transactions, a `Session` is one of them.
 
+A `Session` says in SQL what both databases understand; a database adds what it says in its own dialect.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Any, Protocol
 
 from toolkit.survey.storage.admission import Head
 from toolkit.survey.storage.mixing import Pool
 from toolkit.survey.storage.protocol import Edition, State
+from toolkit.survey.storage.schema import VERSION
+
+CLOSING = "closing"
+"""Closed for everybody, but not yet rewritten: what an interrupted closing leaves in SQLite."""
 
 
-class Session(Protocol):
-    """One transaction. Whatever is given as a collection of keys or hashes is written in their order, not in
-    that of arrival.
-    """
+class Session(ABC):
+    """One transaction. Keys and hashes are written in their own order, not in the order of arrival."""
 
-    def head(self) -> Head | None: ...
-    def begin(self, head: Head) -> None: ...
-    def editions(self) -> list[Edition]: ...
-    def publish(self, edition: Edition) -> None: ...
-    def move(self, state: State) -> None: ...
-    def sweep(self, *, again: bool) -> None:
-        """Close: remove all tokens, and what of the rewriting can be done within the transaction. `again`:
-        the list of those who were invited stays, for the next wave.
-        """
+    IDENTITY = "0"  # the column that tells collections of the same survey apart
 
-    def held(self) -> int: ...
-    def pool(self) -> Pool: ...
-    def standing(self) -> tuple[int, Pool]:
-        """Both."""
+    def __init__(self, connection: Any, server: str = "all") -> None:
+        self._connection, self._server = connection, server
 
-    def found(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those that are there, but for the pool; their bodies are not looked at."""
+    def run(self, query: str, *values: object) -> Any:
+        """Execute a statement with %s for values; its cursor."""
+        return self._connection.execute(query, values)
 
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
-    def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Store and count them; the keys that are not stored because somebody else, who shares the
-        collection, was faster.
-        """
+    def row(self, query: str, *values: object) -> Any:
+        """The first row of a query, or None."""
+        return self.run(query, *values).fetchone()
 
-    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
-        """Write the pool and what leaves it, and count so many reports more."""
+    @abstractmethod
+    def lookup(self, query: str, values: Sequence[bytes]) -> set[bytes]:
+        """Those of the values for which `query = value` has a row."""
 
-    def invite(self, hashes: Sequence[bytes]) -> None: ...
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]: ...
-    def guests(self) -> list[bytes]:
-        """All that were invited, in their order."""
+    def head(self) -> Head | None:
+        """What the collection is; None if there is none yet."""
+        row = self.row(f"SELECT hash, access, cap, state, {self.IDENTITY} FROM collection")  # noqa: S608
+        if row is None:
+            return None
+        code, access, cap, state, identity = row
+        swept = state == State.CLOSED.value
+        return Head(code, access, cap, State.CLOSED if state == CLOSING else State(state), swept, identity)
+
+    def begin(self, head: Head) -> None:
+        """Write the rows of a new collection."""
+        values = (VERSION, head.hash, head.access, head.cap, head.state.value)
+        self.run("INSERT INTO collection VALUES (%s, %s, %s, %s, %s)", *values)
+        self.run("INSERT INTO tally VALUES ('all', 0)")
+        self.run("INSERT INTO pool VALUES (%s, '')", VERSION)
+
+    def editions(self) -> list[Edition]:
+        """The pages that people have seen, oldest first."""
+        return [Edition(*row) for row in self.run("SELECT hash, toolkit, survey FROM edition ORDER BY number")]
+
+    def publish(self, edition: Edition) -> None:
+        """Add a page."""
+        query = "INSERT INTO edition SELECT count(*) + 1, %s, %s, %s FROM edition"
+        self.run(query, edition.hash, edition.toolkit, edition.survey)
+
+    def set_state(self, state: str) -> None:
+        """Write the state; `close` also removes the tokens."""
+        self.run("UPDATE collection SET state = %s", state)
+
+    @abstractmethod
+    def close(self, *, again: bool) -> None:
+        """Remove all tokens, and rewrite what a transaction can; `again` keeps the invitations for the next wave."""
+
+    def count(self) -> int:
+        """The number of reports."""
+        return int(self.row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
+
+    def count_and_pool(self) -> tuple[int, Pool]:
+        """The number of reports, and the pool."""
+        count, content = self.row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
+        return int(count), Pool.from_text(content)
+
+    def existing_keys(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that are stored, but for the pool; their bodies are not looked at."""
+        return self.lookup("SELECT key FROM report WHERE key", keys)
+
+    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
+        """Reports behind a key, in the order of keys."""
+        query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
+        rows: list[tuple[bytes, str]] = self.run(query, after, most).fetchall()
+        return rows
+
+    @abstractmethod
+    def insert(self, reports: dict[bytes, str]) -> set[bytes]:
+        """Store and count reports; the keys that another server, which shares the collection, stored first."""
+
+    @abstractmethod
+    def flush_pool(self, stays: Pool, leaves: Pool, more: int) -> None:
+        """Write the pool and what leaves it, and add `more` to the count of reports."""
+
+    @abstractmethod
+    def invite(self, hashes: Sequence[bytes]) -> None:
+        """Add invitations; those that are there already stay as they are."""
+
+    def invitations(self) -> list[bytes]:
+        """All that were invited, in the order of their hashes."""
+        return [row[0] for row in self.run("SELECT hash FROM invited ORDER BY hash")]
+
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those that were invited."""
+        return self.lookup("SELECT hash FROM invited WHERE hash", hashes)
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Those that were invited, and are not among the spent ones."""
+        unused = "NOT EXISTS (SELECT 1 FROM spent WHERE spent.hash = invited.hash)"
+        return self.lookup(f"SELECT hash FROM invited WHERE {unused} AND hash", hashes)  # noqa: S608
 
-    def spent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
+    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those that were spent."""
+        return self.lookup("SELECT hash FROM spent WHERE hash", hashes)
 
-    def setting(self, name: str) -> str | None: ...
-    def remember(self, name: str, value: str) -> None: ...
-    def forget(self, beginning: str) -> None:
-        """Remove the settings whose name begins so."""
+    def setting(self, name: str) -> str | None:
+        """A setting, or None."""
+        return next((row[0] for row in self.run("SELECT value FROM setting WHERE name = %s", name)), None)
 
-    def issued(self, invitation: bytes) -> bytes | None: ...
-    def issue(self, invitation: bytes, blinded: bytes) -> None: ...
+    def remember(self, name: str, value: str) -> None:
+        """Write a setting."""
+        replacing = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self.run(f"INSERT INTO setting VALUES (%s, %s) {replacing}", name, value)  # noqa: S608
+
+    def forget(self, prefix: str) -> None:
+        """Remove the settings whose name begins with a prefix."""
+        self.run("DELETE FROM setting WHERE substr(name, 1, %s) = %s", len(prefix), prefix)
+
+    def issued(self, invitation: bytes) -> bytes | None:
+        """What was signed for an invitation, or None."""
+        return next((row[0] for row in self.run("SELECT blinded FROM issued WHERE invitation = %s", invitation)), None)
+
+    def issue(self, invitation: bytes, blinded: bytes) -> None:
+        """Write what is signed for an invitation."""
+        self.run("INSERT INTO issued VALUES (%s, %s)", invitation, blinded)
 
 
 class Engine(Protocol):
     """What opens sessions, and says every failure of its database as a `StoreError`."""
 
-    def reading(self) -> AbstractContextManager[Session]: ...
-    def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
-        """`patient`: for the researcher, who would rather wait than try again; a phone rather tries again.
+    def reading(self) -> AbstractContextManager[Session]:
+        """A transaction that changes nothing."""
 
+    def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
+        """A transaction that has the collection to itself.
+
+        `patient`: for the researcher, who would rather wait than try again; a phone rather tries again.
         `shared`: others may add reports meanwhile, but nobody changes the state.
         """
 
     def making(self) -> AbstractContextManager[Session]:
-        """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is
-        refused.
-        """
+        """As `writing`, where there may be nothing yet; a database of something else is refused."""
 
     def wipe(self) -> None:
         """Wipe what the database's own log tells of the last commits, as far as it is ours to wipe."""
 
     def finish(self) -> None:
-        """After closing: what of the rewriting no transaction can do."""
+        """After closing: the rewriting that no transaction can do."""
 
-    def migrate(self) -> int: ...
+    def migrate(self) -> int:
+        """Bring the tables to today's version; the version that they had."""
+
     def remove(self) -> None:
         """Take the file away, or the schema."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the connection; it is opened again at the next use."""

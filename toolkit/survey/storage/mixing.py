@@ -1,11 +1,11 @@
-"""Which report came with which token: a pool hides it from whoever reads the database once while a collection
-is open.
+"""Which report came with which token: a pool hides it from a person who reads the database once while
+a collection is open.
 
 A report and the pass that it spends must be written in one transaction, and databases mark what was written
 together: PostgreSQL by the number of the transaction at every row, SQLite by the pages of a commit in its
 log. So both go first into a pool, which is one value of one row: the reports of the last people in the order
 of their random keys, and beside them, in the order of their hashes, the passes of the same people. The pool
-is written anew with every batch. When twice `LEAST` people or more are in it, all but `LEAST` reports, drawn
+is written again with every batch. When twice `LEAST` people or more are in it, all but `LEAST` reports, drawn
 by lot, move to the table of reports, and as many passes, drawn by another lot, to the table of spent ones.
 
 What remains to somebody who reads once: the lots know nothing of each other, and nothing else differs between
@@ -14,15 +14,15 @@ with a probability of at most 1 / n, n >= 20, and to any other report with at mo
 still in the pool belongs to any one report with at most 1 / (people in the pool), and they are at least 10 as
 soon as 10 have answered. That holds even if the order in which people came is known from elsewhere, as long
 as nothing tells the order of the reports; what is kept of looks at an open collection (settings that begin
-with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between the
+with "shown") tells earlier reports from later ones. A person who reads twice learns more: who was new between the
 two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
 
 Of a survey of several waves, who reads each wave's database once has read several times: a number joins the
 reports of one phone, and only who was in the group each time remains. There nothing leaves the pool before
-the collection is closed: all reports so far lie beside all passes so far, and whoever reads each wave once
+the collection is closed: all reports so far lie beside all passes so far, and who reads each wave once
 learns who had taken part in which waves by then, and nothing else that ties a pass to a report; how many that
 tells apart, `patterns` of `consent/statement.py` says. For that the whole pool is
-written anew with every batch, in time that grows with the number of people in it.
+written again with every batch, in time that grows with the number of people in it.
 
 References
 ----------
@@ -43,9 +43,9 @@ LEAST = 10
 class Pool:
     """Reports by key, and passes, of the same people; nothing in it tells which belong together.
 
-    >>> Pool({bytes(16): "{}"}, frozenset([bytes(32)])).written()[:52]
+    >>> Pool({bytes(16): "{}"}, frozenset([bytes(32)])).to_text()[:52]
     '{"reports":{"00000000000000000000000000000000":"{}"}'
-    >>> Pool.read(Pool().written()) == Pool()
+    >>> Pool.from_text(Pool().to_text()) == Pool()
     True
     """
 
@@ -53,7 +53,8 @@ class Pool:
     passes: frozenset[bytes] = frozenset()
 
     @classmethod
-    def read(cls, text: str) -> "Pool":
+    def from_text(cls, text: str) -> "Pool":
+        """The pool that `to_text` wrote."""
         if not text:
             return cls()
         data = json.loads(text)
@@ -62,7 +63,7 @@ class Pool:
             frozenset(map(bytes.fromhex, data["passes"])),
         )
 
-    def written(self) -> str:
+    def to_text(self) -> str:
         """As text, in the order of keys and hashes; empty if nobody is in it."""
         if not self.reports:
             return ""
@@ -71,12 +72,12 @@ class Pool:
         return json.dumps({"reports": reports, "passes": passes}, ensure_ascii=False, separators=(",", ":"))
 
 
-def mixed(
+def mix(
     pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes], *, hold: bool = False
 ) -> tuple[Pool, Pool]:
     """The pool after these people have joined it, and what leaves it; nothing does if it is to `hold` all.
 
-    >>> stays, leaves = mixed(Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)])
+    >>> stays, leaves = mix(Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)])
     >>> len(stays.reports), len(stays.passes), len(leaves.reports), len(leaves.passes)
     (10, 10, 15, 15)
     """
@@ -85,6 +86,6 @@ def mixed(
         return together, Pool()
     lot = SystemRandom()
     keys = set(lot.sample(sorted(together.reports), LEAST))
-    kept = frozenset(lot.sample(sorted(together.passes), LEAST))
-    left = {key: body for key, body in together.reports.items() if key not in keys}
-    return Pool({key: together.reports[key] for key in keys}, kept), Pool(left, together.passes - kept)
+    passes_left = frozenset(lot.sample(sorted(together.passes), LEAST))
+    leaves = {key: body for key, body in together.reports.items() if key not in keys}
+    return Pool({key: together.reports[key] for key in keys}, passes_left), Pool(leaves, together.passes - passes_left)

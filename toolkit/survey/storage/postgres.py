@@ -1,24 +1,23 @@
-"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`,
-else `survey`).
+"""Reports in PostgreSQL, for large collections: one schema per collection, named in the URL (`?schema=campus`, else
+`survey`).
 
-Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before
-it reads, in open access without a cap together with the others, else for itself. A connection that was lost
-is made anew at the next use. Reports travel as bound parameters and never meet a constraint that could fail,
-so the server's log has nothing to quote; settings that would log more are warned of.
+Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads,
+in open access without a cap together with the others, else for itself. A connection that was lost is reopened at the
+next use. Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has
+nothing to quote; settings that would log more are warned of.
 
-Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`).
-While a collection in open access runs, whoever may read its tables can thus learn in which order reports
-came. With tokens, reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of
-groups of at least ten, and not which report came with which token; no row of a token is ever changed, so that
-a reader with an old snapshot learns no more. Whoever looks again and again sees tokens and reports change
-together, in any database; only blind access helps against that. Closing empties the tables of tokens, but for
-the list of those who were invited where another wave follows, and writes the reports afresh, in one
-transaction and in the order of their random keys, into new files.
+Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a
+collection in open access runs, a reader of its tables can thus learn in which order reports came. With tokens,
+reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not
+which report came with which token; no row of a token is ever changed, so that a reader with an old snapshot learns no
+more. Who looks again and again sees tokens and reports change together, in any database; only blind access helps
+against that. Closing empties the tables of tokens, but for the list of those who were invited where another wave
+follows, and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
 
-Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one
-after the other and with the time of each commit, and so do its archive, replicas, logical decoding and
-backups of its files; its tables hold what was deleted until they are vacuumed, for whoever may look into
-their pages. Closing changes nothing of these. Whoever owns the server decides how long they live.
+Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the
+other and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its
+tables hold what was deleted until they are vacuumed, for readers of their pages. Closing changes nothing of
+these. The owner of the server decides how long they live.
 """
 # ruff: noqa: S608 (statements are put together from constants)
 
@@ -35,14 +34,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from toolkit.core.checks import refuse
 from toolkit.survey.storage import schema as tables
-from toolkit.survey.storage.admission import Head
 from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.engine import Session
 from toolkit.survey.storage.mixing import Pool
-from toolkit.survey.storage.protocol import Edition, State, StoreError
-from toolkit.survey.storage.schema import VERSION
+from toolkit.survey.storage.protocol import State, StoreError
 
 _REWRITTEN_AT_ONCE = 200
-_STORE = "INSERT INTO report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
+_REPORTS = "INSERT INTO report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
 _SPEND = "INSERT INTO spent SELECT * FROM unnest(%(passes)s::bytea[])"
 _REFILL = "UPDATE pool SET content = %(content)s"
 # a server counts in a row of its own
@@ -50,162 +48,80 @@ _MORE = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.r
 _COUNT = f"INSERT INTO tally VALUES (%(server)s, %(more)s) {_MORE}"
 _COUNT_STORED = f"INSERT INTO tally SELECT %(server)s, count(*) FROM stored {_MORE}"
 # One statement each, as each costs a journey to the server and back.
-_KEEP = (
-    f"WITH stored AS ({_STORE} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) "
+_INSERT = (
+    f"WITH stored AS ({_REPORTS} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) "
     "SELECT key FROM stored"
 )
-_MIX = f"WITH stored AS ({_STORE}), spending AS ({_SPEND}), refilled AS ({_REFILL}) {_COUNT}"
+_FLUSH = f"WITH stored AS ({_REPORTS}), spending AS ({_SPEND}), refilled AS ({_REFILL}) {_COUNT}"
 
 
-class PostgresSession:
-    """One transaction in PostgreSQL, of a server that counts the reports that it stored in a row of its
-    own.
-    """
+class PostgresSession(Session):
+    """One transaction in PostgreSQL, of a server that counts the reports that it stored in a row of its own."""
 
-    def __init__(self, connection: psycopg.Connection[Any], server: str) -> None:
-        self._connection, self._server = connection, server
+    IDENTITY = "tableoid::bigint"
 
-    def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state, tableoid::bigint FROM collection")
-        if row is None:
-            return None
-        code, access, cap, state, table = row
-        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value, identity=table)
+    def lookup(self, query: str, values: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self.run(f"{query} = ANY (%s)", list(values))}
 
-    def begin(self, head: Head) -> None:
-        values = (VERSION, head.hash, head.access, head.cap, head.state.value)
-        self._connection.execute("INSERT INTO collection VALUES (%s, %s, %s, %s, %s)", values)
-        self._connection.execute("INSERT INTO pool VALUES (%s, '')", [VERSION])
-
-    def editions(self) -> list[Edition]:
-        rows = self._connection.execute("SELECT hash, toolkit, survey FROM edition ORDER BY number")
-        return [Edition(*row) for row in rows]
-
-    def publish(self, edition: Edition) -> None:
-        query = "INSERT INTO edition SELECT count(*) + 1, %s, %s, %s FROM edition"
-        self._connection.execute(query, [edition.hash, edition.toolkit, edition.survey])
-
-    def move(self, state: State) -> None:
-        self._connection.execute("UPDATE collection SET state = %s", [state.value])
-
-    def sweep(self, *, again: bool) -> None:
+    def close(self, *, again: bool) -> None:
         """All in one transaction. The emptied tables get new files, and the old ones go when it is done."""
-        self._connection.execute("SET LOCAL statement_timeout = 0")
-        held = self.held()
-        self.mix(Pool(), self.pool(), 0)
-        self._connection.execute("CREATE TABLE scratch AS SELECT key, body FROM report")
-        self._connection.execute("TRUNCATE report, issued, spent, pool, tally")
+        self.run("SET LOCAL statement_timeout = 0")
+        count, pool = self.count_and_pool()
+        self.flush_pool(Pool(), pool, 0)
+        self.run("CREATE TABLE scratch AS SELECT key, body FROM report")
+        self.run("TRUNCATE report, issued, spent, pool, tally")
         if not again:
-            self._connection.execute("TRUNCATE invited")
-        self._connection.execute("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
-        self._connection.execute("DROP TABLE scratch")
-        self._connection.execute("INSERT INTO pool VALUES (%s, '')", [VERSION])
-        self._connection.execute("INSERT INTO tally VALUES ('all', %s)", [held])
-        self.move(State.CLOSED)
+            self.run("TRUNCATE invited")
+        self.run("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
+        self.run("DROP TABLE scratch")
+        self.run("INSERT INTO pool VALUES (%s, '')", tables.VERSION)
+        self.run("INSERT INTO tally VALUES ('all', %s)", count)
+        self.set_state(State.CLOSED.value)
 
-    def held(self) -> int:
-        return int(self._row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
-
-    def pool(self) -> Pool:
-        return Pool.read(self._row("SELECT content FROM pool")[0])
-
-    def standing(self) -> tuple[int, Pool]:
-        held, content = self._row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
-        return int(held), Pool.read(content)
-
-    def found(self, keys: Sequence[bytes]) -> set[bytes]:
-        return self._hashes("SELECT key FROM report WHERE key = ANY (%s)", keys)
-
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
-        query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
-        return self._connection.execute(query, [after, most]).fetchall()
-
-    def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """One that another server stores in the same moment is waited for, and is no error, which the
-        server's log would quote.
-        """
+    def insert(self, reports: dict[bytes, str]) -> set[bytes]:
+        """A key that another server stores in the same moment is no error, which the database's log would quote."""
         values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
-        return set(reports) - {row[0] for row in self._connection.execute(_KEEP, values)}
+        return set(reports) - {row[0] for row in self._connection.execute(_INSERT, values)}
 
-    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
+    def flush_pool(self, stays: Pool, leaves: Pool, more: int) -> None:
         reports = dict(sorted(leaves.reports.items()))
         values = {"keys": list(reports), "bodies": list(reports.values()), "passes": sorted(leaves.passes)}
-        self._connection.execute(_MIX, {**values, "content": stays.written(), "server": self._server, "more": more})
+        values |= {"content": stays.to_text(), "server": self._server, "more": more}
+        self._connection.execute(_FLUSH, values)
 
     def invite(self, hashes: Sequence[bytes]) -> None:
-        self._connection.execute(
-            "INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)]
-        )
+        self.run("INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", list(hashes))
 
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", hashes)
-
-    def guests(self) -> list[bytes]:
-        rows = self._connection.execute("SELECT hash FROM invited ORDER BY hash").fetchall()
-        return [bytes(row[0]) for row in rows]
-
-    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        query = (
-            "SELECT hash FROM invited WHERE hash = ANY (%s) AND NOT EXISTS (SELECT FROM spent WHERE "
-            "spent.hash = invited.hash)"
-        )
-        return self._hashes(query, hashes)
-
-    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self._hashes("SELECT hash FROM spent WHERE hash = ANY (%s)", hashes)
-
-    def setting(self, name: str) -> str | None:
-        row = self._row("SELECT value FROM setting WHERE name = %s", name)
-        return None if row is None else row[0]
-
-    def remember(self, name: str, value: str) -> None:
-        query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self._connection.execute(query, [name, value])
-
-    def forget(self, beginning: str) -> None:
-        """The table gets a new file: deleted rows, and earlier versions of them, would lie in the old one
-        until it is vacuumed.
-        """
-        rows = self._connection.execute("SELECT name, value FROM setting ORDER BY name").fetchall()
-        self._connection.execute("TRUNCATE setting")
+    def forget(self, prefix: str) -> None:
+        """The table gets a new file: deleted rows would lie in the old one until it is vacuumed."""
+        rows = self.run("SELECT name, value FROM setting ORDER BY name").fetchall()
+        self.run("TRUNCATE setting")
         for name, value in rows:
-            if not name.startswith(beginning):
+            if not name.startswith(prefix):
                 self.remember(name, value)
 
-    def issued(self, invitation: bytes) -> bytes | None:
-        row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)
-        return None if row is None else row[0]
-
     def issue(self, invitation: bytes, blinded: bytes) -> None:
-        """Now and then, and always while they are few, all rows are written afresh, so that their order is
-        not that of coming.
-        """
-        self._connection.execute("INSERT INTO issued VALUES (%s, %s)", [invitation, blinded])
-        if secrets.randbelow(max(1, self._row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
-            rows = sorted(self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall())
-            columns = [[row[0] for row in rows], [row[1] for row in rows]]
-            self._connection.execute("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns)
-
-    def _row(self, query: str, *values: object) -> Any:
-        return self._connection.execute(sql.SQL(query), values).fetchone()
-
-    def _hashes(self, query: str, wanted: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._connection.execute(sql.SQL(query), [list(wanted)])}
+        """Now and then, and always while they are few, all rows are rewritten: they lie in no order of arrival."""
+        super().issue(invitation, blinded)
+        if secrets.randbelow(max(1, self.row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
+            rows = sorted(self.run("DELETE FROM issued RETURNING invitation, blinded").fetchall())
+            columns = [row[0] for row in rows], [row[1] for row in rows]
+            self.run("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", *columns)
 
 
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
-_LOCK, _SHARE = (
-    f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE")
-)  # what a server may write anyway
+_LOCK, _SHARE = "LOCK TABLE tally IN EXCLUSIVE MODE", "LOCK TABLE tally IN ROW EXCLUSIVE MODE"  # a server may write it
 _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
   OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""  # noqa: E501
-_TABLES = {"collection", "edition", "setting", "tally", "pool", "report", "invited", "unspent", "issued", "spent"}
-"""Of all versions."""
+# That parameters are not logged, only a superuser may say for a session.
+_SILENT = """
+SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = current_user AND rolsuper"""
+_TABLES = {*tables.POSTGRES, "unspent"}  # of all versions
 
 
 def postgres_store(url: str, readonly: bool = False) -> Collection:
@@ -214,18 +130,13 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
     if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
-        refuse(
-            "`schema` must be small letters, digits and _",
-            repr(schema),
-            "PostgreSQL would ask for quotes everywhere else",
-        )
+        rule = "`schema` must be small letters, digits and _"
+        refuse(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
     try:
-        given = conninfo_to_dict(
-            "?".join([address, "&".join(option for option in options if not option.startswith("schema="))])
-        )
+        own = conninfo_to_dict(f"{address}?{'&'.join(one for one in options if not one.startswith('schema='))}")
     except psycopg.Error:  # its words would quote the URL, and with it a password
         refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
-    return Collection(PostgresEngine({**_DEFAULTS, **given, "client_encoding": "utf8"}, schema, readonly))
+    return Collection(PostgresEngine({**_DEFAULTS, **own, "client_encoding": "utf8"}, schema, readonly))
 
 
 class PostgresEngine:
@@ -239,15 +150,13 @@ class PostgresEngine:
 
     @contextmanager
     def reading(self) -> Iterator[PostgresSession]:
-        with self._told(), self._transaction(_WAIT) as connection:
+        with self._translated(), self._transaction(_WAIT) as connection:
             self._check_version(connection)
             yield PostgresSession(connection, self._server)
 
     @contextmanager
     def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[PostgresSession]:
-        """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by
-        ever new batches.
-        """
+        """Locked as a table, not as a row: those who wait take turns, so that new batches do not put off closing."""
         with self._changing(patient) as connection:
             # On its own: what is read from now on is what holds.
             connection.execute(_SHARE if shared else _LOCK)
@@ -268,17 +177,14 @@ class PostgresEngine:
     def _changing(self, patient: bool) -> Iterator[psycopg.Connection[Any]]:
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
-        with self._told(), self._transaction(_PATIENCE if patient else _WAIT) as connection:
+        with self._translated(), self._transaction(_PATIENCE if patient else _WAIT) as connection:
             yield connection
 
     @contextmanager
     def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction that says for itself what it depends on.
-
-        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with
-        the settings that somebody else left there: then tables without a schema would be those of another
-        collection.
-        """
+        """A transaction that sets all that it depends on."""
+        # A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the
+        # settings that somebody else left there: tables without a schema would then be those of another collection.
         with self._connected() as connection, connection.transaction():
             settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
             if self._readonly:
@@ -298,11 +204,11 @@ class PostgresEngine:
         with self._changing(patient=True) as connection:
             connection.execute("SET LOCAL statement_timeout = 0")
             connection.execute("LOCK TABLE collection IN ACCESS EXCLUSIVE MODE")
-            found = _version(connection)
-            for statement in tables.steps(found, tables.POSTGRES):
-                connection.execute(sql.SQL(statement))
+            earlier = _version(connection)
+            for statement in tables.steps(earlier, tables.POSTGRES):
+                connection.execute(statement)
             tables.check_version(_version(connection))
-        return found
+        return earlier
 
     def _check_version(self, connection: psycopg.Connection[Any]) -> None:
         if not self._is_known:
@@ -315,8 +221,8 @@ class PostgresEngine:
             query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
             others = {name for (name,) in connection.execute(query, [self._schema])} - _TABLES
             if others:
-                told = "take it out, or drop the schema by hand"
-                refuse(f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told)
+                rule = f"schema {self._schema} must hold nothing but the collection"
+                refuse(rule, f"{len(others)} more", "take it out, or drop the schema by hand")
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
 
     def close(self) -> None:
@@ -346,20 +252,12 @@ class PostgresEngine:
             reason = (str(error).splitlines() or [""])[0]
             raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
         try:
-            self._set_up(connection)
+            connection.isolation_level = IsolationLevel.READ_COMMITTED
+            connection.execute(_SILENT)
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _set_up(self, connection: psycopg.Connection[Any]) -> None:
-        connection.isolation_level = IsolationLevel.READ_COMMITTED
-        # That parameters are not logged, only a superuser may say for a session.
-        silent = (
-            "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = "
-            "current_user AND rolsuper"
-        )
-        connection.execute(silent)
 
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:
         """Make schema and tables, if there is nothing yet."""
@@ -372,20 +270,17 @@ class PostgresEngine:
         ).fetchall()
         if not there:
             for statement in tables.POSTGRES.values():
-                connection.execute(sql.SQL(statement))
+                connection.execute(statement)
         elif not {("collection",), ("tally",), ("report",)} <= set(there):
-            refuse(
-                "a new collection needs a schema of its own",
-                self._schema,
-                "something else is in it; name another by ?schema=",
-            )
+            rule = "a new collection needs a schema of its own"
+            refuse(rule, self._schema, "something else is in it; name another by ?schema=")
         names = [name for (name,) in connection.execute(_TELLTALES)]
         if names:
-            kept = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"
-            warnings.warn(f"{kept}: reset it for this database.", stacklevel=2)
+            risk = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"
+            warnings.warn(f"{risk}: reset it for this database.", stacklevel=2)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         """Failures of the database in our words: its own may quote a row."""
         try:
             yield

@@ -3,8 +3,8 @@ to today's.
 
 The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer
 version, or an older one, touches nothing and says what to do; `migrate` brings an older one to today's, one
-step a version. Whoever changes a table raises VERSION and writes the step. In PostgreSQL tables that are made
-anew have lost what was granted on them.
+step per version. A change of a table raises VERSION and adds the step. In PostgreSQL tables that are made
+again have lost what was granted on them.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,13 @@ _COLUMNS = {
 
 def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]:
     words = {"INT": integer, "TEXT": text, "BYTES": octets}
-    made = {}
+    statements = {}
     for table, columns in _COLUMNS.items():
-        told = ", ".join(columns).replace("!", " NOT NULL")
+        listed = ", ".join(columns).replace("!", " NOT NULL")
         for word, type_ in words.items():
-            told = told.replace(f" {word}", f" {type_}")
-        made[table] = f"CREATE TABLE {table} ({told}){ending}"
-    return made
+            listed = listed.replace(f" {word}", f" {type_}")
+        statements[table] = f"CREATE TABLE {table} ({listed}){ending}"
+    return statements
 
 
 SQLITE = _tables("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
@@ -45,25 +45,21 @@ POSTGRES = _tables("bigint", "text", "bytea", "")
 _FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kept nowhere
 
 
-def steps(version: int, made: Mapping[str, str]) -> list[str]:
-    """The statements that bring a collection of an older version to today's; the same SQL for both
-    databases.
-    """
-    return _from_1(made) if version == 1 else []
+def steps(version: int, tables: Mapping[str, str]) -> list[str]:
+    """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
+    return _from_1(tables) if version == 1 else []
 
 
-def _from_1(made: Mapping[str, str]) -> list[str]:
-    """Version 1 kept unspent tokens, and no editions of the page; those that were spent are what is missing
-    among them.
-    """
+def _from_1(tables: Mapping[str, str]) -> list[str]:
+    """Version 1 kept unspent tokens, and no editions: the spent ones are those that are missing among them."""
     used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
     return [
         "CREATE TABLE collection_1 AS SELECT * FROM collection",
         "CREATE TABLE tally_1 AS SELECT * FROM tally",
         "DROP TABLE collection",
         "DROP TABLE tally",
-        *(made[name] for name in ("collection", "edition", "tally", "pool")),
-        made["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
+        *(tables[name] for name in ("collection", "edition", "tally", "pool")),
+        tables["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
         "INSERT INTO collection SELECT 2, hash, access, cap, state FROM collection_1",
         f"INSERT INTO edition SELECT 1, hash, '{_FIRST}', survey FROM collection_1",  # noqa: S608
         "INSERT INTO tally SELECT 'all', reports FROM tally_1",
@@ -78,17 +74,11 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
     ]
 
 
-def check_version(found: int) -> None:
+def check_version(version: int) -> None:
     """Refuse a collection of other tables than today's; nothing of it was read or changed."""
-    if found > VERSION:
-        refuse(
-            f"a collection's tables must be of version {VERSION} for this toolkit",
-            f"the newer version {found}",
-            "use the toolkit that made it, or a newer one",
-        )
-    if found < VERSION:
-        refuse(
-            f"a collection's tables must be of version {VERSION} for this toolkit",
-            f"the older version {found}",
-            "stop its servers, copy the database, and bring it up to date with `toolkit migrate`",
-        )
+    rule = f"a collection's tables must be of version {VERSION} for this toolkit"
+    if version > VERSION:
+        refuse(rule, f"the newer version {version}", "use the toolkit that made it, or a newer one")
+    if version < VERSION:
+        remedy = "stop its servers, copy the database, and bring it up to date with `toolkit migrate`"
+        refuse(rule, f"the older version {version}", remedy)

@@ -1,158 +1,74 @@
 """Reports in one SQLite file, by the standard library: the default.
 
-Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it.
-The file is opened when it is first used, and again after a failure, or when another file has taken its place.
+Durable: write-ahead log, synced at every commit. One writer at a time; readers do not wait for it. The file is
+opened when it is first used, and again after a failure, or when another file has taken its place.
 
-Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a
-collection runs, a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie
-as they came, and the log holds the pages of the last commits one after the other. So that this does not tell
-which report came with which token, both go through a pool (see `mixing.py`), the log is emptied after every
-commit with fewer people than stay in the pool, and what is deleted is overwritten. A copy then shows at most
-that some of at least ten people in one commit sent some of at least ten reports. Not so a copy made in the
-milliseconds between a commit and the emptying of its log, or while a reader of this file holds the log in
-use: it shows who came in the last commit, or in those since the reader began. In open access there is no
-token, and the log is emptied now and then: the order of reports shows in it. Whoever looks again and again
-sees tokens and reports change together; only blind access helps against that.
+Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs,
+a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie as they came, and the log
+holds the pages of the last commits one after the other. So that this does not tell which report came with which token,
+both go through a pool (see `mixing.py`), the log is emptied after every commit with fewer people than stay in the pool,
+and what is deleted is overwritten. A copy then shows at most that some of at least ten people in one commit sent some
+of at least ten reports. Not so a copy made in the milliseconds between a commit and the emptying of its log, or while a
+reader of this file holds the log in use: it shows who came in the last commit, or in those since the reader began. In
+open access there is no token, and the log is emptied now and then: the order of reports shows in it. Who looks
+again and again sees tokens and reports change together; only blind access helps against that.
 
-Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites
-the file in the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the
-same bytes, whatever the order in which they came. Backups and the disk's own free blocks are beyond our
-reach.
+Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites the file in
+the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the same bytes, whatever
+the order in which they came. Backups and the disk's own free blocks are beyond our reach.
 """
 
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.survey.storage import schema
-from toolkit.survey.storage.admission import Head
 from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.engine import CLOSING, Session
 from toolkit.survey.storage.mixing import Pool
-from toolkit.survey.storage.protocol import Edition, State, StoreError
-from toolkit.survey.storage.schema import VERSION
-
-CLOSING = "closing"
-"""Closed for everybody, but not yet rewritten: what an interrupted closing leaves."""
+from toolkit.survey.storage.protocol import State, StoreError
 
 _TOKENS = ("issued", "spent")  # what tells who has answered
 
 
-class SqliteSession:
+class SqliteSession(Session):
     """One transaction in SQLite."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
+    def run(self, query: str, *values: object) -> sqlite3.Cursor:
+        cursor: sqlite3.Cursor = self._connection.execute(query.replace("%s", "?"), values)
+        return cursor
 
-    def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state FROM collection")
-        if row is None:
-            return None
-        code, access, cap, state = row
-        return Head(
-            code, access, cap, State.CLOSED if state == CLOSING else State(state), swept=state == State.CLOSED.value
-        )
+    def lookup(self, query: str, values: Sequence[bytes]) -> set[bytes]:
+        """One query per value: as fast as one for all, and with no limit to their number."""
+        return {row[0] for value in values for row in self.run(f"{query} = %s", value)}
 
-    def begin(self, head: Head) -> None:
-        values = (VERSION, head.hash, head.access, head.cap, head.state.value)
-        self._database.execute("INSERT INTO collection VALUES (?, ?, ?, ?, ?)", values)
-        self._database.execute("INSERT INTO tally VALUES ('all', 0)")
-        self._database.execute("INSERT INTO pool VALUES (?, '')", (VERSION,))
-
-    def editions(self) -> list[Edition]:
-        rows = self._database.execute("SELECT hash, toolkit, survey FROM edition ORDER BY number")
-        return [Edition(*row) for row in rows]
-
-    def publish(self, edition: Edition) -> None:
-        query = "INSERT INTO edition SELECT count(*) + 1, ?, ?, ? FROM edition"
-        self._database.execute(query, (edition.hash, edition.toolkit, edition.survey))
-
-    def move(self, state: State) -> None:
-        self._database.execute("UPDATE collection SET state = ?", (state.value,))
-
-    def sweep(self, *, again: bool) -> None:
-        self.mix(Pool(), self.pool(), 0)
+    def close(self, *, again: bool) -> None:
+        self.flush_pool(Pool(), self.count_and_pool()[1], 0)
         for table in _TOKENS if again else (*_TOKENS, "invited"):
-            self._database.execute(f"DELETE FROM {table}")  # noqa: S608
-        self._database.execute("UPDATE collection SET state = ?", (CLOSING,))
+            self.run(f"DELETE FROM {table}")  # noqa: S608
+        self.set_state(CLOSING)
 
-    def held(self) -> int:
-        return int(self._row("SELECT sum(reports) FROM tally")[0])
-
-    def pool(self) -> Pool:
-        return Pool.read(self._row("SELECT content FROM pool")[0])
-
-    def standing(self) -> tuple[int, Pool]:
-        return self.held(), self.pool()
-
-    def found(self, keys: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT key FROM report WHERE key = ?", keys)}
-
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
-        query = "SELECT key, body FROM report WHERE key > ? ORDER BY key LIMIT ?"
-        return self._database.execute(query, (after, most)).fetchall()
-
-    def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Nobody else writes meanwhile, so that none of them is there already."""
-        self._store(reports, len(reports))
+    def insert(self, reports: dict[bytes, str]) -> set[bytes]:
+        """Nobody else writes meanwhile, so none of them is there already."""
+        self._add(reports, len(reports))
         return set()
 
-    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
-        self._database.execute("UPDATE pool SET content = ?", (stays.written(),))
-        self._database.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in sorted(leaves.passes)])
-        self._store(leaves.reports, more)
+    def _add(self, reports: Mapping[bytes, str], more: int) -> None:
+        self._connection.executemany("INSERT INTO report VALUES (?, ?)", sorted(reports.items()))
+        self.run("UPDATE tally SET reports = reports + %s", more)
 
-    def _store(self, reports: Mapping[bytes, str], more: int) -> None:
-        self._database.executemany("INSERT INTO report VALUES (?, ?)", sorted(reports.items()))
-        self._database.execute("UPDATE tally SET reports = reports + ?", (more,))
+    def flush_pool(self, stays: Pool, leaves: Pool, more: int) -> None:
+        self.run("UPDATE pool SET content = %s", stays.to_text())
+        self._connection.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in sorted(leaves.passes)])
+        self._add(leaves.reports, more)
 
     def invite(self, hashes: Sequence[bytes]) -> None:
-        self._database.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(one,) for one in hashes])
-
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
-
-    def guests(self) -> list[bytes]:
-        return [row[0] for row in self._database.execute("SELECT hash FROM invited ORDER BY hash")]
-
-    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        query = (
-            "SELECT hash FROM invited WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM spent WHERE spent.hash = "
-            "invited.hash)"
-        )
-        return {row[0] for row in self._each(query, hashes)}
-
-    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM spent WHERE hash = ?", hashes)}
-
-    def setting(self, name: str) -> str | None:
-        row = self._row("SELECT value FROM setting WHERE name = ?", name)
-        return None if row is None else row[0]
-
-    def remember(self, name: str, value: str) -> None:
-        self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
-
-    def forget(self, beginning: str) -> None:
-        self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
-
-    def issued(self, invitation: bytes) -> bytes | None:
-        row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)
-        return None if row is None else row[0]
-
-    def issue(self, invitation: bytes, blinded: bytes) -> None:
-        self._database.execute("INSERT INTO issued VALUES (?, ?)", (invitation, blinded))
-
-    def _row(self, query: str, *values: object) -> Any:
-        return self._database.execute(query, values).fetchone()
-
-    def _each(self, query: str, values: Sequence[bytes]) -> Iterator[Any]:
-        """One look-up a value: as fast as one for all, and with no limit to their number."""
-        for value in values:
-            yield from self._database.execute(query, (value,))
+        self._connection.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(one,) for one in hashes])
 
 
 _APPLICATION = 0x53555256  # "SURV"
@@ -180,11 +96,8 @@ _CAUSES = {  # what must hold, and when to try again
 def sqlite_store(path: str, readonly: bool = False) -> Collection:
     """The collection in a file. One in memory is refused: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
-        refuse(
-            "a SQLite database must be a file, as in sqlite:///survey.db",
-            repr(path),
-            "a server and a notebook share it",
-        )
+        rule = "a SQLite database must be a file, as in sqlite:///survey.db"
+        refuse(rule, repr(path), "a server and a notebook share it")
     return Collection(SqliteEngine(Path(path).expanduser().absolute(), readonly))
 
 
@@ -195,27 +108,25 @@ class SqliteEngine:
         self._path, self._readonly = path, readonly
         self._database: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
-        self._telling = False  # whether the log may still tell who came in one of the last commits
+        self._log_tells = False  # whether the log may still tell who came in one of the last commits
+
+    def reading(self) -> AbstractContextManager[SqliteSession]:
+        return self._transaction("BEGIN")
 
     @contextmanager
-    def reading(self) -> Iterator["SqliteSession"]:
-        with self._transaction("BEGIN") as session:
-            yield session
-
-    @contextmanager
-    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator["SqliteSession"]:  # noqa: ARG002
+    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[SqliteSession]:  # noqa: ARG002
         """One writer at a time has the file, `shared` or not."""
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
         with self._transaction("BEGIN IMMEDIATE", _PATIENCE if patient else _WAIT) as session:
             yield session
-        if self._telling:
+        if self._log_tells:
             self.wipe()
 
     @contextmanager
-    def making(self) -> Iterator["SqliteSession"]:
+    def making(self) -> Iterator[SqliteSession]:
         if not self._readonly:
-            with self._told():
+            with self._translated():
                 self._prepare()
         with self.writing(patient=True) as session:
             yield session
@@ -223,24 +134,24 @@ class SqliteEngine:
     def wipe(self) -> None:
         """Bring the log's pages into the file, and empty it. What was committed is safe in any case."""
         if self._database is not None:
-            self._telling = True
+            self._log_tells = True
             with suppress(sqlite3.Error):
-                self._telling = _insist(self._database, "PRAGMA wal_checkpoint(TRUNCATE)", _WIPING)
+                self._log_tells = _insist(self._database, "PRAGMA wal_checkpoint(TRUNCATE)", _WIPING)
 
     def migrate(self) -> int:
         """Bring the tables to today's version; the version that was found."""
-        with self._told(), closing(self._open("rw")) as database:
+        with self._translated(), closing(self._open("rw")) as database:
             _insist(database, "BEGIN IMMEDIATE", _PATIENCE)
-            found = _version(database)
-            for statement in schema.steps(found, schema.SQLITE):
+            earlier = _version(database)
+            for statement in schema.steps(earlier, schema.SQLITE):
                 database.execute(statement)
             schema.check_version(_version(database))
             database.execute("COMMIT")
             _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE)
-        return found
+        return earlier
 
     def finish(self) -> None:
-        with self._told():
+        with self._translated():
             database = self._connected()
             if database.execute("SELECT state FROM collection").fetchone() == (CLOSING,):
                 _insist(database, "VACUUM", _PATIENCE)
@@ -251,9 +162,7 @@ class SqliteEngine:
                 )
 
     def close(self) -> None:
-        """Close the connection. A closed collection becomes a single file that can be read where nothing can
-        be written.
-        """
+        """Close the connection; a closed collection becomes one file that can be read where nothing can be written."""
         if self._database is not None and not self._readonly:
             with suppress(sqlite3.Error):
                 if self._database.execute("SELECT state FROM collection").fetchone() == (State.CLOSED.value,):
@@ -263,14 +172,14 @@ class SqliteEngine:
 
     def remove(self) -> None:
         """The file, and what SQLite puts beside it."""
-        with self._told():
+        with self._translated():
             self._drop()
             for ending in ("", "-wal", "-shm", "-journal"):
                 self._path.with_name(f"{self._path.name}{ending}").unlink(missing_ok=True)
 
     @contextmanager
-    def _transaction(self, begin: str, wait: float = _WAIT) -> Iterator["SqliteSession"]:
-        with self._told():
+    def _transaction(self, begin: str, wait: float = _WAIT) -> Iterator[SqliteSession]:
+        with self._translated():
             database = self._connected()
             try:
                 _insist(database, begin, wait)
@@ -286,9 +195,7 @@ class SqliteEngine:
                 raise
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection, to the file that is there now: one that was moved away or exchanged must not be
-        written to.
-        """
+        """The connection to the file that is there now; one that was moved away or exchanged is not written to."""
         if self._database is not None and self._file == self._identity():
             return self._database
         self._drop()
@@ -300,7 +207,7 @@ class SqliteEngine:
             raise
         self._database, self._file = database, self._identity()
         if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
-            self.wipe()  # whoever had it before may have been killed between a commit and its end
+            self.wipe()  # the last server may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:
@@ -310,16 +217,14 @@ class SqliteEngine:
             for pragma in _PRAGMAS:
                 database.execute(f"PRAGMA {pragma}")
             if ours and database.execute("PRAGMA application_id").fetchone() != (_APPLICATION,):
-                self._tell("NOTADB", "something else")
+                self._fail("NOTADB", "something else")
         except BaseException:
             database.close()
             raise
         return database
 
     def _prepare(self) -> None:
-        """Make the file and its tables, if there is nothing yet. Others on this machine have no business in
-        it.
-        """
+        """Make the file and its tables, if there is nothing yet, for its owner alone."""
         with suppress(FileExistsError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(self._open("rw", ours=False)) as database:
@@ -347,10 +252,10 @@ class SqliteEngine:
 
     def _identity(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            file = self._path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return file.st_dev, file.st_ino
 
     def _drop(self) -> None:
         database, self._database = self._database, None
@@ -359,28 +264,25 @@ class SqliteEngine:
                 database.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translated(self) -> Iterator[None]:
         """Failures of the database in our words."""
         try:
             yield
         except OSError as error:
-            self._tell("CANTOPEN", type(error).__name__)
+            self._fail("CANTOPEN", type(error).__name__)
         except sqlite3.DataError:
             refuse("a report must fit into the database", "one that does not", "it can never be stored")
         except sqlite3.Error as error:
-            self._tell(_name(error), f"“{error}”")
+            self._fail(_name(error), f"“{error}”")
 
-    def _tell(self, name: str, received: str) -> NoReturn:
+    def _fail(self, name: str, received: str) -> NoReturn:
         rule, retry_after = _CAUSES.get(name, ("the database must work", 30))
         raise StoreError(f"{rule}, got {received} for {self._path.name}: nothing was stored.", retry_after)
 
 
 def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
-    """Execute a statement as soon as nobody is in the way; returns whether somebody still was.
-
-    SQLite's own waiting sleeps longer and longer, and would not find the short gaps that a busy server
-    leaves.
-    """
+    """Execute a statement as soon as nobody is in the way; returns whether somebody still was."""
+    # SQLite's own waiting sleeps longer and longer, and would miss the short gaps that a busy server leaves.
     end = time.monotonic() + wait
     database.execute("PRAGMA busy_timeout = 0")
     try:
@@ -388,9 +290,9 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
             late = time.monotonic() >= end
             try:
                 row = database.execute(statement).fetchone()
-                kept = row is not None and row[0] == 1  # a checkpoint says whether it was kept from its work
-                if late or not kept:
-                    return kept
+                was_busy = row is not None and row[0] == 1  # a checkpoint says whether it was kept from its work
+                if late or not was_busy:
+                    return was_busy
             except sqlite3.OperationalError as error:
                 if late or _name(error) != "BUSY":
                     raise

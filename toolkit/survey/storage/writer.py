@@ -1,13 +1,11 @@
 """Group commit: what waits is stored together, by one thread, in one transaction.
 
-To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread
-takes all that came while it was busy, stores them at once, and wakes those who wait, each with its own
-outcome. A store that fails answers with `StoreError` and the thread goes on: the next batch finds out whether
-the store is back.
+To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread takes all that
+came while it was busy, stores them at once, and wakes those who wait, each with its own outcome. A store that fails
+answers with `StoreError` and the thread goes on: the next batch finds out whether the store is back.
 
-With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So
-after a batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide
-each other.
+With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So after a
+batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide each other.
 """
 
 import asyncio
@@ -17,8 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.mixing import LEAST
-from toolkit.survey.storage.protocol import Entry, Outcome, State, Store, StoreError
+from toolkit.survey.storage.protocol import Entry, Outcome, State, StoreError
 from toolkit.survey.writing.dates import is_over
 
 _GATHERING = 0.005  # seconds
@@ -36,13 +35,10 @@ class _Job:
 class Writer:
     """The one thread of a server that writes into its store.
 
-    Parameters
-    ----------
-    most : the size of a batch at most.
-    waiting : how many may wait at most; who comes then is sent away with `StoreError`.
+    A batch has at most `most` reports, and at most `waiting` may wait; further calls raise `StoreError`.
     """
 
-    def __init__(self, store: Store, *, most: int = 512, waiting: int = 4096) -> None:
+    def __init__(self, store: Collection, *, most: int = 512, waiting: int = 4096) -> None:
         self._store, self._most, self._limit = store, most, waiting
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
@@ -52,9 +48,7 @@ class Writer:
         self._thread.start()
 
     async def put(self, entry: Entry) -> Outcome:
-        """Store a report; returns when it is durable. Raises `StoreError`, after which sending it again is
-        right.
-        """
+        """Store a report; returns when it is durable. After a `StoreError` sending it again is right."""
         outcome: Outcome = await self._wait_for(entry)
         return outcome
 
@@ -65,8 +59,8 @@ class Writer:
 
     async def is_closed(self) -> bool:
         """Whether the collection takes no more reports for good, in turn with them."""
-        found: bool = await self._wait_for(None)
-        return found
+        closed: bool = await self._wait_for(None)
+        return closed
 
     @property
     def is_working(self) -> bool:
@@ -74,7 +68,7 @@ class Writer:
         return self._thread.is_alive() and not self._stopped
 
     def stop(self) -> None:
-        """Finish what waits, then end the thread. Whoever comes later is sent away."""
+        """Finish what waits, then end the thread; further calls raise `StoreError`."""
         with self._changed:
             self._stopped = True
             self._changed.notify()
@@ -93,56 +87,44 @@ class Writer:
         return job.answer
 
     def _run(self) -> None:
-        while jobs := self._taken():
+        while jobs := self._next_batch():
             _deliver(list(zip(jobs, self._done(jobs), strict=True)))
 
-    def _taken(self) -> list[_Job]:
+    def _next_batch(self) -> list[_Job]:
         """What waits, up to a batch; nothing when the writer was stopped and all is done."""
         with self._changed:
-            self._changed.wait_for(self._is_awake)
+            self._changed.wait_for(lambda: self._waiting or self._stopped)
             if self._is_busy:
                 self._changed.wait_for(lambda: len(self._waiting) >= LEAST or self._stopped, _GATHERING)
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
-
-    def _is_awake(self) -> bool:
-        return bool(self._waiting) or self._stopped
 
     def _done(self, jobs: Sequence[_Job]) -> list[Any]:
         """The outcome of every job, in their order; failures as exceptions."""
         entries = [job.work for job in jobs if isinstance(job.work, Entry)]
         self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
         outcomes = iter(self._stored(entries))
-        return [
-            next(outcomes)
-            if isinstance(job.work, Entry)
-            else _caught(self._is_over)
-            if job.work is None
-            else self._issued(*job.work)
-            for job in jobs
-        ]
+        return [next(outcomes) if isinstance(job.work, Entry) else self._answered(job.work) for job in jobs]
+
+    def _answered(self, work: tuple[bytes, bytes] | None) -> Any:
+        return _caught(self._is_over if work is None else lambda: self._store.issue(*work))
 
     def _is_over(self) -> bool:
         closes = self._store.survey().closes
         return self._store.state() is State.CLOSED or (closes is not None and is_over(closes))
 
     def _stored(self, batch: list[Entry]) -> list[Any]:
-        """Store a batch. One that fails for another reason than the store's state is halved, until the
-        culprit is alone.
-        """
-        found = _caught(lambda: self._store.add(batch))
-        if isinstance(found, list):
-            return found
-        if isinstance(found, StoreError) or len(batch) == 1:
-            return [found] * len(batch)
+        """Store a batch. One that fails for another reason than the store's state is halved: the culprit ends alone."""
+        outcomes = _caught(lambda: self._store.add(batch))
+        if isinstance(outcomes, list):
+            return outcomes
+        if isinstance(outcomes, StoreError) or len(batch) == 1:
+            return [outcomes] * len(batch)
         middle = len(batch) // 2
         return self._stored(batch[:middle]) + self._stored(batch[middle:])
 
-    def _issued(self, invitation: bytes, blinded: bytes) -> Any:
-        return _caught(lambda: self._store.issue(invitation, blinded))
-
 
 def _caught(work: Callable[[], Any]) -> Any:
-    """What the work returns or raises; nothing may end the thread, or everybody would wait for ever."""
+    """What the work returns or raises; nothing may end the thread, or everybody would wait without end."""
     try:
         return work()
     except BaseException as error:
@@ -150,9 +132,7 @@ def _caught(work: Callable[[], Any]) -> Any:
 
 
 def _deliver(done: list[tuple[_Job, Any]]) -> None:
-    """Wake those who wait, once for each of their event loops. A loop that was closed meanwhile has nobody
-    left to wake.
-    """
+    """Wake those who wait, once per event loop; a loop that was closed meanwhile has nobody left to wake."""
     for loop in {job.loop for job, _ in done}:
         mine = [(job.answer, outcome) for job, outcome in done if job.loop is loop]
         try:
@@ -163,15 +143,15 @@ def _deliver(done: list[tuple[_Job, Any]]) -> None:
 
 def _answer(done: list[tuple["asyncio.Future[Any]", Any]]) -> None:
     for future, outcome in done:
-        if future.done():  # whoever waited has gone
+        if future.done():  # the one who waited has gone
             continue
         if isinstance(outcome, BaseException):
-            future.set_exception(_told(outcome))
+            future.set_exception(_store_error(outcome))
         else:
             future.set_result(outcome)
 
 
-def _told(error: BaseException) -> StoreError:
+def _store_error(error: BaseException) -> StoreError:
     """A fresh error for everybody, as one that is raised many times collects the traces of all."""
     if isinstance(error, StoreError):
         return StoreError(str(error), error.retry_after)

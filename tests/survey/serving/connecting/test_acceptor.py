@@ -52,9 +52,7 @@ def test_a_connection_counts_before_its_handshake(tls):
 
 @pytest.mark.slow
 def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
-    """Again and again, as it is a matter of moments; a connection has one place, before and after its
-    handshake.
-    """
+    """Again and again, as it is a matter of moments; a connection has one place, before and after its handshake."""
     port, server, context = tls
     for _ in range(30):
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:

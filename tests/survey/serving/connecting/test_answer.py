@@ -41,8 +41,8 @@ def test_an_answer_without_its_body_states_the_length_that_it_would_have():
 
 
 def test_after_a_good_bye_the_connection_is_to_be_closed():
-    assert (b"connection", b"close") in Answer(200, b"", {}).and_good_bye.headers
-    assert Answer(200, b"12345", {}).without_body.and_good_bye.length == 5
+    assert (b"connection", b"close") in Answer(200, b"", {}).then_close.headers
+    assert Answer(200, b"12345", {}).without_body.then_close.length == 5
 
 
 def test_a_connection_that_takes_answers_whole_gets_it_so_and_any_other_in_two_messages():

@@ -1,10 +1,8 @@
-"""Where connections come in: each is counted as soon as it stands, before a byte of it is read and before any
-TLS.
+"""Where connections come in: each is counted as soon as it stands, before a byte of it is read and before any TLS.
 
-asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its
-handshake is done: silent connections would use up the open files of the process, and nobody else would get
-in. Here a few are accepted at a time, and each takes its place in the connections, if need be that of one
-that has let us wait longer.
+asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its handshake
+is done: silent connections would use up the open files of the process, and nobody else would get in. Here a few are
+accepted at a time, and each takes its place in the connections, if need be that of one that has let us wait longer.
 """
 
 import asyncio
@@ -22,8 +20,7 @@ Above = Callable[["Arrival"], asyncio.Protocol]
 
 
 class Arrival:
-    """A connection from the moment that it stands until its protocol takes it over; a TLS handshake comes
-    between.
+    """A connection from the moment that it stands until its protocol takes it over; a TLS handshake comes between.
 
     Parameters
     ----------
@@ -51,10 +48,10 @@ class Arrival:
             self._accepted.close()
             return None
         seconds = None if self._context is None else self._connections.limits.head_seconds
-        made = self._loop.connect_accepted_socket(
+        connecting = self._loop.connect_accepted_socket(
             lambda: self._above(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
         )
-        self._work = self._loop.create_task(made)
+        self._work = self._loop.create_task(connecting)
         self._work.add_done_callback(self._over)
         return self._work
 

@@ -50,7 +50,7 @@ class Answer:
         return other
 
     @property
-    def and_good_bye(self) -> "Answer":
+    def then_close(self) -> "Answer":
         """The same, after which the connection is closed."""
         return Answer(self.status, self.body, {**self.own, "connection": "close"}, self.length)
 

@@ -1,15 +1,13 @@
-"""One client's connection, watched: uvicorn itself waits for ever for a slow client and reads headers of any
-length.
+"""One client's connection, watched: uvicorn itself waits without end for a slow client, and reads any headers.
 
-A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer,
-the pause before the next request, and the rest of a request that was refused. One sweep looks at all
-connections a few times a second; whose time is over gets 408 or is cut off. When there are too many, the one
-that has let us wait longest goes: idle connections, however many, do not keep anybody out. The client's
-address is forgotten as soon as the connection stands.
+A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
+before the next request, and the rest of a request that was refused. One sweep looks at all connections a few times a
+second; whose time is over gets 408 or is cut off. When there are too many, the one that has let us wait longest goes:
+idle connections, however many, do not keep anybody out. The client's address is forgotten as soon as the connection
+stands.
 
-Requests are answered one after the other. What comes while one is being answered stays unread until then; two
-requests in one piece are both refused, before the first is begun: what is stored is always answered as
-stored.
+Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests
+in one piece are both refused, before the first is begun: what is stored is always answered as stored.
 """
 
 import asyncio
@@ -212,7 +210,7 @@ class WatchedServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
-        asyncio.get_running_loop().set_exception_handler(_hush)
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # its complaints name addresses
         self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
         self.started = True
         self._announce()
@@ -222,7 +220,3 @@ class WatchedServer(uvicorn.Server):
         return Connection(
             self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state
         )
-
-
-def _hush(*_: object) -> None:
-    """The loop's own complaints name addresses."""

@@ -1,8 +1,7 @@
-"""All connections of a server, from the moment that they stand: how many there are, and who lets it wait
-longest.
+"""All connections of a server, from the moment that they stand: how many there are, and who lets it wait longest.
 
-What is counted here has taken up an open file, whether it has said anything or not: a TLS handshake counts
-like a request.
+What is counted here has taken up an open file, whether it has said anything or not: a TLS handshake counts like a
+request.
 """
 
 import asyncio
