@@ -184,6 +184,25 @@ def test_the_code_that_is_copied_makes_the_same_widget(maker):
     assert repr(eval(second, {"show": show})) == repr(widget)  # noqa: S307 — made a line before
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0"), (10, "10"), (100.0, "100"), (0.1235, "0.124"), (1234567.5, "1,234,567.5")]
+)
+def test_a_guess_is_written_as_it_was_typed(value, text):
+    game = show.reconstruction_game()
+    game.prediction = value
+    assert game.verdict() == f"You guessed {text} of 100; at this setting it is 85."
+
+
+@pytest.mark.slow
+def test_the_code_has_quoted_names_and_the_question_the_epsilon_that_was_shown():
+    assert 'law="laplace"' in show.explore_mechanism(epsilon=1.0).code()
+    names = {}
+    first, second = show.explore_design(0.75).code("question").split("\n")
+    exec(first, names)  # noqa: S102 — a line of ours
+    assert abs(eval(second, names).design.epsilon - 0.75) < 1e-6  # noqa: S307
+
+
 def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
     with pytest.raises(ValueError, match="`guess` needs a widget that asks for a number"):
         Small(guess=True)
@@ -194,8 +213,8 @@ def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
 def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeypatch):
     widget, sent = show.explore_design(), []
     monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, *buffers)))
-    widget._wanted(widget, {"kind": "refresh"}, [])
-    widget._wanted(widget, {"kind": "picture", "setting": {"epsilon": 2.0, "table": {}}}, [])
+    widget._send_picture(widget, {"kind": "refresh"}, [])
+    widget._send_picture(widget, {"kind": "picture", "setting": {"epsilon": 2.0, "table": {}}}, [])
     ((content, bits),) = sent
     assert content == {"kind": "picture", "name": "explore_design.png"}
     assert bits.startswith(b"\x89PNG")
