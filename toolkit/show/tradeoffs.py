@@ -91,8 +91,8 @@ def ways_against_n(
     Examples
     --------
     >>> from toolkit import plan, show, warner
-    >>> show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=1000), ns=(300, 3000))
-    <Picture: margins at epsilon 1 with 3,000 people: direct ± 1.4 points, ...>
+    >>> show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=300), ns=(300,))
+    <Picture: margins at epsilon 1 with 300 people: direct ± 4.5 points, ...>
     """
     ax = axes(ax, width=7, height=4)
     margins = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
