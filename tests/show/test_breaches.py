@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from toolkit import Pure
 from toolkit.attacks.audit.verdict import Verdict
@@ -86,20 +85,3 @@ def test_refuted_claims_stand_out_by_mark_and_colour():
     assert dots[0].get_color() != dots[1].get_color()
     assert ax.get_title(loc="left") == "1 of 2 claims refuted"
     assert "bad refuted (at least 2)" in repr(ax)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda ax: breaches.bits_recovered(CURVE, 64, ax=ax),
-        lambda ax: breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
-        lambda ax: breaches.area_curves(CURVE, ax=ax),
-        lambda ax: breaches.uniqueness_bars(PROFILE, ax=ax),
-        lambda ax: breaches.belief_path(PATH, "yes", ax=ax),
-        lambda ax: breaches.audit_bounds(VERDICTS, ax=ax),
-    ],
-)
-def test_given_axes_are_drawn_on_and_returned(draw):
-    ax = Figure().add_subplot()
-    assert draw(ax) is ax

@@ -2,14 +2,23 @@ import base64
 import io
 import subprocess
 import sys
+from inspect import isfunction
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
-from toolkit import show, warner
-from toolkit.show import canvas
+from toolkit import Pure, k_ary, plan, show, warner
+from toolkit.attacks.averaging import Belief
+from toolkit.attacks.linkage import Profile
+from toolkit.attacks.membership import roc
+from toolkit.central.robust import Mean
+from toolkit.planning.split import budget_for
+from toolkit.show import canvas, plots
 
 DESIGN = warner(p="2/3")
+CURVE = {"one": [(1.0, 1.0), (100.0, 0.5)]}
 
 
 @pytest.mark.slow
@@ -29,16 +38,63 @@ def test_the_words_of_a_picture_are_words_whatever_they_hold():
 
 
 @pytest.mark.slow
-def test_a_picture_is_the_same_bytes_each_time_and_carries_no_date_or_version():
-    first, second = (show.posterior(DESIGN, prior=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(2))
-    assert first == second
-    assert Image.open(io.BytesIO(base64.b64decode(first))).info.keys() <= {"dpi", "transparency"}
+def test_a_figure_is_the_same_bytes_each_time_and_carries_no_date_or_version():
+    """The solver of the layout rounds differently each time."""
+    widgets = [show.explore_mechanism("analytic", epsilon=0.1) for _ in range(3)]
+    (picture,) = {widget._repr_mimebundle_()[0]["image/png"] for widget in widgets}
+    assert Image.open(io.BytesIO(base64.b64decode(picture))).info.keys() <= {"dpi", "transparency"}
+
+
+FIGURES = [
+    lambda ax: show.design_matrix(DESIGN, ax=ax),
+    lambda ax: show.posterior(DESIGN, ax=ax),
+    lambda ax: show.repeated_estimates([0.1, 0.2], truth=0.1, se=0.1, ax=ax),
+    lambda ax: show.estimate_intervals([DESIGN.estimate_counts([6, 4])], ax=ax),
+    lambda ax: show.auditing.outcome_ratios([0, 1], [0, 1], epsilon=1, ax=ax),
+    lambda ax: show.auditing.bounds_against_runs({"one": [(10, 0.5)]}, epsilon=1, ax=ax),
+    lambda ax: show.breaches.bits_recovered(CURVE, 64, ax=ax),
+    lambda ax: show.breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
+    lambda ax: show.breaches.area_curves(CURVE, ax=ax),
+    lambda ax: show.breaches.uniqueness_bars(Profile({("zip",): 0.3}, 10), ax=ax),
+    lambda ax: show.breaches.belief_path({"one": Belief(("no", "yes"), np.full((2, 2), 0.5))}, "yes", ax=ax),
+    lambda ax: show.breaches.audit_bounds({}, ax=ax),
+    lambda ax: show.designing.conduct_lines(DESIGN, 0.1, ax=ax),
+    lambda ax: show.designing.option_shares(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
+    lambda ax: show.designing.options_against_k(2.0, ks=(2, 8), ax=ax),
+    lambda ax: show.promises.output_laws({"a": {0: 1}, "b": {0: 1}}, ax=ax),
+    lambda ax: show.promises.ratios({0: 1}, {0: 1}, epsilon=1, ax=ax),
+    lambda ax: show.promises.belief_band(1, ax=ax),
+    lambda ax: show.learning.accuracy_curves(CURVE, ax=ax),
+    lambda ax: show.robust.influence_functions({"mean": Mean()}, ax=ax),
+    lambda ax: show.robust.sensitivities({"median": "median"}, [1, 2], bounds=(0, 3), beta=1, ax=ax),
+    lambda ax: show.robust.sensitivity_along([1, 2], bounds=(0, 3), beta=1, ax=ax),
+    lambda ax: show.stream.errors(Pure(1), up_to=4, ax=ax),
+    lambda ax: show.stream.published([DESIGN.estimate_counts([6, 4])], ax=ax),
+    lambda ax: show.tables.table(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
+    lambda ax: show.tradeoffs.margin_against_n(warner, 0.2, ns=(100, 200), ax=ax),
+    lambda ax: show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=50), ns=(50,), ax=ax),
+    lambda ax: show.tradeoffs.equal_margins(warner, 0.2, margins=(0.1,), ax=ax),
+    lambda ax: show.tradeoffs.designs_at_equal_epsilon({"one": DESIGN}, 0.1, ax=ax),
+    lambda ax: show.tradeoffs.guessing(DESIGN, ax=ax),
+    lambda ax: show.tradeoffs.budget_split(budget_for({"one": (warner, 0.1)}, epsilon=1.0), ax=ax),
+]
 
 
 @pytest.mark.slow
-def test_a_figure_drawn_anew_is_the_same_bytes_though_the_solver_of_the_layout_rounds_differently_each_time():
-    pictures = {show.explore_mechanism("analytic", epsilon=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(6)}
-    assert len(pictures) == 1
+@pytest.mark.parametrize("draw", FIGURES)
+def test_axes_of_the_caller_are_drawn_on_and_returned(draw):
+    ax = Figure().add_subplot()
+    assert draw(ax) is ax
+    assert ax.get_title(loc="left")
+
+
+def test_the_list_of_figures_is_complete_and_each_says_what_all_share():
+    rooms = [getattr(show, name) for name in ("auditing", "breaches", "designing", "promises", "robust", "stream")]
+    rooms += [show.tables, show.tradeoffs, plots]
+    functions = {value for room in rooms for value in vars(room).values() if isfunction(value)}
+    figures = [function for function in functions if "Axes to draw on" in (function.__doc__ or "")]
+    assert len(figures) == len(FIGURES)
+    assert all("\nReturns\n-------\n" in figure.__doc__ for figure in figures)
 
 
 @pytest.mark.slow

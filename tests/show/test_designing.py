@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import oracles
@@ -63,17 +62,3 @@ def test_the_curves_over_the_number_of_options_are_ratios_to_the_limit():
 def test_only_yes_and_no_have_one_line():
     with pytest.raises(ValueError, match="must have two options"):
         designing.conduct_lines(k_ary(3, epsilon=1.0), 0.1)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda ax: designing.conduct_lines(warner("3/4"), 0.1, ax=ax),
-        lambda ax: designing.option_shares(THREE, ax=ax),
-        lambda ax: designing.options_against_k(2.0, ks=(2, 8), ax=ax),
-    ],
-)
-def test_given_axes_are_drawn_on_and_returned(draw):
-    ax = Figure().add_subplot()
-    assert draw(ax) is ax

@@ -3,7 +3,6 @@ import math
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from toolkit import k_ary, kuk, mangat, show, triangular, warner
@@ -126,21 +125,6 @@ def test_intervals_that_miss_the_truth_stand_out_by_more_than_colour():
     assert ax.lines[0].get_linewidth() < ax.lines[2].get_linewidth()
     assert (ax.lines[1].get_marker(), ax.lines[3].get_marker()) == ("o", "D")
     assert ax.get_title(loc="left") == "1 of 2 intervals miss the truth"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda ax: show.design_matrix(DESIGN, ax=ax),
-        lambda ax: show.posterior(DESIGN, ax=ax),
-        lambda ax: show.repeated_estimates([0.1, 0.2], truth=0.1, se=0.1, ax=ax),
-        lambda ax: show.estimate_intervals([DESIGN.estimate_counts([6, 4])], ax=ax),
-    ],
-)
-def test_given_axes_are_drawn_on_and_returned(draw):
-    ax = Figure().add_subplot()
-    assert draw(ax) is ax
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from toolkit import Laplace, warner
 from toolkit.show import promises
@@ -101,17 +100,3 @@ def test_beliefs_outside_the_band_are_marked_by_shape():
     ax = promises.belief_band(0.5, [(0.5, 0.5), (0.2, 0.6)])
     assert marks(ax, "D") == [0.6]
     assert "observers" not in repr(promises.belief_band(0.5))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda ax: promises.output_laws({"a": FIRST, "b": SECOND}, ax=ax),
-        lambda ax: promises.ratios(FIRST, SECOND, epsilon=1, ax=ax),
-        lambda ax: promises.belief_band(1, ax=ax),
-    ],
-)
-def test_given_axes_are_drawn_on_and_returned(draw):
-    ax = Figure().add_subplot()
-    assert draw(ax) is ax

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -38,7 +38,17 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
 
 @dataclass(frozen=True)
 class Reply:
-    """What is said to an answer; true if it is right."""
+    """What is said to an answer; true if it is right.
+
+    Parameters
+    ----------
+    exercise : str
+        Name of the exercise.
+    right : bool
+        Whether the answer is right.
+    said : str
+        What is wrong with it, or a hint.
+    """
 
     exercise: str
     right: bool
@@ -52,9 +62,30 @@ class Reply:
 
 
 def check(exercise: str, answer: Any) -> Reply:
-    """Compare an answer with the sealed one. Numbers count to the digits that matter, in any form; of several
-    parts each is looked at.
+    """Compare an answer with the sealed one of the course.
 
+    Numbers count to the digits that matter, in any form; of several parts each is looked at.
+
+    Parameters
+    ----------
+    exercise : str
+        Name of the exercise, such as "03.1".
+    answer : Any
+        The answer, or its parts in a list, tuple, array or dict.
+
+    Returns
+    -------
+    Reply
+        What is said to the answer; true if it is right.
+
+    Raises
+    ------
+    ValueError
+        If the course has no such exercise.
+
+    Examples
+    --------
+    >>> from toolkit.course import check
     >>> check("03.1", ("3/4", 1.0986, 5))
     03.1: right.
     >>> check("03.1", (75, 1.0986, 5))
@@ -65,55 +96,51 @@ def check(exercise: str, answer: Any) -> Reply:
     parts = _answers().get(exercise)
     if parts is None:
         refuse("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
-    given = _several(answer)
-    if any(one is Ellipsis or one is None for one in given):
+    answers = _several(answer)
+    if any(one is Ellipsis or one is None for one in answers):
         return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
-    if len(given) != len(parts):
-        return Reply(exercise, False, f"parts asked for: {len(parts)}; given: {len(given)}.")
-    said = [_judged(exercise, place, one, parts[place]) for place, one in enumerate(given)]
-    if not any(said):
+    if len(answers) != len(parts):
+        return Reply(exercise, False, f"parts asked for: {len(parts)}; given: {len(answers)}.")
+    faults = [_fault(exercise, place, one, parts[place]) for place, one in enumerate(answers)]
+    if not any(faults):
         return Reply(exercise, True, "right.")
-    return Reply(exercise, False, " ".join(_named(said)))
-
-
-def _named(said: list[str]) -> Iterable[str]:
-    several = len(said) > 1
-    return (f"part {i + 1} of {len(said)}: {one}" if several else one for i, one in enumerate(said) if one)
+    if len(faults) == 1:
+        return Reply(exercise, False, faults[0])
+    words = [f"part {place} of {len(faults)}: {fault}" for place, fault in enumerate(faults, 1) if fault]
+    return Reply(exercise, False, " ".join(words))
 
 
 def _several(answer: Any) -> list[Any]:
+    if isinstance(answer, np.ndarray):
+        return list(np.ravel(answer).tolist())
     if isinstance(answer, dict):
         return list(answer.values())
-    if isinstance(answer, list | tuple | set | np.ndarray):
-        return np.ravel(answer).tolist() if isinstance(answer, np.ndarray) else list(answer)
-    return [answer]
+    return list(answer) if isinstance(answer, list | tuple | set) else [answer]
 
 
-def _judged(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
+def _fault(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
     """What is wrong with one part; nothing if it is right."""
     seals, digits = set(part["right"]), part.get("digits")
     if digits is None:
-        said = seal(exercise, place, word(answer))
-        return "" if said in seals else part["hints"].get(said, "not yet. A word is asked for.")
+        answer_seal = seal(exercise, place, word(answer))
+        return "" if answer_seal in seals else part["hints"].get(answer_seal, "not yet. A word is asked for.")
     value = number(answer)
     if value is None:
         return "a number is asked for."
-    told = {seal(exercise, place, plain) for plain in near(value, digits)}
-    if told & seals:
+
+    def sealed(number: float) -> set[str]:
+        return {seal(exercise, place, plain) for plain in near(number, digits)}
+
+    own = sealed(value)
+    if own & seals:
         return ""
-    for own in told & part["hints"].keys():
-        return str(part["hints"][own])
-    return _slipped(exercise, place, value, part) or "not yet."
-
-
-def _slipped(exercise: str, place: int, value: float, part: dict[str, Any]) -> str:
-    for back, said in (slip for kind in part["slips"] for slip in SLIPS[kind]):
+    for known in own & part["hints"].keys():
+        return str(part["hints"][known])
+    for back, hint in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         meant = back(value)
-        if not math.isnan(meant) and any(
-            seal(exercise, place, plain) in part["right"] for plain in near(meant, part["digits"])
-        ):
-            return said
-    return ""
+        if not math.isnan(meant) and sealed(meant) & seals:
+            return hint
+    return "not yet."
 
 
 @lru_cache(maxsize=1)

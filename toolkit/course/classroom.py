@@ -1,6 +1,4 @@
-"""A class that answers on its phones: the address of this machine on its network, a certificate for it in one
-step, and the collection behind both.
-"""
+"""A class that answers on its phones: this machine's address, a certificate for it, and the collection behind both."""
 
 import datetime as dt
 import ipaddress
@@ -23,7 +21,17 @@ _LONGEST = 90  # days: phones refuse what lasts for years
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate that this machine signed itself, its key, and the fingerprint that phones show of it."""
+    """A certificate that this machine signed itself.
+
+    Parameters
+    ----------
+    certificate : Path
+        The file of the certificate.
+    private_key : Path
+        The file of its key.
+    fingerprint : str
+        The fingerprint that phones show of it.
+    """
 
     certificate: Path
     private_key: Path
@@ -31,9 +39,19 @@ class Certificate:
 
 
 def own_address() -> str:
-    """The address by which others on the same network reach this machine; a cable or a hotspot counts too.
+    """Find the address by which others on the same network reach this machine; a cable or a hotspot counts too.
 
     Nothing is sent: the system is asked which of its addresses it would send from.
+
+    Returns
+    -------
+    str
+        The address.
+
+    Raises
+    ------
+    ConnectionError
+        If the machine is on no network.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         try:
@@ -42,21 +60,31 @@ def own_address() -> str:
         except OSError:
             address = "127.0.0.1"
     if ipaddress.ip_address(address).is_loopback:
-        refuse(
-            "this machine must be on a network that the phones are on, too",
-            "none",
-            "join a wireless network or a phone's hotspot, or use the printed cards",
-            ConnectionError,
-        )
+        instead = "join a wireless network or a phone's hotspot, or use the printed cards"
+        refuse("this machine must be on a network that the phones are on, too", "none", instead, ConnectionError)
     return address
 
 
 def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certificate:
-    """A certificate for an address of this machine, made and kept in a folder; a new one for another address,
-    and when less than a day of it is left.
+    """Make a certificate for an address of this machine, or find the one in a folder.
 
-    Nobody but this machine vouches for it, so a phone warns once. Whoever compares the fingerprint that the
-    phone shows with that on the projector knows that nobody stands between.
+    A new one is made for another address, and when less than a day is left. Nobody but this machine vouches for it,
+    so a phone warns once; comparing the fingerprint that the phone shows with that on the projector proves that
+    nobody stands between.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the certificate and its key are kept.
+    address : str
+        The address, as `own_address` finds it.
+    days : int, default 7
+        How long it lasts, at most 90 days.
+
+    Returns
+    -------
+    Certificate
+        The files and the fingerprint.
     """
     check_extras("cryptography")
     lasts = whole(days, "days")
@@ -79,22 +107,34 @@ def open_class(
 
     Parameters
     ----------
-    address : of this machine, if it has several; else it is found.
-    options : as for `toolkit.collect`, such as `port` or `rehearsal`.
+    survey : Survey
+        The survey that the class answers.
+    folder : str or Path, default "class"
+        Where everything is kept.
+    address : str, optional
+        Address of this machine, if it has several; by default it is found.
+    **options : Any
+        As for `toolkit.collect`, such as `port` or `rehearsal`.
+
+    Returns
+    -------
+    Collector
+        The open collection.
+
+    Raises
+    ------
+    ConnectionError
+        If the machine is on no network, or has another address than before.
     """
     from toolkit.survey.collector import start
 
     here = own_address() if address is None else str(ipaddress.ip_address(address))
-    made = certificate(folder, here)
-    tls: dict[str, Any] = {"certificate": made.certificate, "private_key": made.private_key}
+    files = certificate(folder, here)
+    tls: dict[str, Any] = {"certificate": files.certificate, "private_key": files.private_key}
     collector = start(survey, database=f"sqlite:///{Path(folder) / 'class.db'}", host=here, **tls, **options)
     if (there := urlsplit(collector.url).hostname) != here:
-        refuse(
-            "the collection must be served at this machine's address",
-            there,
-            "the network has changed: close the collection, or take another folder",
-            ConnectionError,
-        )
+        instead = "the network has changed: close the collection, or take another folder"
+        refuse("the collection must be served at this machine's address", there, instead, ConnectionError)
     return collector
 
 
@@ -102,9 +142,9 @@ def _good(pem: bytes, address: str) -> bool:
     """Whether a certificate is for this address, and lasts another day."""
     from cryptography import x509
 
-    made = x509.load_pem_x509_certificate(pem)
-    names = made.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    left = made.not_valid_after_utc - _now()
+    parsed = x509.load_pem_x509_certificate(pem)
+    names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    left = parsed.not_valid_after_utc - _now()
     return ipaddress.ip_address(address) in names.get_values_for_type(x509.IPAddress) and left.days >= 1
 
 

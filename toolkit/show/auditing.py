@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,35 +12,46 @@ from matplotlib.ticker import FuncFormatter
 from toolkit.attacks.audit.bounds import clopper_pearson
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, finish
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, draws, finish, named_curves
 
 _ERROR = 0.01  # shared by all limits of all bars
 _LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 
 
+@draws
 def outcome_ratios(
     first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
 ) -> Axes:
-    """How much likelier each outcome is on one neighbor than on the other, beside the band that epsilon
-    allows.
+    """Draw how much likelier each outcome is on one neighbor than on the other, beside the band that epsilon allows.
 
     Outcomes are cut into cells of about equal numbers, or one for each value where there are few. All bars
-    hold the truth at once with 99 %; those that lie outside the band stand out by mark and colour. An arrow:
-    never seen on one of the neighbors.
+    hold the truth at once with 99 %; those outside the band stand out by mark and colour. An arrow: never seen
+    on one of the neighbors.
 
+    Parameters
+    ----------
+    first, second : array_like
+        Outcomes of the mechanism on two neighboring tables, one number per run.
+    epsilon : float
+        The claimed privacy loss.
+    cells : int, default 12
+        Largest number of cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit import show
     >>> rng = np.random.default_rng(1)
-    >>> outcome_ratios(rng.geometric(0.5, 4000), rng.geometric(0.5, 4000), epsilon=1, cells=4)
+    >>> show.auditing.outcome_ratios(rng.geometric(0.5, 4000), rng.geometric(0.5, 4000), epsilon=1, cells=4)
     <Picture: outcomes on two neighbors: 0 of 3 cells lie outside what epsilon 1 allows>
     """
     a, b = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if a.ndim != 1 or b.ndim != 1 or not len(a) or not len(b):
-        refuse(
-            "outcomes must be numbers, one a run", f"shapes {a.shape} and {b.shape}", "choose one entry of the output"
-        )
+        shapes = f"shapes {a.shape} and {b.shape}"
+        refuse("outcomes must be numbers, one a run", shapes, "choose one entry of the output")
     edges, names = _cells(np.concatenate([a, b]), cells)
-    low, high, seen = _log_ratios(
-        *(np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b))
-    )
+    counts = (np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b))
+    low, high, seen = _log_ratios(*counts)
     ax, outside = axes(ax, width=7.2, height=3.6), (low > epsilon) | (high < -epsilon)
     limit = 1.25 * max(2 * epsilon, float(np.abs(seen[np.isfinite(seen)]).max(initial=0)))
     ax.axhspan(-epsilon, epsilon, color=GREY, alpha=0.22, linewidth=0, label=f"allowed by ε = {epsilon:g}")
@@ -56,19 +67,27 @@ def outcome_ratios(
     return finish(ax, title, f"outcomes on two neighbors: {said} lie outside what epsilon {epsilon:g} allows")
 
 
+@draws
 def bounds_against_runs(
     curves: Mapping[str, Sequence[tuple[int, float]]], *, epsilon: float, ax: Axes | None = None
 ) -> Axes:
-    """The epsilon that audits prove against how often the mechanism was run, one line a mechanism, beside
-    what is claimed.
+    """Draw the epsilon that audits prove against the number of runs, one line per mechanism, beside the claim.
 
-    >>> bounds_against_runs({"Laplace": [(1000, 0.4), (100_000, 0.9)]}, epsilon=1)
+    Parameters
+    ----------
+    curves : mapping of str to sequence of (int, float)
+        For each mechanism pairs of a number of runs and the proven epsilon.
+    epsilon : float
+        The claimed privacy loss.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.auditing.bounds_against_runs({"Laplace": [(1000, 0.4), (100_000, 0.9)]}, epsilon=1)
     <Picture: proven epsilon by number of runs: Laplace from 0.4 with 1,000 to 0.9 with 100,000; claimed 1>
     """
     ax, words = axes(ax, width=7.2, height=3.6), []
-    for (name, points), (colour, dash, mark) in zip(curves.items(), cycle(_LOOKS)):
-        runs, proven = np.array(sorted(points)).T
-        ax.plot(runs, proven, color=colour, linestyle=dash, marker=mark, markersize=6, linewidth=2, label=name)
+    for name, runs, proven in named_curves(ax, curves, _LOOKS, size=6):
         words.append(f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}")
     ax.axhline(epsilon, color=INK, linestyle="--", linewidth=1.5, label=f"claimed, ε = {epsilon:g}")
     ax.set_xscale("log")
@@ -78,9 +97,8 @@ def bounds_against_runs(
     highest = max(proven for points in curves.values() for _, proven in points)
     ax.set(ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return finish(
-        ax, "A bound takes runs", f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}"
-    )
+    alt = f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}"
+    return finish(ax, "A bound takes runs", alt)
 
 
 def _cells(pooled: Array, most: int) -> tuple[Array, list[str]]:
@@ -97,9 +115,7 @@ def _cells(pooled: Array, most: int) -> tuple[Array, list[str]]:
 def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Lower end, upper end and what was seen of ln(p / q); infinite where one side never saw it."""
     tail = _ERROR / (4 * len(first))
-    (low, high), (other_low, other_high) = (
-        clopper_pearson(counts, int(counts.sum()), tail) for counts in (first, second)
-    )
+    (low, high), (other_low, other_high) = (clopper_pearson(each, int(each.sum()), tail) for each in (first, second))
     with np.errstate(divide="ignore"):
         seen = np.log(first / first.sum()) - np.log(second / second.sum())
         return np.log(low) - np.log(other_high), np.log(high) - np.log(other_low), np.asarray(seen)

@@ -1,6 +1,4 @@
-"""One estimate in a figure: a dot and a bar, or, where no share agrees with the reports, a cross and words in
-place of the bar.
-"""
+"""Rows of estimates: a dot and a bar, or a cross and words where no share agrees with the reports; released tables."""
 
 from typing import Any
 
@@ -10,23 +8,36 @@ from matplotlib.axes import Axes
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
-from toolkit.show.canvas import BLUE, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import BLUE, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
 
 _MOST_ROWS = 80
 _STYLES = ((BLUE, "o"), (ORANGE, "s"), (VERMILLION, "D"), (SKY, "^"))  # told apart by shape, too
 
 
+@draws
 def table(
     estimate: Estimate, *, level: float = 0.95, truth: Any = None, title: str = "", ax: Axes | None = None
 ) -> Axes:
-    """Estimates as dots with the intervals of their noise, one row a cell.
+    """Draw released numbers as dots with the intervals of their noise, one row per cell.
 
-    A table by two columns, the second with at most four keys, has one row for each key of the first. `truth`,
-    for teaching, marks the true numbers.
+    A table by two columns, the second with at most four keys, has one row for each key of the first.
 
-    >>> from toolkit import Laplace
+    Parameters
+    ----------
+    estimate : Estimate
+        The released numbers.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    truth : array_like, optional
+        The true numbers, for teaching: each is marked.
+    title : str, optional
+        Title of the figure.
+
+    Examples
+    --------
+    >>> from toolkit import Laplace, show
     >>> counts = Laplace.for_epsilon(1000).release([40, 60], labels=["north", "south"])
-    >>> table(counts)
+    >>> show.tables.table(counts)
     <Picture: 2 cells with 95 % intervals: north 40, south 60>
     """
     labels = [label if isinstance(label, tuple) else (label,) for label in estimate.labels]
@@ -42,36 +53,28 @@ def table(
         place = side.index(label[-1]) if together else 0
         shift = (place - (len(side) - 1) / 2) * 0.7 / len(side) if together else 0.0
         row = names.index(label[:-1] if together else label) + shift
-        _cell(ax, row, values[i], (low[i], high[i]), _STYLES[place])
+        dot_and_bar(ax, row, values[i], low[i], high[i], *_STYLES[place])
         if truth is not None:
             ax.plot(np.ravel(truth)[i], row, "|", color=INK, markersize=11, markeredgewidth=1.6)
-    ax.set_yticks(range(len(names)), [", ".join(map(str, name)) for name in names])
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
+    name_rows(ax, [", ".join(map(str, name)) for name in names])
     if together:
         handles = [ax.plot([], [], mark, color=colour)[0] for colour, mark in _STYLES[: len(side)]]
-        ax.legend(handles, list(map(str, side)), frameon=False, title=_axis(estimate, -1))
-    ax.set_ylabel(_axis(estimate, 0))
-    told = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
-    alt = f"{len(labels)} cells with {100 * level:g} % intervals: {told}"
+        ax.legend(handles, list(map(str, side)), frameon=False, title=estimate.axes[-1] if estimate.axes else "")
+    ax.set_ylabel(estimate.axes[0] if estimate.axes else "")
+    words = ", ".join(f"{', '.join(map(str, label))} {value:g}" for label, value in zip(labels, values, strict=True))
+    alt = f"{len(labels)} cells with {100 * level:g} % intervals: {words}"
     return finish(ax, title or f"Released numbers with {100 * level:g} % intervals of their noise", alt)
 
 
-def _cell(ax: Axes, row: float, value: float, limits: tuple[float, float], style: tuple[str, str]) -> None:
-    colour, mark = style
-    if np.all(np.isfinite(limits)):
-        ax.plot(limits, [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
+def dot_and_bar(ax: Axes, row: float, value: float, low: float, high: float, colour: str, mark: str) -> None:
+    """An estimate of one group, with its interval if it has a finite one."""
+    if np.isfinite(low) and np.isfinite(high):
+        ax.plot([low, high], [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
     ax.plot([value], [row], mark, color=colour, markersize=6)
 
 
-def _axis(estimate: Estimate, place: int) -> str:
-    return estimate.axes[place] if estimate.axes else ""
-
-
 def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
-    """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; nothing if
-    they do not.
-    """
+    """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; else nothing."""
     empty = bool(np.broadcast_to(interval.empty, np.atleast_1d(estimate.value).shape)[entry])
     fit = estimate.fit
     if fit is None:
@@ -91,9 +94,7 @@ def together(estimate: Estimate, interval: Interval) -> str:
 
 
 def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
-    """The bar of an interval with its estimate. What misses the truth, and what is empty, differs by more
-    than colour.
-    """
+    """The bar of an interval with its estimate. What misses the truth or is empty differs by more than colour."""
     empty = bool(np.isnan(low)) and bool(words)
     colour = VERMILLION if misses or empty else BLUE
     if not empty:
@@ -101,21 +102,10 @@ def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *,
     mark, filled = ("X", colour) if empty else ("D", "white") if misses else ("o", colour)
     ax.plot([value], [row], mark, color=colour, markerfacecolor=filled, markersize=8 if empty else 6)
     if words:
-        _beside(ax, row, value if empty else high, words, left=value > 0.5)
-
-
-def _beside(ax: Axes, row: float, place: float, words: str, *, left: bool) -> None:
-    ax.annotate(
-        words,
-        (place, row),
-        (-8 if left else 8, 0),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va="center",
-        color=VERMILLION,
-        fontsize="small",
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-    )
+        place, (off, side) = (value if empty else high, row), (-8, "right") if value > 0.5 else (8, "left")
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        look: dict[str, Any] = {"ha": side, "va": "center", "color": VERMILLION, "fontsize": "small", "bbox": box}
+        ax.annotate(words, place, (off, 0), textcoords="offset points", **look)
 
 
 def interval_words(value: float, low: float, high: float, words: str = "") -> str:

@@ -1,5 +1,4 @@
-"""Where pictures are drawn: axes that a notebook shows when they are a cell's last expression, and one set of
-colours.
+"""What all figures share: axes that a notebook shows when they are a cell's last expression, colours, ticks, curves.
 
 No pyplot: nothing is kept open behind the reader's back, no backend has to be chosen, and threads do not
 meet.
@@ -7,15 +6,21 @@ meet.
 
 import base64
 import html
+import inspect
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from itertools import cycle
+from typing import Any, TypeVar
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from PIL import Image
+
+from toolkit.core.arrays import Array
 
 # Okabe and Ito's palette: told apart by people of every colour vision, and by their lightness in grey.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
@@ -24,6 +29,23 @@ BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D5
 _DARK = '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
 _DPI = 96
 _SHARPNESS = 2  # image pixels for each pixel of the page, for screens that have them
+_AX = """\
+ax : matplotlib.axes.Axes, optional
+    Axes to draw on; without them a new picture is made.
+
+Returns
+-------
+matplotlib.axes.Axes
+    The axes that were drawn on; a notebook shows a new picture by itself."""
+
+Drawing = TypeVar("Drawing", bound=Callable[..., Axes])
+
+
+def draws(function: Drawing) -> Drawing:
+    """Add to the docstring of a figure what all figures share: the parameter `ax`, and what is returned."""
+    before, examples, after = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
+    function.__doc__ = f"{before}\n{_AX}{examples}{after}"
+    return function
 
 
 class Picture(Axes):
@@ -40,10 +62,8 @@ class Picture(Axes):
 
 
 def axes(ax: Axes | None, *, width: float = 6.4, height: float = 3.6) -> Axes:
-    """The axes that were given, or those of a new picture of this many inches."""
-    if ax is not None:
-        return ax
-    return new_figure(width=width, height=height).add_subplot(axes_class=Picture)
+    """The axes of the caller, or those of a new picture of this many inches."""
+    return new_figure(width=width, height=height).add_subplot(axes_class=Picture) if ax is None else ax
 
 
 def new_figure(*, width: float, height: float) -> Figure:
@@ -61,30 +81,26 @@ def finish(ax: Axes, title: str, alt: str) -> Axes:
 
 
 def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and
-    a text.
+    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and a text.
 
     The picture is there twice. JupyterLab gives an "image/png" no words for those who do not see it, and
     prefers HTML, which has them; printers and other readers take the "image/png".
     """
     width, height = (round(inches * _DPI) for inches in figure.get_size_inches())
     bits = base64.b64encode(png(figure)).decode()
-    shown = (
+    tag = (
         f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
         f'src="data:image/png;base64,{bits}" class="toolkit-figure">{_DARK}'
     )
-    return {"text/html": shown, "image/png": bits, "text/plain": text}, {
-        "image/png": {"width": width, "height": height}
-    }
+    metadata = {"image/png": {"width": width, "height": height}}
+    return {"text/html": tag, "image/png": bits, "text/plain": text}, metadata
 
 
 def png(figure: Figure) -> bytes:
-    """A figure as PNG with a palette: a quarter of the bytes, which saved notebooks keep for ever, and no
-    date or version.
-    """
+    """A figure as PNG with a palette: a quarter of the bytes in saved notebooks, and no date or version."""
     canvas: Any = FigureCanvasAgg(figure)  # of which matplotlib tells no types
     packed = io.BytesIO()
-    with _settled(figure):
+    with _fixed_layout(figure):
         canvas.draw()  # once; saving would lay out, draw and pack it a second time
         size = canvas.get_width_height(physical=True)
     drawn = Image.frombuffer("RGBA", size, canvas.buffer_rgba(), "raw", "RGBA", 0, 1)
@@ -94,10 +110,8 @@ def png(figure: Figure) -> bytes:
 
 
 @contextmanager
-def _settled(figure: Figure) -> Iterator[None]:
-    """Laid out, with rounded places: the last digits of the solver differ from run to run, and pixels would,
-    too.
-    """
+def _fixed_layout(figure: Figure) -> Iterator[None]:
+    """Laid out, with rounded places: the last digits of the solver differ from run to run, and pixels would, too."""
     engine, dpi = figure.get_layout_engine(), figure.dpi
     figure.set_dpi(_DPI * _SHARPNESS)
     figure.draw_without_rendering()
@@ -121,3 +135,27 @@ def percent(share: float, decimals: int = 0) -> str:
     """
     text = f"{100 * share:.{decimals}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
+
+
+def percent_ticks(ax: Axes, which: str = "xy") -> None:
+    """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong place."""
+    for name in which:
+        axis = ax.xaxis if name == "x" else ax.yaxis
+        axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Name the rows of a figure, the first on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+
+
+def named_curves(
+    ax: Axes, points: Mapping[str, Any], looks: Sequence[tuple[str, str, str]], size: float = 5
+) -> Iterator[tuple[str, Array, Array]]:
+    """Draw the points of each name as a line of its own look; their name and their sorted coordinates."""
+    for (name, pairs), (colour, dash, mark) in zip(points.items(), cycle(looks)):
+        x, y = np.array(sorted(pairs), dtype=float).T
+        ax.plot(x, y, color=colour, linestyle=dash, marker=mark, markersize=size, linewidth=2, label=name)
+        yield name, x, y

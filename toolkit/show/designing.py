@@ -1,10 +1,7 @@
-"""Figures for those who design a survey: what people do to an estimate, shares of many options, and which
-randomizer suits them.
-"""
+"""Figures for designing a survey: what people do to an estimate, shares of many options, and their randomizers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -17,14 +14,28 @@ from toolkit.local import oracles
 from toolkit.local.compliance import WAYS, Compliance
 from toolkit.local.design import Design
 from toolkit.show.bars import doubt, interval_row, interval_words, together
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    draws,
+    finish,
+    name_rows,
+    named_curves,
+    percent,
+    percent_ticks,
+)
 
 _CONDUCT = {
     "self_protective": ("say the harmless thing", VERMILLION, "-"),
     "random": ("answer at random", BLUE, "--"),
     "candid": ("forget the device, tell the truth", ORANGE, "-."),
 }
-_FAMILIES = {
+_FAMILIES: dict[str, Any] = {
     "k-ary": partial(oracles.subset, size=1),
     "unary": oracles.unary,
     "optimized unary": oracles.optimized_unary,
@@ -34,13 +45,24 @@ _LOOKS = ((VERMILLION, "-", "D"), (ORANGE, "--", "s"), (SKY, ":", "^"), (BLUE, "
 _KS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
 
 
+@draws
 def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: Axes | None = None) -> Axes:
-    """What is estimated on average, against the share of people who do something else than they were told.
+    """Draw the average estimate against the share of people who do not follow the instructions.
 
-    >>> from toolkit import warner
-    >>> conduct_lines(warner("3/4"), 0.1, most=0.2)
-    <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random
-    18 %, ...>
+    Parameters
+    ----------
+    design : Design
+        A design with two options.
+    prevalence : float
+        The true share.
+    most : float, default 0.3
+        Largest share of people who do something else.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.designing.conduct_lines(warner("3/4"), 0.1, most=0.2)
+    <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random 18 %, ...>
     """
     if len(design.options) != 2:
         refuse("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
@@ -54,59 +76,74 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
     low, high = ax.get_ylim()
     ax.axhspan(min(low, -0.01), 0, color=GREY, alpha=0.22, linewidth=0, label="no share can be here")
     ax.set(xlim=(0, most), ylim=(min(low, -0.01), high))
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    percent_ticks(ax)
     ax.set(xlabel="people who do not follow the instructions, but …", ylabel="estimated share, on average")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
     return finish(ax, "What the instructions are worth", alt)
 
 
+@draws
 def option_shares(
     estimate: Estimate, *, truth: Sequence[float] | None = None, level: float = 0.95, ax: Axes | None = None
 ) -> Axes:
-    """The share of each option with its interval, one row each. A truth that is known is a bar; intervals
-    that miss it are thick.
+    """Draw the share of each option with its interval, one row each.
 
-    >>> from toolkit import k_ary
-    >>> option_shares(k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([50, 30, 20]))
+    Parameters
+    ----------
+    estimate : Estimate
+        Shares of several options.
+    truth : sequence of float, optional
+        The true shares: each is a bar, and intervals that miss theirs are thick.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> from toolkit import k_ary, show
+    >>> show.designing.option_shares(k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([50, 30, 20]))
     <Picture: 95 % intervals: bus 58 % (44 % to 72 %), car 28 % (17 % to 43 %), bike 14 % (4 % to 27 %)>
     """
     interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
     low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
-    ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
-    held = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
-    for row, name in zip(rows, estimate.labels, strict=True):
-        said, numbers = (doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row])))
-        interval_row(ax, row, *numbers, misses=not held[row], words=said)
-        words.append(f"{name} {interval_words(*numbers, said)}")
+    ax, words = axes(ax, height=1.2 + 0.32 * len(values)), []
+    hits = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
+    for row, name in enumerate(estimate.labels):
+        remark, numbers = doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
+        interval_row(ax, row, *numbers, misses=not hits[row], words=remark)
+        words.append(f"{name} {interval_words(*numbers, remark)}")
     if truth is not None:
-        ax.plot(list(truth), list(rows), "|", color=INK, markersize=15, markeredgewidth=2)
-        words = [f"{np.count_nonzero(held)} of {len(values)} hold the true share"]
-    ax.set_yticks(rows, [str(label) for label in estimate.labels])
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(values) - 0.4, -0.6)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
-    all_of_them = together(estimate, interval)
-    ax.set_xlabel(
-        "; ".join(part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part)
-    )
-    alt = f"{100 * level:g} % intervals: {', '.join(words)}{f'; {all_of_them}' if all_of_them else ''}"
+        ax.plot(list(truth), range(len(values)), "|", color=INK, markersize=15, markeredgewidth=2)
+        words = [f"{np.count_nonzero(hits)} of {len(values)} hold the true share"]
+    name_rows(ax, [str(label) for label in estimate.labels])
+    percent_ticks(ax, "x")
+    fit = f"; {remark}" if (remark := together(estimate, interval)) else ""
+    ax.set_xlabel(f"{'share' if truth is None else 'share (bar: the truth)'}{fit}")
+    alt = f"{100 * level:g} % intervals: {', '.join(words)}{fit}"
     return finish(ax, f"Shares with {100 * level:g} % intervals", alt)
 
 
+@draws
 def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | None = None) -> Axes:
-    """How many times the people each randomizer of many options needs, against the least for unbiased
-    estimates.
+    """Draw how many people each randomizer of many options needs, in multiples of the least for unbiased estimates.
 
-    >>> options_against_k(1.0, ks=(2, 16, 128))
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss of one report.
+    ks : sequence of int, optional
+        Numbers of options.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.designing.options_against_k(1.0, ks=(2, 16, 128))
     <Picture: people needed at epsilon 1 for 128 options, in multiples of the least for unbiased estimates:
     k-ary 12.2, ...>
     """
-    ax, words = axes(ax, width=7.2, height=3.8), []
-    for (name, points), (colour, dash, mark) in zip(_ratios(epsilon, ks).items(), cycle(_LOOKS)):
-        ax.plot(list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name)
-        words.append(f"{name} {points[-1]:.3g}")
+    ax = axes(ax, width=7.2, height=3.8)
+    ratios = {name: [(k, make(k, epsilon).ratio_to_limit) for k in ks] for name, make in _FAMILIES.items()}
+    words = [f"{name} {y[-1]:.3g}" for name, _, y in named_curves(ax, ratios, _LOOKS)]
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)
     ax.set_yticks([1, 2, 4, 8, 16][: 1 + int(np.ceil(np.log2(ax.get_ylim()[1])))])
@@ -119,8 +156,3 @@ def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | Non
     least = "in multiples of the least for unbiased estimates"
     alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, {least}: {', '.join(words)}"
     return finish(ax, f"Many options, epsilon {epsilon:.3g}: who comes near the limit?", alt)
-
-
-def _ratios(epsilon: float, ks: Sequence[int]) -> Mapping[str, list[float]]:
-    makers: Mapping[str, Any] = _FAMILIES
-    return {name: [make(k, epsilon).ratio_to_limit for k in ks] for name, make in makers.items()}

@@ -1,6 +1,4 @@
-"""All findings of a survey in one picture: shares on one axis in percent, each mean on an axis of its own,
-groups side by side.
-"""
+"""All findings of a survey in one picture: shares on one axis in percent, means on their own, groups side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.checks import refuse
 from toolkit.frames.counts import Group
-from toolkit.show.bars import doubt, interval_row
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, png_bundle
+from toolkit.show.bars import dot_and_bar, doubt, interval_row
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import label_of
 from toolkit.survey.results import Finding, Results
@@ -24,17 +21,32 @@ _MOST_OPTIONS = 12
 _MOST_ROWS = 120
 _LINE, _GAP = 0.26, 0.5  # inches of a row; rows between two questions
 _WIDEST_NAME = 34
+_STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v"), (GREY, "P"))
 
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """A figure of several panels that a notebook shows; `alt` says what there is to see."""
+    """A figure of several panels that a notebook shows.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        The figure.
+    alt : str
+        What there is to see, in words.
+    """
 
     figure: Figure
     alt: str
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file: .png, .pdf or .svg."""
+        """Write the figure to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ends in .png, .pdf or .svg.
+        """
         self.figure.savefig(path)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
@@ -59,18 +71,27 @@ class _Line:
 
 
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
-    """Every estimate as a dot with its interval, one row for each question, option and group."""
+    """Draw every estimate as a dot with its interval, one row for each question, option and group.
+
+    Parameters
+    ----------
+    results : Results
+        The results of a survey; `results.plot()` calls this function.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    Sheet
+        The figure, which a notebook shows.
+    """
     if not results.findings:
         refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)
     if not panels:
         refuse("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
-    if sum(map(len, panels)) > _MOST_ROWS:
-        refuse(
-            f"a picture holds at most {_MOST_ROWS} estimates",
-            sum(map(len, panels)),
-            "draw fewer groups, or see to_frame()",
-        )
+    if (rows := sum(map(len, panels))) > _MOST_ROWS:
+        refuse(f"a picture holds at most {_MOST_ROWS} estimates", rows, "draw fewer groups, or see to_frame()")
     heights = [_height(lines) for lines in panels]
     canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
@@ -78,9 +99,8 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
         _draw(ax, lines)
     if results.by and _together(results):
         _legend(axes[0], [results.group_words(group) for group in _groups(results)])
-    canvas.suptitle(
-        f"{results.survey.name}: estimates with {100 * level:g} % intervals", x=0.01, ha="left", fontsize=11, color=INK
-    )
+    title = f"{results.survey.name}: estimates with {100 * level:g} % intervals"
+    canvas.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
     return Sheet(canvas, _words(results, panels, level))
 
 
@@ -89,20 +109,17 @@ def _groups(results: Results) -> list[Group]:
 
 
 def _together(results: Results) -> bool:
-    """Whether groups stand in one row, told apart by their marks; with more of them each has a row of its
-    own.
-    """
+    """Whether groups share a row, distinguished by their marks; with more of them each has its own row."""
     return len(_groups(results)) <= len(_STYLES)
 
 
 def _panels(results: Results, level: float) -> list[list[_Line]]:
     """Shares together, then one panel for each mean, whose units differ."""
     lines = [line for finding in results.findings for line in _lines(results, finding, level)]
-    shares = [line for line in lines if line.question.is_share]
-    means = {line.question.name: line.question for line in lines if not line.question.is_share}
-    return [
-        part for part in (shares, *([line for line in lines if line.question.name == name] for name in means)) if part
-    ]
+    panels: dict[str, list[_Line]] = {"": []}
+    for line in lines:
+        panels.setdefault("" if line.question.is_share else line.question.name, []).append(line)
+    return [panel for panel in panels.values() if panel]
 
 
 def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
@@ -113,17 +130,14 @@ def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
     interval = estimate.interval(level)
     numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
     together, whose = _together(results), f" ({results.group_words(finding.group)})" if results.by else ""
-    place, found = _groups(results).index(finding.group) if together else 0, []
+    place, lines = _groups(results).index(finding.group) if together else 0, []
     for i, label in enumerate(estimate.labels):
         option = "" if not question.is_share else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
-        found.append(
-            _Line(
-                question, f"{question.name}{option}{'' if together else whose}", whose, place, value, low, high, words
-            )
-        )
-    return found
+        name = f"{question.name}{option}{'' if together else whose}"
+        lines.append(_Line(question, name, whose, place, value, low, high, words))
+    return lines
 
 
 def _rows(lines: Sequence[_Line]) -> dict[str, int]:
@@ -141,15 +155,15 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), lines[0].question.is_share
     for line in lines:
         place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
-        if np.isfinite(line.value):
-            _bar(ax, place, line)
+        if np.isfinite(line.value) and line.words:
+            interval_row(ax, place, line.value, line.low, line.high, misses=False, words=line.words)
+        elif np.isfinite(line.value):
+            dot_and_bar(ax, place, line.value, line.low, line.high, *_STYLES[line.group % len(_STYLES)])
         else:
-            ax.annotate(
-                line.words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=GREY
-            )
-    ax.set_yticks(
-        range(len(rows)), [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows]
-    )
+            look: dict[str, Any] = {"va": "center", "fontsize": "small", "color": GREY}
+            ax.annotate(line.words, (0.01, place), xycoords=("axes fraction", "data"), **look)
+    names = [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows]
+    ax.set_yticks(range(len(rows)), names)
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -158,27 +172,13 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     for edge in range(1, len(rows)):
         ax.axhline(edge - 0.5, color="#E5E5E5", linewidth=0.8)
     if share:
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value, 1)))
+        percent_ticks(ax, "x")
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
         why = " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)" if outside else ""
         ax.set_xlabel(f"share of people{why}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")
     ax.margins(x=0.04)
-
-
-def _bar(ax: Axes, place: float, line: _Line) -> None:
-    """As in every figure of intervals; groups differ by colour and by mark."""
-    colour, mark = _STYLES[line.group % len(_STYLES)]
-    if line.words:
-        interval_row(ax, place, line.value, line.low, line.high, misses=False, words=line.words)
-        return
-    if np.isfinite(line.low):
-        ax.plot([line.low, line.high], [place, place], color=colour, linewidth=1.8, solid_capstyle="butt")
-    ax.plot([line.value], [place], mark, color=colour, markersize=6)
-
-
-_STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v"), (GREY, "P"))
 
 
 def _legend(ax: Axes, names: Sequence[str]) -> None:
@@ -190,13 +190,12 @@ def _legend(ax: Axes, names: Sequence[str]) -> None:
 
 def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) -> str:
     """The same for those who cannot see it: every number, in its unit."""
-    drawn = [line for lines in panels for line in lines]
-    said = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in drawn]
-    left_out = [
-        question.name for question in results.estimated if question.name not in {line.question.name for line in drawn}
-    ]
+    lines = [line for panel in panels for line in panel]
+    words = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in lines]
+    names = {line.question.name for line in lines}
+    left_out = [question.name for question in results.estimated if question.name not in names]
     more = f"; not drawn, as they have many values: {', '.join(left_out)}" if left_out else ""
-    return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(said)}{more}"
+    return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(words)}{more}"
 
 
 def _number(line: _Line) -> str:

@@ -1,6 +1,4 @@
-"""One figure a function: `ax` in, `ax` out. Without `ax` a new picture is made, which a notebook shows by
-itself.
-"""
+"""Figures of designs and estimates: `ax` in, `ax` out."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -11,13 +9,25 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
 from toolkit.show.bars import doubt, interval_row, interval_words
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    draws,
+    finish,
+    name_rows,
+    percent,
+    percent_ticks,
+)
 from toolkit.survey.results import Results
 from toolkit.texts.voice import times_in
 
@@ -27,14 +37,20 @@ _MOST_ROWS_WITH_NAMES = 20
 _LARGEST_SPOKEN = 20  # “3 times in 20” is clearer than “15 %”, “128 times in 250” is not
 
 
+@draws
 def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
-    """The matrix Pr(report | truth), one row a truth and one column a report; what can never happen is
-    framed.
+    """Draw the matrix Pr(report | truth): truths are rows, reports columns, and what can never happen is framed.
 
-    >>> from toolkit import warner
-    >>> design_matrix(warner(p="2/3"))
-    <Picture: warner design: truth no is reported no 66.7 %, yes 33.3 %; truth yes is reported no 33.3 %, yes
-    66.7 %>
+    Parameters
+    ----------
+    design : Design
+        The design to draw.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.design_matrix(warner(p="2/3"))
+    <Picture: warner design: truth no is reported no 66.7 %, yes 33.3 %; truth yes is reported no 33.3 %, yes 66.7 %>
     """
     truths, reports = design.matrix.shape
     ax = axes(ax, width=1.9 + 1.45 * min(reports, 6), height=1.15 + 0.85 * min(truths, 6))
@@ -63,21 +79,28 @@ def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
         text = percent(float(share), 1) + (f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
         ax.text(report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK)
     if share == 0:
-        frame = Rectangle(
-            (report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, edgecolor=VERMILLION, linewidth=2.5, linestyle="--"
-        )
-        ax.add_patch(frame)
+        line: dict[str, Any] = {"edgecolor": VERMILLION, "linewidth": 2.5, "linestyle": "--"}
+        ax.add_patch(Rectangle((report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, **line))
 
 
+@draws
 def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = None) -> Axes:
-    """What an observer believes of one person after each report, against what they believed before.
+    """Draw what an observer believes of one person after each report, against the belief before.
 
-    The diagonal is an observer who learns nothing. `prior` marks one belief, with its two ends.
+    The diagonal is an observer who learns nothing.
 
-    >>> from toolkit import warner
-    >>> posterior(warner(p="2/3"), prior=0.25)
-    <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after
-    “yes”>
+    Parameters
+    ----------
+    design : Design
+        A design with two options.
+    prior : float, optional
+        One belief to mark, with what becomes of it after each report.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.posterior(warner(p="2/3"), prior=0.25)
+    <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after “yes”>
     """
     if len(design.options) != 2:
         refuse("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
@@ -85,31 +108,20 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     grid = np.linspace(0, 1, 201)
     beliefs = np.array([design.posterior(x)[1] for x in grid])
     ax.plot(grid, grid, color=GREY, linestyle=":", linewidth=1.5, label="had they learned nothing")
-    for report, (label, (colour, dash)) in enumerate(
-        zip(design.report_options, _line_styles(len(design.report_options)), strict=True)
-    ):
-        ax.plot(
-            grid, beliefs[:, report], color=colour, linestyle=dash, linewidth=2.5, label=f"after the report “{label}”"
-        )
+    styles = _line_styles(len(design.report_options))
+    for label, after, (colour, dash) in zip(design.report_options, beliefs.T, styles, strict=True):
+        ax.plot(grid, after, color=colour, linestyle=dash, linewidth=2.5, label=f"after the report “{label}”")
     ends = _mark_prior(ax, design, prior) if prior is not None else ""
-    _percent(ax, "x")
-    _percent(ax, "y")
-    ax.set(
-        xlim=(-0.01, 1.01),
-        ylim=(-0.03, 1.02),
-        xlabel=f"belief in “{design.options[1]}” before",
-        ylabel=f"belief in “{design.options[1]}” after",
-    )
+    percent_ticks(ax)
+    belief = f"belief in “{design.options[1]}”"
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.03, 1.02), xlabel=f"{belief} before", ylabel=f"{belief} after")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
-    return finish(
-        ax, "What one report teaches an observer", f"belief in {design.options[1]}, before and after a report{ends}"
-    )
+    alt = f"belief in {design.options[1]}, before and after a report{ends}"
+    return finish(ax, "What one report teaches an observer", alt)
 
 
 def _line_styles(count: int) -> list[tuple[str, str]]:
-    """Colours from orange (speaks for no) to blue (speaks for yes), each with its own dashes for print in
-    grey.
-    """
+    """Colours from orange (speaks for no) to blue (speaks for yes), each with its own dashes for print in grey."""
     if count == 2:
         return [(ORANGE, "--"), (BLUE, "-")]
     dashes = ["--", "-.", "-"]
@@ -129,13 +141,24 @@ def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
     return f": from {percent(prior)} it becomes {ends}"
 
 
+@draws
 def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Axes | None = None) -> Axes:
-    """Histogram of the estimates of many surveys, with the true value and the normal curve that theory
-    promises.
+    """Draw a histogram of the estimates of many surveys, with the true value and the normal curve of theory.
 
-    >>> repeated_estimates([0.2, 0.25, 0.25, 0.31], truth=0.25, se=0.04)
-    <Picture: 4 repeated surveys: mean 0.253, standard deviation 0.039; truth 0.25, standard error in theory
-    0.04>
+    Parameters
+    ----------
+    values : array_like
+        The estimates, one per survey.
+    truth : float
+        The true share.
+    se : float
+        The standard error that theory gives.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.repeated_estimates([0.2, 0.25, 0.25, 0.31], truth=0.25, se=0.04)
+    <Picture: 4 repeated surveys: mean 0.253, standard deviation 0.039; truth 0.25, standard error in theory 0.04>
     """
     estimates = np.asarray(values, dtype=np.float64)
     ax = axes(ax)
@@ -143,35 +166,28 @@ def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Ax
     ax.hist(estimates, bins=list(bins), color=SKY, edgecolor="white", linewidth=0.6)
     grid = np.linspace(min(bins[0], truth - 4 * se), max(bins[-1], truth + 4 * se), 201)
     curve = np.exp(-(((grid - truth) / se) ** 2) / 2) / (se * np.sqrt(2 * np.pi)) * len(estimates) * (bins[1] - bins[0])
-    ax.plot(
-        grid,
-        curve,
-        color=VERMILLION,
-        linewidth=2.5,
-        label=f"what theory promises: standard error {100 * se:.1f} points",
-    )
+    promise = f"what theory promises: standard error {100 * se:.1f} points"
+    ax.plot(grid, curve, color=VERMILLION, linewidth=2.5, label=promise)
     ax.axvline(truth, ymax=0.8, color=INK, linestyle="--", linewidth=1.5, label=f"the true share, {percent(truth, 1)}")
-    _percent(ax, "x")
+    percent_ticks(ax, "x")
     ax.set(xlabel="estimated share", ylabel="surveys", ylim=(0, ax.get_ylim()[1] * 1.28))
     ax.legend(frameon=False, loc="upper left", ncols=1, fontsize=9)
     alt = (
         f"{len(estimates):,} repeated surveys: mean {estimates.mean():.3g}, standard deviation "
-        f"{estimates.std():.2g}; "
-        f"truth {truth:.3g}, standard error in theory {se:.2g}"
+        f"{estimates.std():.2g}; truth {truth:.3g}, standard error in theory {se:.2g}"
     )
     return finish(ax, f"{len(estimates):,} surveys, one estimate each", alt)
 
 
 def _bins(estimates: npt.NDArray[np.float64], se: float) -> npt.NDArray[np.float64]:
-    """Edges about a third of a standard error apart, each bin with equally many of the values that counts can
-    lead to.
-    """
+    """Edges about a third of a standard error apart; all bins hold equally many of the values that counts lead to."""
     distinct = np.unique(estimates.round(12))
     step = float(np.diff(distinct).min()) if len(distinct) > 1 else se
     width = step * max(1, round(se / 3 / step))
     return np.arange(distinct[0] - step / 2, distinct[-1] + width, width)
 
 
+@draws
 def estimate_intervals(
     estimates: Mapping[str, Estimate] | Sequence[Estimate],
     *,
@@ -180,12 +196,24 @@ def estimate_intervals(
     method: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Estimates as dots with their intervals, one row each; where the truth is known, the intervals that miss
-    it stand out.
+    """Draw estimates as dots with their intervals, one row each.
 
-    >>> from toolkit import warner
+    Parameters
+    ----------
+    estimates : mapping of str to Estimate, or sequence of Estimate
+        The estimates, by name or in order.
+    truth : float, optional
+        The true share, if it is known: intervals that miss it stand out.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    method : str, optional
+        As for `Estimate.interval`.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
     >>> design = warner(p="3/4")
-    >>> estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
+    >>> show.estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
     named = _named(estimates)
@@ -198,49 +226,29 @@ def estimate_intervals(
         missed += misses
         interval_row(ax, row, value, low, high, misses=misses, words=doubt(estimate, interval))
         words.append(f"{name} {interval_words(value, low, high, doubt(estimate, interval))}")
-    _name_rows(ax, list(named))
+    name_rows(ax, list(named))
+    if len(named) > _MOST_ROWS_WITH_NAMES:
+        ax.set_yticks([])
+        ax.set_ylabel(f"{len(named)} surveys")
+    ax.margins(x=0.04)
     if truth is not None:
         ax.axvline(truth, color=INK, linestyle="--", linewidth=1.5, zorder=0)
         words = [f"{len(named) - missed} of {len(named)} hold the true share {percent(truth)}"]
-    _percent(ax, "x")
+    percent_ticks(ax, "x")
     ax.set_xlabel("share" if truth is None else f"share (dashed: the truth, {percent(truth)})")
     alt = f"{100 * level:g} % intervals: {', '.join(words)}"
-    title = (
-        f"Estimates with {100 * level:g} % intervals"
-        if truth is None
-        else f"{missed} of {len(named)} intervals miss the truth"
-    )
-    return finish(ax, title, alt)
+    known = f"{missed} of {len(named)} intervals miss the truth"
+    return finish(ax, f"Estimates with {100 * level:g} % intervals" if truth is None else known, alt)
 
 
 def _named(estimates: Any) -> Mapping[str, Estimate]:
     """Estimates by name; of a survey's results, what to write instead."""
     if isinstance(estimates, Results):
-        refuse(
-            "`estimates` must be estimates by name",
-            "the results of a survey",
-            "results.plot() draws them all",
-            TypeError,
-        )
+        instead = "results.plot() draws them all"
+        refuse("`estimates` must be estimates by name", "the results of a survey", instead, TypeError)
     if isinstance(estimates, Estimate):
         refuse("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
     named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
     if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
         refuse("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
     return named
-
-
-def _name_rows(ax: Axes, names: list[str]) -> None:
-    few = len(names) <= _MOST_ROWS_WITH_NAMES
-    ax.set_yticks(range(len(names)) if few else [], names if few else [])
-    ax.set_ylabel("" if few else f"{len(names)} surveys")
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(names) - 0.4, -0.6)
-    ax.margins(x=0.04)
-
-
-def _percent(ax: Axes, axis: str) -> None:
-    """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong
-    place.
-    """
-    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))

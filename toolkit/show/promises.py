@@ -1,6 +1,4 @@
-"""The promise of differential privacy as pictures: two distributions, their ratio, and what an observer may
-come to believe.
-"""
+"""The promise of differential privacy as pictures: two distributions, their ratio, and what an observer may believe."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,11 +6,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
+from matplotlib.ticker import NullLocator
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, percent, percent_ticks
 
 Law = Mapping[Any, Any]
 """The probability of each output."""
@@ -21,6 +19,7 @@ _LOOKS = ((BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."))
 _MOST_LABELS = 12
 
 
+@draws
 def output_laws(
     laws: Mapping[str, Law],
     *,
@@ -28,10 +27,21 @@ def output_laws(
     title: str = "The same release, from neighboring tables",
     ax: Axes | None = None,
 ) -> Axes:
-    """How likely each output is on each of two or three tables: the more the outlines agree, the less an
-    output tells. Other laws of the same outputs can be compared, too, under a title of their own.
+    """Draw how likely each output is on each of two or three tables: the more the outlines agree, the less it tells.
 
-    >>> output_laws({"without Alice": {0: 0.6, 1: 0.4}, "with Alice": {0: 0.4, 1: 0.6}})
+    Parameters
+    ----------
+    laws : mapping of str to mapping
+        For each table the probability of each output.
+    across : str, default "what is released"
+        Label of the outputs.
+    title : str, optional
+        Title of the figure.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.promises.output_laws({"without Alice": {0: 0.6, 1: 0.4}, "with Alice": {0: 0.4, 1: 0.6}})
     <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
     """
     if not 2 <= len(laws) <= len(_LOOKS):
@@ -46,22 +56,34 @@ def output_laws(
         ax.stairs(heights, edges, color=colour, fill=True, alpha=0.13)
         words.append(f"{name} most often {outputs[int(heights.argmax())]} ({percent(heights.max())})")
     _name_outputs(ax, outputs)
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    percent_ticks(ax, "y")
     ax.set(xlabel=across, ylabel="probability", ylim=(0, 1.05 * ax.dataLim.y1), xlim=(edges[0], edges[-1]))
     ax.legend(frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1))
     return finish(ax, title, f"how likely each release is: {', '.join(words)}")
 
 
+@draws
 def ratios(
     first: Law, second: Law, *, epsilon: float, across: str = "what is released", ax: Axes | None = None
 ) -> Axes:
-    """For each output how many times as likely it is on the first table as on the second; epsilon allows the
-    shaded band.
+    """Draw how many times as likely each output is on the first table as on the second, and the band of epsilon.
 
-    What leaves the band is marked by a diamond. An output that only one table can give has no finite ratio,
-    and stands at the edge.
+    What leaves the band is marked by a diamond. An output that only one table can give has no finite ratio, and
+    stands at the edge.
 
-    >>> ratios({0: 0.6, 1: 0.4}, {0: 0.4, 1: 0.6}, epsilon=0.5)
+    Parameters
+    ----------
+    first, second : mapping
+        The probability of each output on each table.
+    epsilon : float
+        The privacy loss that allows the band.
+    across : str, default "what is released"
+        Label of the outputs.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.promises.ratios({0: 0.6, 1: 0.4}, {0: 0.4, 1: 0.6}, epsilon=0.5)
     <Picture: ratios from 0.667 to 1.5; epsilon 0.5 allows 0.61 to 1.65: all of 2 outputs are within>
     """
     outputs, ax = _outputs([first, second]), axes(ax, height=3.0)
@@ -70,35 +92,42 @@ def ratios(
     reach = 1.3 * max([limit, *values[np.isfinite(values)], *(1 / values[values > 0])]) ** 1.2
     ax.axhspan(1 / limit, limit, color=SKY, alpha=0.3, linewidth=0)
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1.5)
-    shown = np.clip(values, 1 / reach, reach)
+    heights = np.clip(values, 1 / reach, reach)
     inside = (values >= (1 - 1e-9) / limit) & (values <= limit * (1 + 1e-9))
     places = np.arange(len(outputs))
-    ax.plot(places[inside], shown[inside], "o", color=BLUE, markersize=5)
-    ax.plot(places[~inside], shown[~inside], "D", color=VERMILLION, markersize=6, clip_on=False)
+    ax.plot(places[inside], heights[inside], "o", color=BLUE, markersize=5)
+    ax.plot(places[~inside], heights[~inside], "D", color=VERMILLION, markersize=6, clip_on=False)
     _name_limits(ax, limit)
     _name_outputs(ax, outputs)
     ax.set_yscale("log")
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.set_yticks([tick for tick, _ in _factors(reach)], [text for _, text in _factors(reach)])
+    ax.set_yticks(*zip(*_factors(reach), strict=True))
     ax.set(xlabel=across, ylabel="times as likely", ylim=(1 / reach, reach), xlim=(-0.5, len(outputs) - 0.5))
     outside = int(np.count_nonzero(~inside))
-    alt = (
-        f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows "
-        f"{1 / limit:.2f} to {limit:.2f}: "
-    )
+    alt = f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows "
+    alt += f"{1 / limit:.2f} to {limit:.2f}: "
     alt += f"{outside} of {len(outputs)} outputs leave it" if outside else f"all of {len(outputs)} outputs are within"
     return finish(ax, "How much likelier one table makes each release", alt)
 
 
+@draws
 def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None) -> Axes:
-    """What any release with this epsilon can make of any belief about one person; dots are beliefs (before,
-    after).
+    """Draw what any release with this epsilon can make of any belief about one person.
 
     Odds change by at most e**epsilon, so a belief b becomes at most b e**epsilon / (1 - b + b e**epsilon).
 
-    >>> belief_band(1.0, [(0.5, 0.7)])
-    <Picture: beliefs before and after a release with epsilon 1: 50 % becomes 27 % to 73 %; 1 of 1 observers
-    is within>
+    Parameters
+    ----------
+    epsilon : float
+        The privacy loss.
+    points : sequence of (float, float), optional
+        Beliefs before and after a release, drawn as dots.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.promises.belief_band(1.0, [(0.5, 0.7)])
+    <Picture: beliefs before and after a release with epsilon 1: 50 % becomes 27 % to 73 %; 1 of 1 observers is within>
     """
     ax, grid, factor = axes(ax, width=5.2, height=4.4), np.linspace(0, 1, 201), math.exp(epsilon)
     ax.fill_between(grid, _moved(grid, 1 / factor), _moved(grid, factor), color=SKY, alpha=0.4, linewidth=0)
@@ -107,16 +136,12 @@ def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, a
     inside = (after >= _moved(before, 1 / factor) - 1e-9) & (after <= _moved(before, factor) + 1e-9)
     ax.plot(before[inside], after[inside], "o", color=BLUE, markersize=4, alpha=0.7, markeredgewidth=0)
     ax.plot(before[~inside], after[~inside], "D", color=VERMILLION, markersize=6)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    percent_ticks(ax)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it")
     half = " to ".join(percent(float(_moved(np.array(0.5), f))) for f in (1 / factor, factor))
-    kept = (
-        f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within"
-        if len(before)
-        else ""
-    )
-    alt = f"beliefs before and after a release with epsilon {epsilon:.3g}: 50 % becomes {half}{kept}"
+    alt = f"beliefs before and after a release with epsilon {epsilon:.3g}: 50 % becomes {half}"
+    if len(before):
+        alt += f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within"
     return finish(ax, f"What ε = {epsilon:.3g} lets anybody conclude", alt)
 
 
@@ -154,17 +179,12 @@ def _factors(reach: float) -> list[tuple[float, str]]:
 def _name_limits(ax: Axes, limit: float) -> None:
     """The ends of the band, on its outer side and beyond the dots that may lie on it."""
     for bound, name, off, side in ((limit, "$e^{ε}$", 5, "bottom"), (1 / limit, "$e^{-ε}$", -5, "top")):
-        ax.annotate(
-            f"{name} = {bound:.3g}",
-            (1, bound),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, off),
-            textcoords="offset points",
-            ha="right",
-            va=side,
-            color=INK,
-            fontsize=9,
-        )
+        place: dict[str, Any] = {
+            "xycoords": ("axes fraction", "data"),
+            "xytext": (0, off),
+            "textcoords": "offset points",
+        }
+        ax.annotate(f"{name} = {bound:.3g}", (1, bound), ha="right", va=side, color=INK, fontsize=9, **place)
 
 
 def _name_outputs(ax: Axes, outputs: list[Any]) -> None:

@@ -10,12 +10,13 @@ from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import limits, local_sensitivity, smooth_sensitivity
 from toolkit.core.checks import Number, choice, refuse
-from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import BLUE, GREY, ORANGE, SKY, VERMILLION, axes, draws, finish, named_curves, percent
 
 _CURVES = ((BLUE, "-", "o"), (VERMILLION, "--", "s"), (ORANGE, "-.", "D"), (SKY, ":", "^"))
 _ACROSS = {"epsilon": "ε", "people": "people", "C": "C"}
 
 
+@draws
 def accuracy_curves(
     curves: Mapping[str, Sequence[tuple[float, float]]],
     *,
@@ -23,54 +24,75 @@ def accuracy_curves(
     plain: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Shares of right answers of several learners, each a list of (epsilon, people or C; share); `plain`
-    is what is reached without privacy.
+    """Draw the accuracy of several learners against epsilon, the number of people, or C.
 
-    >>> accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
+    Parameters
+    ----------
+    curves : mapping of str to sequence of (float, float)
+        For each of up to four learners pairs of a place on the axis and the share of right answers.
+    across : {"epsilon", "people", "C"}
+        What the axis holds.
+    plain : float, optional
+        The accuracy without privacy.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.learning.accuracy_curves({"objective": [(0.5, 0.77), (2, 0.84)]}, plain=0.85)
     <Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2; without privacy 85 %>
     """
     choice(across, "across", tuple(_ACROSS))
     if not 1 <= len(curves) <= len(_CURVES):
         refuse(f"`curves` must be one to {len(_CURVES)}", len(curves), "they are drawn in one picture")
     ax, words = axes(ax), []
-    for (name, points), (colour, dash, mark) in zip(curves.items(), _CURVES, strict=False):
-        places, shares = zip(*sorted(points), strict=True)
-        ax.plot(places, shares, color=colour, linestyle=dash, marker=mark, linewidth=2, label=name)
+    for name, places, shares in named_curves(ax, curves, _CURVES, size=6):
         ends = " and ".join(f"{percent(shares[i])} at {places[i]:g}" for i in (0, -1))
         words.append(f"{name} {ends}")
+    without = "" if plain is None else f"; without privacy {percent(plain)}"
     if plain is not None:
         ax.axhline(plain, color=GREY, linewidth=1.2, label="without privacy")
-        words.append(f"without privacy {percent(plain)}")
     ax.set(xscale="log", xlabel=_ACROSS[across], ylabel="right answers")
     marks = sorted({place for points in curves.values() for place, _ in points})
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
     ax.yaxis.set_major_formatter(lambda share, _: percent(share))
     ax.legend(frameon=False, loc="best")
-    described = ", ".join(words[: len(curves)]) + "".join(f"; {word}" for word in words[len(curves) :])
     label = _ACROSS[across]
-    return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {described}")
+    return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {', '.join(words)}{without}")
 
 
 _LOOKS = ((GREY, ":"), (BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."), (SKY, "-"))
 
 
+@draws
 def influence_functions(
     estimators: Mapping[str, Estimator], population: str = "normal", *, reach: float = 6.0, ax: Axes | None = None
 ) -> Axes:
-    """How far a value at x pulls each estimator: bounded for robust ones, without end for the mean.
+    """Draw how far a value at x pulls each estimator: bounded for robust ones, without bound for the mean.
 
+    Parameters
+    ----------
+    estimators : mapping of str to Estimator
+        Up to five estimators of `toolkit.central.robust`.
+    population : str, default "normal"
+        The law of the values: "normal" or "t3".
+    reach : float, default 6.0
+        Values from -reach to reach are drawn.
+
+    Examples
+    --------
+    >>> from toolkit import show
     >>> from toolkit.central.robust import Huber, Mean
-    >>> influence_functions({"mean": Mean(), "Huber": Huber(1.345)})
+    >>> show.robust.influence_functions({"mean": Mean(), "Huber": Huber(1.345)})
     <Picture: influence at the normal law: mean without bound, Huber at most 1.64>
     """
     if not 1 <= len(estimators) <= len(_LOOKS):
         refuse(f"`estimators` must be one to {len(_LOOKS)}", len(estimators), "they are drawn in one picture")
     ax, x, words = axes(ax), np.linspace(-reach, reach, 601), []
     for (name, estimator), (colour, dash) in zip(estimators.items(), _LOOKS, strict=False):
-        found = influence(estimator, population)
-        ax.plot(x, found(x), color=colour, linestyle=dash, linewidth=2.2, label=name)
-        most = found.gross_error_sensitivity
+        curve = influence(estimator, population)
+        ax.plot(x, curve(x), color=colour, linestyle=dash, linewidth=2.2, label=name)
+        most = curve.gross_error_sensitivity
         words.append(f"{name} at most {most:.2f}" if np.isfinite(most) else f"{name} without bound")
     ax.axhline(0, color=GREY, linewidth=0.8)
     ax.set(xlabel="a value at x", ylabel="influence", xlim=(-reach, reach), ylim=(-1.1 * reach / 2, 1.1 * reach / 2))
@@ -79,6 +101,7 @@ def influence_functions(
     return finish(ax, f"Influence at {law}", f"influence at {law}: {', '.join(words)}")
 
 
+@draws
 def sensitivities(
     statistics: Mapping[str, str | tuple[str, dict[str, int]]],
     values: Any,
@@ -87,30 +110,39 @@ def sensitivities(
     beta: Number,
     ax: Axes | None = None,
 ) -> Axes:
-    """Local, smooth and global sensitivity of several statistics of the same values: for assumed data, never
-    for people's.
+    """Draw local, smooth and global sensitivity of statistics of the same values: for assumed data, never people's.
 
-    A statistic is a name that `smooth_sensitivity` knows, or the name with its options: ("trimmed", {"trim":
-    10}).
+    Parameters
+    ----------
+    statistics : mapping of str to str or (str, dict)
+        Names that `smooth_sensitivity` knows, alone or with options: ("trimmed", {"trim": 10}).
+    values : array_like
+        The assumed data.
+    bounds : tuple of numbers
+        Lowest and highest value.
+    beta : number
+        Smoothness.
 
-    >>> sensitivities({"median": "median"}, [0, 0, 0, 0, 100], bounds=(0, 100), beta=0.5)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.robust.sensitivities({"median": "median"}, [0, 0, 0, 0, 100], bounds=(0, 100), beta=0.5)
     <Picture: median: local 0, smooth 60.7, global 100>
     """
     if not statistics:
         refuse("`statistics` must name at least one", "none", "each is a row of the picture")
     ax, words = axes(ax, height=1.2 + 0.55 * len(statistics)), []
     low, high = limits(bounds)
-    for row, (name, asked) in enumerate(statistics.items()):
-        known, options = asked if isinstance(asked, tuple) else (asked, {})
+    for row, (name, statistic) in enumerate(statistics.items()):
+        known, options = statistic if isinstance(statistic, tuple) else (statistic, {})
         trim = options.get("trim")
         local = float(local_sensitivity(known, values, bounds=bounds, trim=trim))
         smooth = float(smooth_sensitivity(known, values, bounds=bounds, beta=beta, trim=trim))
-        kept = 1 if trim is None else len(values) - 2 * trim
-        whole = float(high - low) / kept
+        whole = float(high - low) / (1 if trim is None else len(values) - 2 * trim)
         ax.plot([local, whole], [row, row], color=GREY, linewidth=1)
-        ax.plot([local], [row], "o", color=BLUE, markersize=8, label="local" if row == 0 else None)
-        ax.plot([smooth], [row], "D", color=ORANGE, markersize=8, label="smooth" if row == 0 else None)
-        ax.plot([whole], [row], "s", color=VERMILLION, markersize=8, label="global" if row == 0 else None)
+        marks = {"local": (local, "o", BLUE), "smooth": (smooth, "D", ORANGE), "global": (whole, "s", VERMILLION)}
+        for label, (place, mark, colour) in marks.items():
+            ax.plot([place], [row], mark, color=colour, markersize=8, label=label if row == 0 else None)
         words.append(f"{name}: local {local:.3g}, smooth {smooth:.3g}, global {whole:.3g}")
     ax.set_xscale("symlog", linthresh=float(high - low) / 1000)
     ax.set_yticks(range(len(statistics)), list(statistics))
@@ -119,12 +151,25 @@ def sensitivities(
     return finish(ax, "Here, near here, and anywhere", "; ".join(words))
 
 
+@draws
 def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Number, ax: Axes | None = None) -> Axes:
-    """Local and smooth sensitivity of the median while one value moves from bound to bound.
+    """Draw local and smooth sensitivity of the median while one value moves from bound to bound.
 
-    >>> sensitivity_along([40, 50, 50, 60], bounds=(0, 100), beta=0.5)
-    <Picture: one value moves from 0 to 100: the local sensitivity of the median goes from 0 to 10, the smooth
-    from 18.4 to 30.3, the global is 100>
+    Parameters
+    ----------
+    values : array_like
+        The other values: assumed, never people's.
+    bounds : tuple of numbers
+        Lowest and highest value.
+    beta : number
+        Smoothness.
+
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.robust.sensitivity_along([40, 50, 50, 60], bounds=(0, 100), beta=0.5)
+    <Picture: one value moves from 0 to 100: the local sensitivity of the median goes from 0 to 10, the smooth from 18.4
+    to 30.3, the global is 100>
     """
     low, high = map(float, limits(bounds))
     ax, places = axes(ax), np.linspace(low, high, 201)
@@ -138,11 +183,6 @@ def sensitivity_along(values: Any, *, bounds: tuple[Number, Number], beta: Numbe
     ax.set_yscale("symlog", linthresh=(high - low) / 1000)
     ax.set(xlabel="where the one value lies", ylabel="how far one person moves the median", ylim=(0, None))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    ends = {name: (min(heights), max(heights)) for name, heights in lines.items()}
-    return finish(
-        ax,
-        "One value moves",
-        f"one value moves from {low:g} to {high:g}: the local sensitivity of the median goes from "
-        f"{ends['local'][0]:.3g} to {ends['local'][1]:.3g}, the smooth from {ends['smooth'][0]:.3g} to "
-        f"{ends['smooth'][1]:.3g}, the global is {high - low:g}",
-    )
+    local, smooth = (f"{min(heights):.3g} to {max(heights):.3g}" for heights in lines.values())
+    alt = f"one value moves from {low:g} to {high:g}: the local sensitivity of the median goes from {local}, "
+    return finish(ax, "One value moves", f"{alt}the smooth from {smooth}, the global is {high - low:g}")

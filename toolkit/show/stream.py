@@ -10,53 +10,68 @@ from toolkit.central.stream.comparison import NAMES, crossing, error
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish
 
 SHARE, FRESH, BINARY, BELOW, BEST, ROOT, EQUAL = NAMES
-_LOOKS = {
-    SHARE: (GREY, ":"),
-    FRESH: (BLUE, "-"),
-    BINARY: (VERMILLION, "--"),
-    BELOW: (ORANGE, "-."),
-    BEST: (INK, "-"),
-    ROOT: (SKY, "--"),
-    EQUAL: (SKY, "-"),
-}
+_LOOKS = {SHARE: (GREY, ":"), FRESH: (BLUE, "-"), BINARY: (VERMILLION, "--"), BELOW: (ORANGE, "-.")}
+_LOOKS |= {BEST: (INK, "-"), ROOT: (SKY, "--"), EQUAL: (SKY, "-")}
 
 
+@draws
 def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> Axes:
-    """The largest standard deviation of every way against the number of periods, with the crossings.
+    """Draw the largest standard deviation of every way to publish totals against the number of periods.
 
-    >>> errors(Pure(1), up_to=60)
-    <Picture: errors of totals over up to 60 periods, ε = 1: best tree first below fresh noise for every
-    period with 45>
+    Parameters
+    ----------
+    loss : Pure or Zcdp
+        The privacy loss of all periods together.
+    up_to : int, default 1024
+        Largest number of periods.
+
+    Examples
+    --------
+    >>> from toolkit import Pure, show
+    >>> show.stream.errors(Pure(1), up_to=60)
+    <Picture: errors of totals over up to 60 periods, ε = 1: best tree first below fresh noise for every period with 45>
     """
     ax, most = axes(ax, width=7.6, height=4.2), whole(up_to, "up_to", least=2)
     periods = np.unique(np.round(np.geomspace(1, most, 36)).astype(int))
-    shown = [SHARE, FRESH, BINARY, BELOW, BEST]
-    shown += [] if isinstance(loss, Pure) else [ROOT, EQUAL]
-    for name in shown:
+    ways = [SHARE, FRESH, BINARY, BELOW, BEST, *(() if isinstance(loss, Pure) else (ROOT, EQUAL))]
+    for name in ways:
         colour, dash = _LOOKS[name]
         heights = [error(name, loss, int(count)).largest for count in periods]
         ax.plot(periods, heights, color=colour, linestyle=dash, linewidth=2, label=name)
     words = []
-    for name in shown[2:]:
+    for name in ways[2:]:
         place = crossing(loss, FRESH, name, up_to=most)
         if place is not None:
             ax.plot([place], [error(name, loss, place).largest], "o", color=_LOOKS[name][0], markersize=7)
             words.append(f"{name} first below {FRESH} with {place}")
     ax.set(xscale="log", yscale="log", xlabel="number of periods", ylabel="largest standard deviation")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    said = "; ".join(words) or "no way below fresh noise"
-    return finish(ax, f"Every week, {loss} in all", f"errors of totals over up to {most:,} periods, {loss}: {said}")
+    alt = f"errors of totals over up to {most:,} periods, {loss}: {'; '.join(words) or 'no way below fresh noise'}"
+    return finish(ax, f"Every week, {loss} in all", alt)
 
 
+@draws
 def published(estimates: Sequence[Estimate], truth: Any = None, *, what: str = "total", ax: Axes | None = None) -> Axes:
-    """What was published week by week, with 95 % intervals, and the truth where it is an invented one.
+    """Draw what was published period by period, with 95 % intervals.
 
+    Parameters
+    ----------
+    estimates : sequence of Estimate
+        The published numbers, in order.
+    truth : array_like, optional
+        The true numbers, of invented data.
+    what : str, default "total"
+        Label of the numbers.
+
+    Examples
+    --------
+    >>> from toolkit import show
     >>> from toolkit.central.stream import RunningTotal
     >>> total = RunningTotal.for_epsilon(2, periods=4)
-    >>> published([total.add(10) for _ in range(4)], [10, 20, 30, 40])
+    >>> show.stream.published([total.add(10) for _ in range(4)], [10, 20, 30, 40])
     <Picture: 4 published numbers, 95 % intervals up to ± ...>
     """
     if not estimates:
@@ -70,5 +85,5 @@ def published(estimates: Sequence[Estimate], truth: Any = None, *, what: str = "
         ax.plot(weeks, np.asarray(truth, dtype=float), color=INK, linestyle=":", linewidth=2, label="truth")
     ax.set(xlabel="period", ylabel=what, xlim=(0.5, len(weeks) + 0.5))
     ax.legend(frameon=False, loc="upper left")
-    said = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g}"
-    return finish(ax, "Published every period", said)
+    alt = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g}"
+    return finish(ax, "Published every period", alt)

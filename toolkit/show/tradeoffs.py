@@ -15,13 +15,19 @@ from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, 
 from toolkit.planning.families import Family
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))
-_WAYS = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
+_WAYS = {
+    "local": (VERMILLION, "-", "local: trust no collector"),
+    "shuffled": (ORANGE, "--", "shuffled: trust a shuffler"),
+    "central": (BLUE, "-.", "central: trust a curator"),
+    "direct": (GREY, ":", "asked directly: no promise"),
+}
 _NS = tuple(round(10 ** (2 + i / 10)) for i in range(31))
 
 
+@draws
 def margin_against_n(
     family: Family,
     prevalence: Any,
@@ -31,12 +37,27 @@ def margin_against_n(
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """How the margin falls with the number of people, for several epsilons, beside direct questioning.
+    """Draw how the margin falls with the number of people, for several epsilons, beside direct questioning.
 
-    >>> from toolkit import warner
-    >>> margin_against_n(warner, 0.2, epsilons=(1.0,), ns=(100, 1000, 10_000))
-    <Picture: 95 % margin against the number of people: with 1,000 people epsilon 1 has ± 6.4 points, asked
-    directly ± 2.5 points>
+    Parameters
+    ----------
+    family : callable or Design
+        A family of designs such as `warner`, as for `plan`.
+    prevalence : float or sequence of float
+        The guessed share, or shares.
+    epsilons : sequence of float, optional
+        Privacy losses, a line each.
+    ns : sequence of int, optional
+        Numbers of people.
+    level : float, default 0.95
+        Confidence level of the margin.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.tradeoffs.margin_against_n(warner, 0.2, epsilons=(1.0,), ns=(100, 1000, 10_000))
+    <Picture: 95 % margin against the number of people: with 1,000 people epsilon 1 has ± 6.4 points, asked directly
+    ± 2.5 points>
     """
     ax, people = axes(ax, width=7, height=4), np.asarray(ns)
     middle, words = int(people[len(people) // 2]), []
@@ -54,37 +75,39 @@ def margin_against_n(
     return finish(ax, "How precise a survey is, by privacy and people", alt)
 
 
+@draws
 def ways_against_n(
     plan: Plan, *, ns: Sequence[int] = (100, 300, 1000, 3000, 10_000, 30_000), ax: Axes | None = None
 ) -> Axes:
-    """The same promise kept in four ways: the margin of each against the number of people, with the plan
-    marked.
+    """Draw the margin of the same promise kept in four ways against the number of people, with the plan marked.
+
+    Parameters
+    ----------
+    plan : Plan
+        A plan, from `toolkit.plan`.
+    ns : sequence of int, optional
+        Numbers of people.
+
+    Examples
+    --------
+    >>> from toolkit import plan, show, warner
+    >>> show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=300), ns=(300,))
+    <Picture: margins at epsilon 1 with 300 people: direct ± 4.5 points, ...>
     """
     ax = axes(ax, width=7, height=4)
-    found = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
-    for name, (colour, dash) in _WAYS.items():
-        ax.plot(
-            list(ns), [found[n][name] for n in ns], color=colour, linestyle=dash, linewidth=2.5, label=_way_label(name)
-        )
+    margins = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
+    for name, (colour, dash, label) in _WAYS.items():
+        heights = [margins[n][name] for n in ns]
+        ax.plot(list(ns), heights, color=colour, linestyle=dash, linewidth=2.5, label=label)
     ax.plot([plan.n], [100 * plan.margin], "o", color=INK, markersize=8, label="this plan")
     _logarithmic(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    last = found[ns[-1]]
-    alt = f"margins at epsilon {plan.epsilon:.3g} with {ns[-1]:,} people: " + ", ".join(
-        f"{k} ± {v:.2g} points" for k, v in last.items()
-    )
+    words = ", ".join(f"{name} ± {margin:.2g} points" for name, margin in margins[ns[-1]].items())
+    alt = f"margins at epsilon {plan.epsilon:.3g} with {ns[-1]:,} people: {words}"
     return finish(ax, f"One promise, epsilon {plan.epsilon:.3g}, kept in four ways", alt)
 
 
-def _way_label(name: str) -> str:
-    return {
-        "direct": "asked directly: no promise",
-        "local": "local: trust no collector",
-        "shuffled": "shuffled: trust a shuffler",
-        "central": "central: trust a curator",
-    }[name]
-
-
+@draws
 def equal_margins(
     family: Family,
     prevalence: Any,
@@ -93,38 +116,44 @@ def equal_margins(
     level: float = 0.95,
     ax: Axes | None = None,
 ) -> Axes:
-    """Contours of equal margin: which pairs of epsilon and number of people are equally precise."""
+    """Draw contours of equal margin: which pairs of epsilon and number of people are equally precise.
+
+    Parameters
+    ----------
+    family : callable or Design
+        A family of designs such as `warner`, as for `plan`.
+    prevalence : float or sequence of float
+        The guessed share, or shares.
+    margins : sequence of float, optional
+        Margins, a contour each.
+    level : float, default 0.95
+        Confidence level of the margins.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.tradeoffs.equal_margins(warner, 0.2, margins=(0.03,))
+    <Picture: pairs of epsilon and number of people with margins of ±3 points: half the epsilon needs about four times
+    the people>
+    """
     ax = axes(ax, width=6.4, height=4.4)
     epsilons, people = np.geomspace(0.2, 5, 50), np.geomspace(100, 100_000, 50)
     grid = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=people, level=level)
     levels = sorted(100 * margin for margin in margins)
-    shades = [INK, VERMILLION, ORANGE, BLUE, GREY]
-    _logarithmic(
-        ax, "epsilon (left: more private)", "respondents"
-    )  # before the labels, which find their places on the axes
-    lines = ax.contour(
-        epsilons, people, grid.T, levels=levels, colors=[shades[i % 5] for i in range(len(levels))], linewidths=2.2
-    )
+    shades = [(INK, VERMILLION, ORANGE, BLUE, GREY)[i % 5] for i in range(len(levels))]
+    # Before the labels, which find their places on the axes.
+    _logarithmic(ax, "epsilon (left: more private)", "respondents")
+    lines = ax.contour(epsilons, people, grid.T, levels=levels, colors=shades, linewidths=2.2)
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
-    ax.clabel(
-        lines,
-        fmt=lambda value: f"±{value:g} points",
-        fontsize=9,
-        manual=[_place(family, prevalence, m / 100, level) for m in levels],
-    )
-    wanted = ", ".join(f"±{value:g}" for value in levels)
-    alt = (
-        f"pairs of epsilon and number of people with margins of {wanted} points: half the epsilon needs "
-        "about four times the people"
-    )
-    return finish(ax, "Equally precise surveys", alt)
+    places = [_place(family, prevalence, margin / 100, level) for margin in levels]
+    ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=places)
+    alt = f"pairs of epsilon and number of people with margins of {', '.join(f'±{value:g}' for value in levels)} points"
+    return finish(ax, "Equally precise surveys", f"{alt}: half the epsilon needs about four times the people")
 
 
 def _place(family: Family, prevalence: Any, margin: float, level: float) -> tuple[float, float]:
-    """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many
-    people.
-    """
+    """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
@@ -132,78 +161,96 @@ def _place(family: Family, prevalence: Any, margin: float, level: float) -> tupl
     return epsilon, min(max(needed, 130.0), 60_000.0)
 
 
+@draws
 def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None) -> Axes:
-    """How many times the people of Warner's design with the same epsilon each design needs.
+    """Draw how many people each design needs, in multiples of Warner's design with the same epsilon.
 
-    >>> from toolkit import unrelated
-    >>> designs_at_equal_epsilon({"unrelated question": unrelated(0.7, 0.3)}, 0.1)
+    Parameters
+    ----------
+    designs : mapping of str to Design
+        Designs with two options, by name.
+    prevalence : float
+        The guessed share.
+
+    Examples
+    --------
+    >>> from toolkit import show, unrelated
+    >>> show.tradeoffs.designs_at_equal_epsilon({"unrelated question": unrelated(0.7, 0.3)}, 0.1)
     <Picture: people needed at equal epsilon, in multiples of Warner's design: unrelated question 1.17>
     """
-    ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(designs))
     times = {name: people_at_equal_epsilon(design, prevalence) for name, design in designs.items()}
-    places = range(len(times))
-    ax.barh(places, list(times.values()), color=SKY, edgecolor=BLUE, height=0.6)
-    for place, (name, value) in zip(places, times.items(), strict=True):
-        ax.text(value, place, f"  {value:.2f} ×, ε = {designs[name].epsilon:.2f}", va="center", color=INK)
+    words = [f"{times[name]:.2f} ×, ε = {design.epsilon:.2f}" for name, design in designs.items()]
+    ax = _bars(ax, times, words, room=1.45)
     ax.axvline(1, color=INK, linestyle="--", linewidth=1.5)
-    ax.set_yticks(places, list(times))
-    ax.set(
-        ylim=(len(times) - 0.4, -0.6),
-        xlim=(0, 1.45 * max(times.values())),
-        xlabel="people needed (1: Warner's design, same epsilon)",
-    )
-    ax.tick_params(axis="y", length=0)
-    alt = "people needed at equal epsilon, in multiples of Warner's design: " + ", ".join(
-        f"{k} {v:.2f}" for k, v in times.items()
-    )
+    ax.set_xlabel("people needed (1: Warner's design, same epsilon)")
+    multiples = ", ".join(f"{name} {value:.2f}" for name, value in times.items())
+    alt = f"people needed at equal epsilon, in multiples of Warner's design: {multiples}"
     return finish(ax, "No design beats Warner's at the same epsilon", alt)
 
 
+def _bars(ax: Axes | None, sizes: Mapping[str, float], words: Sequence[str], *, room: float) -> Axes:
+    """A bar for each name, with words beyond its end."""
+    ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(sizes))
+    ax.barh(range(len(sizes)), list(sizes.values()), color=SKY, edgecolor=BLUE, height=0.6)
+    for place, (size, text) in enumerate(zip(sizes.values(), words, strict=True)):
+        ax.text(size, place, f"  {text}", va="center", color=INK)
+    name_rows(ax, list(sizes))
+    ax.set_xlim(0, room * max(sizes.values()))
+    return ax
+
+
+@draws
 def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
-    """What tests can do with one report: yes found against false alarms, within what epsilon allows."""
+    """Draw what tests can do with one report: yes found against false alarms, within what epsilon allows.
+
+    Parameters
+    ----------
+    design : Design
+        A design with two options.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.tradeoffs.guessing(warner("3/4"))
+    <Picture: tests of one report of the warner design: at best 75 % right>
+    """
     ax = axes(ax, width=4.6, height=4.2)
     share = np.linspace(0, 1, 201)
     corners = roc(design)
     if math.isfinite(design.epsilon):
-        limit = roc_limit(share, design.epsilon)
-        ax.fill_between(
-            share,
-            share,
-            limit,
-            color=SKY,
-            alpha=0.35,
-            linewidth=0,
-            label=f"all that epsilon {design.epsilon:.3g} allows",
-        )
+        limit, label = roc_limit(share, design.epsilon), f"all that epsilon {design.epsilon:.3g} allows"
+        ax.fill_between(share, share, limit, color=SKY, alpha=0.35, linewidth=0, label=label)
     ax.plot(corners[:, 0], corners[:, 1], "o-", color=BLUE, linewidth=2.5, label="tests of one report")
     ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.5, label="guessing blindly")
-    ax.set(
-        xlabel="“no” people taken for “yes”", ylabel="“yes” people found", xlim=(0, 1), ylim=(0, 1.01), aspect="equal"
-    )
+    ax.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+    ax.set(xlabel="“no” people taken for “yes”", ylabel="“yes” people found")
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     rate = percent(guess_rate_of(design))
-    return finish(
-        ax,
-        f"The best guess is right {rate} of the time",
-        f"tests of one report of the {design.name} design: at best {rate} right",
-    )
+    alt = f"tests of one report of the {design.name} design: at best {rate} right"
+    return finish(ax, f"The best guess is right {rate} of the time", alt)
 
 
+@draws
 def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
-    """How a budget is split over questions, and the margin that each gets."""
-    ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(split.shares))
-    places = range(len(split.shares))
-    ax.barh(places, list(split.shares.values()), color=SKY, edgecolor=BLUE, height=0.6)
-    for place, name in zip(places, split.shares, strict=True):
-        ax.text(split.shares[name], place, f"  margin ± {split.margins[name]:.3g}", va="center", color=INK)
-    ax.set_yticks(places, list(split.shares))
-    most = max(split.shares.values())
-    ax.set(ylim=(len(split.shares) - 0.4, -0.6), xlim=(0, 1.4 * most), xlabel=f"epsilon, of {split.epsilon:g} in all")
-    ax.tick_params(axis="y", length=0)
+    """Draw how a budget is split over questions, and the margin of each.
+
+    Parameters
+    ----------
+    split : Split
+        The result of `toolkit.planning.split.budget_for`.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> from toolkit.planning.split import budget_for
+    >>> show.tradeoffs.budget_split(budget_for({"cheated": (warner, 0.1), "drugs": (warner, 0.1)}, epsilon=2.0))
+    <Picture: epsilon by question: cheated 1.00 (± ...), drugs 1.00 (± ...)>
+    """
+    ax = _bars(ax, split.shares, [f"margin ± {split.margins[name]:.3g}" for name in split.shares], room=1.4)
+    ax.set_xlabel(f"epsilon, of {split.epsilon:g} in all")
     parts = ", ".join(f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items())
-    return finish(
-        ax, f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions", f"epsilon by question: {parts}"
-    )
+    title = f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions"
+    return finish(ax, title, f"epsilon by question: {parts}")
 
 
 def _logarithmic(ax: Axes, across: str, up: str) -> None:

@@ -8,7 +8,6 @@ from toolkit.show.widgets.budget_explorer import (
     EPSILONS,
     PRIORS,
     QUESTIONS,
-    WORDS,
     YEARS,
     believed,
     budget_row,
@@ -99,30 +98,3 @@ def test_a_budget_beyond_all_bounds_is_said_to_be_so():
     said = show.explore_budget(10.0, questions=50, years=10, prior=0.01).describe()
     assert "up to 100,000 and more" in said["odds"]
     assert "at least 0 % and at most 100 %" in said["belief"]
-
-
-def test_the_table_goes_to_the_browser_once(explorer):
-    before = explorer.table
-    explorer.epsilon, explorer.questions, explorer.years, explorer.prior = 2.0, 5, 3, 0.5
-    assert explorer.table is before
-    assert set(explorer.describe()) == set(WORDS)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"epsilon": 0.001}, "`epsilon` must lie between 0.01 and 10.0"),
-        ({"questions": 0}, "`questions` must be at least 1"),
-        ({"questions": 51}, "`questions` must be at most 50"),
-        ({"years": 11}, "`years` must be at most 10"),
-        ({"prior": 1.0}, "`prior` must lie strictly between 0 and 1"),
-    ],
-)
-def test_settings_out_of_bounds_are_refused(setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_budget(**setting)
-
-
-def test_the_still_picture_says_the_sentences(explorer):
-    shown = " ".join(" ".join(text.get_text().split(" ")) for ax in explorer.picture().axes for text in ax.texts)
-    assert [said for said in explorer.describe().values() if said not in shown.replace("\n", " ")] == []

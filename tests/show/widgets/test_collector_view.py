@@ -37,7 +37,7 @@ def test_the_count_grows_with_the_reports_when_the_browser_asks(collector):
     view = watch(collector)
     assert view.table["count"] == 0
     answer(collector, 7)
-    view._asked(view, {"kind": "refresh"}, [])
+    view._look_again(view, {"kind": "refresh"}, [])
     assert view.table["count"] == 7
     assert repr(view) == "<CollectorView: 'Exams', open, reports: 7>"
 

@@ -1,7 +1,6 @@
 import math
 
 import pytest
-import traitlets
 
 from toolkit import show, warner
 from toolkit.show.widgets.design_explorer import (
@@ -105,24 +104,6 @@ def explorer():
     return show.explore_design(epsilon=1.0, n=500, prevalence=0.2)
 
 
-def test_the_explorer_in_one_call_has_sensible_defaults():
-    explorer = show.explore_design()
-    assert (explorer.epsilon, explorer.n, explorer.prevalence) == (1.0, 1000, 0.1)
-    assert isinstance(explorer, show.DesignExplorer)
-
-
-def test_the_repr_is_fixed(explorer):
-    assert repr(explorer) == "<DesignExplorer: epsilon 1, 500 respondents, prevalence 0.2>"
-    assert repr(explorer) == repr(show.explore_design(epsilon=1.0, n=500, prevalence=0.2))
-
-
-def test_the_table_goes_to_the_browser_once_and_moving_needs_no_new_one(explorer):
-    before = explorer.table
-    explorer.epsilon, explorer.n, explorer.prevalence = 2.0, 700, 0.3
-    assert explorer.table is before
-    assert {"epsilon", "n", "prevalence", "table", "row", "limits"} < set(explorer.get_state())
-
-
 def test_an_epsilon_between_the_steps_of_the_slider_gets_a_row_of_its_own(explorer):
     explorer.epsilon = math.log(4)
     assert explorer.row["epsilon"] == math.log(4)
@@ -147,31 +128,3 @@ def test_the_design_on_the_screen_is_found_again_in_python(explorer):
 def test_the_sentences_follow_the_design(explorer):
     margin = 100 * 1.959964 * math.sqrt(explorer.design.variance(0.2, n=500))
     assert f"± {margin:.1f} points. Asking" in explorer.describe()["margin"]
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"epsilon": 0.0}, "`epsilon` must lie between 0.1 and 5.0, got 0.0"),
-        ({"epsilon": 11.0}, "`epsilon` must lie between 0.1 and 5.0, got 11.0"),
-        ({"epsilon": math.nan}, "`epsilon` must be a finite number"),
-        ({"n": 0}, "`n` must be at least 1"),
-        ({"prevalence": 0.0}, "`prevalence` must lie strictly between 0 and 1"),
-        ({"prevalence": 1.0}, "`prevalence` must lie strictly between 0 and 1"),
-    ],
-)
-def test_bad_settings_are_refused_at_the_door_and_later(explorer, setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_design(**setting)
-    with pytest.raises(ValueError, match=message):
-        explorer.set_trait(*next(iter(setting.items())))
-
-
-def test_a_setting_of_the_wrong_kind_is_refused():
-    with pytest.raises(traitlets.TraitError):
-        show.explore_design(n="many")
-
-
-def test_the_still_picture_says_the_sentences_of_the_setting(explorer):
-    shown = " ".join(" ".join(text.get_text().split()) for ax in explorer.picture().axes for text in ax.texts)
-    assert [said for said in explorer.describe().values() if said not in shown] == []

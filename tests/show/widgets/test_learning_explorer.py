@@ -8,7 +8,6 @@ from toolkit.show.widgets.learning_explorer import (
     COLUMNS,
     EPSILONS,
     METHODS,
-    NAMES,
     PEOPLE,
     STRENGTHS,
     base,
@@ -22,12 +21,6 @@ from toolkit.show.widgets.learning_explorer import (
     right,
     stored,
 )
-
-
-def test_the_explorer_in_one_call_has_sensible_defaults():
-    explorer = show.explore_learning()
-    assert repr(explorer) == "<LearningExplorer: 2000 people, epsilon 1, C 0.3>"
-    assert tuple(explorer.accuracies) == NAMES
 
 
 def test_what_is_stored_is_what_the_learners_do():
@@ -83,16 +76,3 @@ def test_a_setting_between_the_steps_is_fitted_now():
     assert explorer.describe() == reading(learning_table()["words"], learning_row(250, 0.7, 0.3))
     assert explorer.row["curves"] == learning_row(250, 1.0, 0.3)["curves"]
     assert [len(learning_table()["rows"]), len(learning_table()["rows"][0])] == [len(PEOPLE), len(STRENGTHS)]
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"people": 100}, "`people` must be at least 250"),
-        ({"epsilon": 9.0}, "`epsilon` must lie between"),
-        ({"strength": 20.0}, "`strength` must lie between"),
-    ],
-)
-def test_bad_settings_are_refused(setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_learning(**setting)

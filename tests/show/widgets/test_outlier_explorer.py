@@ -4,14 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import show
-from toolkit.show.widgets.outlier_explorer import EPSILONS, NAMES, SALARIES, outlier_row, outlier_table, reading
-
-
-@pytest.mark.slow
-def test_the_explorer_in_one_call_has_sensible_defaults():
-    explorer = show.explore_outlier()
-    assert repr(explorer) == "<OutlierExplorer: one salary of 30, epsilon 1>"
-    assert tuple(explorer.statistics) == tuple(explorer.noise) == NAMES
+from toolkit.show.widgets.outlier_explorer import EPSILONS, SALARIES, outlier_row, outlier_table, reading
 
 
 def test_one_million_moves_the_mean_by_what_it_is_over_501_and_the_median_hardly():
@@ -48,12 +41,3 @@ def test_every_number_that_is_said_can_be_written_in_the_browser_alike():
     """`figure` there knows no negative numbers: no statistic falls when the salary rises."""
     lowest = outlier_table()["lowest"]
     assert all(np.all(np.array(row["values"]) >= np.array(lowest)) for rows in outlier_table()["rows"] for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [({"salary": -1.0}, "`salary` must lie between"), ({"epsilon": 9.0}, "`epsilon` must lie between")],
-)
-def test_bad_settings_are_refused(setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_outlier(**setting)

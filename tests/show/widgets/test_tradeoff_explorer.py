@@ -95,28 +95,3 @@ def test_half_the_epsilon_needs_about_four_times_the_people_locally():
     for private, open_ in ((0.1, 0.2), (0.2, 0.4), (0.4, 0.8)):
         ratio = needed[EPSILONS.index(private)][2][2] / needed[EPSILONS.index(open_)][2][2]
         assert ratio == pytest.approx(4, rel=0.06)
-
-
-def test_the_table_goes_to_the_browser_once(explorer):
-    before = explorer.table
-    explorer.epsilon, explorer.n, explorer.prevalence, explorer.margin = 2.0, 5000, 0.3, 0.05
-    assert explorer.table is before
-    assert repr(explorer) == "<TradeoffExplorer: epsilon 2, 5,000 respondents, prevalence 0.3, margin 0.05>"
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ({"epsilon": 0.05}, "`epsilon` must lie between 0.1 and 5.0"),
-        ({"n": 99}, "`n` must be at least 100"),
-        ({"n": 100_001}, "`n` must be at most 100,000"),
-        (
-            {"prevalence": 0.17},
-            "`prevalence` must be one of 0.01, .*, got 0.17: the table holds these; `plan` takes any",
-        ),
-        ({"margin": 0.04}, "`margin` must be one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
-    ],
-)
-def test_settings_out_of_bounds_are_refused(setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_tradeoff(**setting)

@@ -3,14 +3,7 @@ import pytest
 from toolkit import show
 from toolkit.central.stream.comparison import compare
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.show.widgets.weeks_explorer import EPSILONS, NAMES, WEEKS, reading, weeks_row, weeks_table
-
-
-@pytest.mark.slow
-def test_the_explorer_in_one_call_has_sensible_defaults():
-    explorer = show.explore_weeks()
-    assert repr(explorer) == "<WeeksExplorer: 52 weeks, epsilon 1 in all>"
-    assert tuple(explorer.errors) == NAMES
+from toolkit.show.widgets.weeks_explorer import EPSILONS, WEEKS, reading, weeks_row, weeks_table
 
 
 @pytest.mark.slow
@@ -51,12 +44,3 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     assert explorer.describe() == reading(weeks_table()["words"], weeks_row(53, 0.7))
     assert len(weeks_table()["rows"]) == len(WEEKS)
     assert len(weeks_table()["rows"][0]) == len(EPSILONS)
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [({"weeks": 521}, "`weeks` must be at most 520"), ({"epsilon": 9.0}, "`epsilon` must lie between")],
-)
-def test_bad_settings_are_refused(setting, message):
-    with pytest.raises(ValueError, match=message):
-        show.explore_weeks(**setting)

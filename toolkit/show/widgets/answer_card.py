@@ -1,6 +1,4 @@
-"""A question that is answered inside the notebook: the browser randomizes, and only the report reaches the
-kernel.
-"""
+"""A question that is answered inside the notebook: the browser randomizes, and only the report reaches the kernel."""
 
 import re
 import secrets
@@ -24,7 +22,7 @@ from toolkit.local.matrix.encoding import encode
 from toolkit.local.oracles.boxes import read_ticks
 from toolkit.local.protocol import Randomizer
 from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
-from toolkit.show.widgets.explorer import browser_code, browser_style
+from toolkit.show.widgets.explorer import browser_code, browser_style, makes
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.consent.wheel import sectors
 from toolkit.survey.question import Question
@@ -138,8 +136,7 @@ _FIELDS = {"kind", "q", "r", "id"}
 
 
 class AnswerCard(anywidget.AnyWidget):
-    """One question for whoever sits at this notebook. The true answer stays in the browser's tab; `reports`
-    is what arrived.
+    """One question for the person at this notebook: the true answer stays in the browser, a report arrives.
 
     Reports come as messages with a random number each: kept once, however often they are sent, and confirmed.
     "Next person" clears the card, for a laptop that is handed round. The card is code that the notebook sends
@@ -147,11 +144,16 @@ class AnswerCard(anywidget.AnyWidget):
 
     Parameters
     ----------
-    question : a `Question` with a design, or the two things that matter: a text and a design.
-    language : of a question in several languages; None for its first.
+    question : Question or tuple of str and Randomizer
+        A question with a design, or the two things that matter: a text and a design.
+    language : str, optional
+        Language of a question in several languages; by default its first.
 
-    >>> from toolkit import warner
-    >>> card = AnswerCard(("Have you ever cheated on an exam?", warner(p="2/3")))
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit import show, warner
+    >>> card = show.AnswerCard(("Have you ever cheated on an exam?", warner(p="2/3")))
     >>> card.simulate([True, False, False], rng=np.random.default_rng(1))
     >>> card.reports
     [0, 1, 1]
@@ -164,7 +166,7 @@ class AnswerCard(anywidget.AnyWidget):
     receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(sync=True)  # which report was confirmed last
 
     def __init__(self, question: Question | tuple[str, Randomizer], *, language: str | None = None) -> None:
-        self.question, self._design = _asked(question)
+        self.question, self._design = _with_design(question)
         self._kept: dict[str, Any] = {}
         self._confirmed = 0
         self._lock = Lock()  # messages may come in another thread than the notebook's cells
@@ -179,27 +181,33 @@ class AnswerCard(anywidget.AnyWidget):
             return sorted(self._kept.values())
 
     def estimate(self) -> Estimate:
-        """What the reports say of the people behind them."""
+        """Estimate from the reports what is true of the people behind them.
+
+        Returns
+        -------
+        Estimate
+            The estimate of the question's design.
+        """
         reports = self.reports
         if not reports:
             refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
         return self._design.estimate_sent(reports)
 
     def simulate(self, answers: Any, rng: Rng = None) -> None:
-        """Let imagined people answer, without a browser: each answer is randomized by the browser's rule, and
-        kept as its report.
+        """Let imagined people answer, without a browser, by the browser's rule.
 
-        `answers` are given as the design's `randomize` takes them.
+        Parameters
+        ----------
+        answers : array_like
+            True answers, as the design's `randomize` takes them; only their reports are kept.
+        rng : numpy.random.Generator, optional
+            A generator, for reproducible simulations; by default the system's randomness.
         """
-        draw = drawer(check_rng(rng))
-        self._keep(
-            {secrets.token_hex(16): self._design.report(truth, draw) for truth in _truths(self._design, answers)}
-        )
+        draw, truths = drawer(check_rng(rng)), _truths(self._design, answers)
+        self._keep({secrets.token_hex(16): self._design.report(truth, draw) for truth in truths})
 
     def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """A message from the browser, or from anybody who can send one: what is not a report is dropped
-        unread.
-        """
+        """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
         if self._is_report(content) and self._keep({content["id"]: content["r"]}):
             self._confirmed += 1  # so that the receipt is news even where a report comes a second time
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
@@ -207,23 +215,19 @@ class AnswerCard(anywidget.AnyWidget):
     def _is_report(self, content: Any) -> bool:
         if not isinstance(content, dict) or set(content) != _FIELDS:
             return False
-        named = content["kind"] == "report" and content["q"] == self.question.name
-        numbered = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
-        return named and numbered and self.question.accepts(content["r"])
+        has_name = content["kind"] == "report" and content["q"] == self.question.name
+        has_number = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
+        return has_name and has_number and self.question.accepts(content["r"])
 
     def _keep(self, reports: dict[str, Any]) -> bool:
-        """Keep each report once, in the order of their random numbers; whether what is kept under the numbers
-        are these reports.
-        """
+        """Keep each report once, sorted by random number; whether these reports are now kept under their numbers."""
         with self._lock:
             self._kept = dict(sorted({**reports, **self._kept}.items()))
             return all(self._kept[number] == report for number, report in reports.items())
 
     def __repr__(self) -> str:
-        asked, kept = self.question, len(self._kept)
-        return (
-            f"<AnswerCard {asked.name}: {asked.kind}, {asked.mode}, epsilon {self._design.epsilon:.4g}, {kept} reports>"
-        )
+        question = f"{self.question.name}: {self.question.kind}, {self.question.mode}"
+        return f"<AnswerCard {question}, epsilon {self._design.epsilon:.4g}, {len(self._kept)} reports>"
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live card, and for every other reader a picture of it."""
@@ -231,42 +235,36 @@ class AnswerCard(anywidget.AnyWidget):
         if live is None:
             return None
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", "Glyph .* missing"
-            )  # of a script that the picture's font lacks; the live card has it
-            picture, metadata = png_bundle(
-                card_picture(self.card), repr(self), " ".join([self.card["text"], *self.card["odds"]])
-            )
+            # Of a script that the picture's font lacks; the live card has it.
+            warnings.filterwarnings("ignore", "Glyph .* missing")
+            words = " ".join([self.card["text"], *self.card["odds"]])
+            picture, metadata = png_bundle(card_picture(self.card), repr(self), words)
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
+@makes(AnswerCard)
 def answer_card(question: Question | tuple[str, Randomizer], *, language: str | None = None) -> AnswerCard:
-    """The answer card in one call.
+    """Show a question that is answered inside the notebook.
 
-    >>> from toolkit import warner
-    >>> answer_card(("Have you ever cheated on an exam?", warner(p="2/3")))
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> show.answer_card(("Have you ever cheated on an exam?", warner(p="2/3")))
     <AnswerCard answer: choice, auto, epsilon 0.6931, 0 reports>
     """
     return AnswerCard(question, language=language)
 
 
-def _asked(question: Any) -> tuple[Question, Randomizer]:
+def _with_design(question: Any) -> tuple[Question, Randomizer]:
     """The question, and the design that it must have."""
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):
-        refuse(
-            "an answer card needs a Question, or a text and a design",
-            type(question).__name__,
-            "see the example",
-            TypeError,
-        )
+        rule = "an answer card needs a Question, or a text and a design"
+        refuse(rule, type(question).__name__, "see the example", TypeError)
     if question.design is None:
-        refuse(
-            "an answer card needs a question with a design",
-            "a plain one",
-            "its answers would reach the kernel as they are",
-        )
+        consequence = "its answers would reach the kernel as they are"
+        refuse("an answer card needs a question with a design", "a plain one", consequence)
     return question, question.design
 
 

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from toolkit.core.loss import Pure
 from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import QUESTION, Asked, Between, Explorer, Whole, browser_code, icons, say
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
 from toolkit.texts.figures import at_least, at_most, bound, figure, fill, short
 
 EPSILONS = (
@@ -51,21 +51,26 @@ class BudgetExplorer(Explorer):
     """What does epsilon mean to one person? The loss of one answer, and what many answers come to.
 
     All that the widget says is about the worst that can be concluded from everything released, by anyone,
-    whatever else they know. What is set in the browser is found again in `epsilon`, `questions`, `years`,
+    with any other knowledge. What is set in the browser is found again in `epsilon`, `questions`, `years`,
     `prior` and `loss`.
 
     Parameters
     ----------
-    epsilon : the privacy loss of one answer, from 0.01 to 10; small is private.
-    questions : answers that a person gives in a year; up to 50.
-    years : for how many years; up to 10.
-    prior : how strongly an observer believed in the secret before, strictly between 0 and 1.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    epsilon : float, default 1.0
+        Privacy loss of one answer, from 0.01 to 10; small is private.
+    questions : int, default 1
+        Answers that a person gives per year; up to 50.
+    years : int, default 1
+        For how many years; up to 10.
+    prior : float, default 0.1
+        How strongly an observer believed in the secret before, strictly between 0 and 1.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("budget_explorer.js")
     maker, as_question = "explore_budget", QUESTION
-    asks = Asked(
+    asks = Prediction(
         "Of 100 guesses between two equally likely secrets, at most how many come out right on average?", "of 100"
     )
 
@@ -96,19 +101,30 @@ class BudgetExplorer(Explorer):
         return reading(self.table["words"], self.row, self.years, self.prior)
 
     def picture(self) -> Figure:
-        return _still(self.row, self.years, self.prior, self.describe())
+        row = self.row
+        titles = {"people": "What can be learned about one person?", "years": "And if they are asked again?"}
+        setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {self.years}"
+        canvas, parts = self._board(4.1, setting, [["people", "years"], ["people", "words"]], [2.2, 1.3], **titles)
+        icons(parts["people"], int(self.truth()[0]))
+        _beliefs(parts["years"], row, self.years, self.prior)
+        self._write(parts, people=("icons", "odds", "belief", "bet"), words=("total", "each"))
+        return canvas
 
     @traitlets.observe("epsilon", "questions")
     def _compute(self, _change: object) -> None:
         self.row = budget_row(self.epsilon, self.questions)
 
 
+@makes(BudgetExplorer)
 def explore_budget(
     epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1, guess: bool = False
 ) -> BudgetExplorer:
-    """The budget explorer in one call; with `guess` it asks for a prediction first.
+    """Explore what epsilon means to one person.
 
-    >>> explore_budget(0.5, questions=3)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_budget(0.5, questions=3)
     <BudgetExplorer: epsilon 0.5, questions 3, years 1, prior 0.1>
     """
     return BudgetExplorer(epsilon, questions, years, prior, guess=guess)
@@ -116,7 +132,7 @@ def explore_budget(
 
 @lru_cache(maxsize=1)
 def budget_table() -> dict[str, Any]:
-    """For each epsilon the total and the factor of so many answers as questions and years can make."""
+    """For each epsilon the total and the factor of every number of answers that questions and years make."""
     answers = sorted({questions * years for questions in QUESTIONS for years in YEARS})
     rows = [[_totals(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
     return {
@@ -190,31 +206,14 @@ def _factor(total: float) -> float:
 
 
 def _each(answers: int) -> str:
-    """What one of so many answers may cost if all may cost what two coins cost: three digits, rounded
-    down.
-    """
+    """What each answer may cost if all together may cost what two coins cost: three digits, rounded down."""
     share = _COINS / answers
     digits = 2 - math.floor(math.log10(share))
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
 
 
-def _still(row: dict[str, Any], years: int, prior: float, said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.1)
-    parts = canvas.subplot_mosaic([["people", "years"], ["people", "words"]], height_ratios=[2.2, 1.3])
-    icons(parts["people"], math.ceil(100 * believed(0.5, row["factor"][years - 1]) - 1e-9))
-    say(parts["people"], 5.3, said["icons"], said["odds"], said["belief"], said["bet"])
-    _beliefs(parts["years"], row, years, prior)
-    parts["words"].axis("off")
-    say(parts["words"], 1, said["total"], said["each"])
-    parts["people"].set_title("What can be learned about one person?", loc="left", fontsize=11)
-    parts["years"].set_title("And if they are asked again?", loc="left", fontsize=11)
-    setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {years}"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
 def _beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
-    """The highest and the lowest belief after so many years; dashed: before."""
+    """The highest and the lowest belief by years; dashed: before."""
     high, low = ([100 * believed(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
     ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
     ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")

@@ -1,6 +1,4 @@
-"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so
-far.
-"""
+"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so far."""
 
 import math
 from typing import Any
@@ -9,8 +7,8 @@ from urllib.parse import urlsplit
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.show.canvas import BLUE, GREY, INK, new_figure
-from toolkit.show.widgets.explorer import Explorer, browser_code, say
+from toolkit.show.canvas import BLUE, INK
+from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.question import Question
 from toolkit.survey.reading.survey_results import TRIED_OUT
@@ -35,7 +33,7 @@ _OVER = "Nobody can answer any more."
 
 
 class CollectorView(Explorer):
-    """How many have answered, and what do they say so far?
+    """How many have answered, and what do they say so far? With the link and its QR code.
 
     The view asks again every two seconds while it is on the screen. Estimates appear when the survey's
     minimum is reached, as before they would mislead, and move in steps, so that nobody who looks on can tell
@@ -44,7 +42,8 @@ class CollectorView(Explorer):
 
     Parameters
     ----------
-    collector : the collection to watch.
+    collector : Collector
+        The collection to watch.
     """
 
     _esm = browser_code("collector_view.js")
@@ -53,7 +52,7 @@ class CollectorView(Explorer):
         self._collector, self._status = collector, collector.status()
         self.grown: list[list[float]] = []
         super().__init__(table=self._look())
-        self.on_msg(self._asked)
+        self.on_msg(self._look_again)
 
     def refresh(self) -> None:
         """Look at the collection again; where nothing has come there is nothing to read."""
@@ -64,23 +63,20 @@ class CollectorView(Explorer):
 
     def _look(self) -> dict[str, Any]:
         results = self._collector.results()
-        found = _yes(results)
-        if found and found not in self.grown:
-            self.grown.append(found)
+        step = _yes(results)
+        if step and step not in self.grown:
+            self.grown.append(step)
         return {**collector_table(self._collector, self._status, results), "grown": list(self.grown)}
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
 
     def describe(self) -> dict[str, str]:
-        sentences: dict[str, str] = self.table["sentences"]
-        return sentences
+        return dict(self.table["sentences"])
 
     def picture(self) -> Figure:
-        """The count in words. The link is left out: it would lead nowhere when somebody reads the saved
-        notebook.
-        """
-        canvas = new_figure(width=8.2, height=4.2 if self.grown else 1.9)
+        # Without the link, which would lead nowhere when somebody reads the saved notebook.
+        canvas = still(4.2 if self.grown else 1.9, self.table["title"], "link and its QR code")
         parts = canvas.subplots(2, 1, height_ratios=[1, 1.3]) if self.grown else [canvas.add_subplot()]
         if self.grown:
             _growth(parts[1], self.grown)
@@ -89,21 +85,21 @@ class CollectorView(Explorer):
         ax.set(xlim=(0, 1), ylim=(1, 0))
         ax.text(0, 0.06, f"{self.table['count']:,} reports", fontsize=20, va="top", color=INK)
         say(ax, 0.45, self.table["sentences"]["state"], self.table["sentences"]["private"], width=100)
-        canvas.suptitle(
-            f"{self.table['title']}; run the cell for the link and its QR code",
-            x=0.01,
-            ha="left",
-            fontsize=10,
-            color=GREY,
-        )
         return canvas
 
-    def _asked(self, _widget: object, _content: object, _buffers: object) -> None:
+    def _look_again(self, *_news: object) -> None:
         self.refresh()
 
 
+@makes(CollectorView)
 def watch(collector: Collector) -> CollectorView:
-    """The view of a collection in one call."""
+    """Watch a collection: its link, how many have answered, and the estimates so far.
+
+    Examples
+    --------
+    >>> from toolkit import collect, show  # doctest: +SKIP
+    >>> show.watch(collect("survey.toml"))  # doctest: +SKIP
+    """
     return CollectorView(collector)
 
 
@@ -133,15 +129,13 @@ def _only_question(survey: Survey) -> str:
 
 
 def _yes(results: Results) -> list[float]:
-    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent; nothing
-    where there is none.
-    """
+    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent, if there is one."""
     for question in results.estimated:
         rows = results.rows(question.name) if question.randomized else ()
         if len(rows) == 1 and rows[0].option != "mean":
-            found = results[question.name]
-            interval = found.interval()
-            return [rows[0].n, *(100 * float(end) for end in (interval.low, found.value, interval.high))]
+            estimate = results[question.name]
+            low, high = estimate.interval()
+            return [rows[0].n, *(100 * float(number) for number in (low, estimate.value, high))]
     return []
 
 
@@ -157,9 +151,7 @@ def _growth(ax: Axes, grown: list[list[float]]) -> None:
 
 
 def _code(url: str | None) -> dict[str, int | str]:
-    """The QR code of a link that phones can open; there is none for others, which would only be tried in
-    vain.
-    """
+    """The QR code of a link that phones can open; there is none for others, which would only be tried in vain."""
     return qr_path(url) if url and not _near(url) else {"size": 0, "path": ""}
 
 
@@ -171,12 +163,13 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
     survey = collector.survey
     cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
     tried = f" {TRIED_OUT}" if survey.rehearsal else ""
+    heading = ["In all:" if status.state == "closed" else "So far:"] if results.findings else []
     return {
         "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
         "access": "" if status.state == "closed" else promised(survey.access, survey.waves),
         "private": _private(survey),
-        "so_far": " ".join([*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]),
+        "so_far": " ".join([*heading, *(note for note in results.notes() if note != TRIED_OUT)]),
     }
 
 
@@ -186,13 +179,8 @@ def _private(survey: Survey) -> str:
     plain = [question.name for question in survey.questions if not question.randomized]
     if not hidden:
         return "Answers arrive here as they are given."
-    told = f"Answers to {', '.join(hidden)} arrive here randomized"
-    return f"{told}; answers to {', '.join(plain)} arrive as they are." if plain else f"{told}."
-
-
-def _begun(status: Status, results: Results) -> list[str]:
-    """What heads the table, if there is one."""
-    return [] if not results.findings else ["In all:"] if status.state == "closed" else ["So far:"]
+    rest = f"; answers to {', '.join(plain)} arrive as they are." if plain else "."
+    return f"Answers to {', '.join(hidden)} arrive here randomized{rest}"
 
 
 def _reach(status: Status) -> str:
@@ -205,17 +193,11 @@ def _reach(status: Status) -> str:
 
 def _rows(results: Results, question: Question) -> list[list[str]]:
     """The lines of a question, as in the results table; its name stands in the first."""
-    return [
-        [
-            "" if place else question.name,
-            "" if row.option == "mean" else row.option,
-            row.estimate,
-            row.se,
-            row.interval,
-            f"{row.n:,}",
-        ]
-        for place, row in enumerate(results.rows(question.name))
+    lines = [
+        [question.name, "" if row.option == "mean" else row.option, row.estimate, row.se, row.interval, f"{row.n:,}"]
+        for row in results.rows(question.name)
     ]
+    return [line if place == 0 else ["", *line[1:]] for place, line in enumerate(lines)]
 
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
@@ -223,8 +205,8 @@ def _bars(results: Results, question: Question) -> list[list[float | None]]:
     its bounds for a mean; nothing where there is no number.
     """
     low, high = (0.0, 1.0) if question.is_share else map(float, question.bounds or (0, 1))
-    found = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
-    lines = [numbers for frame in found for _, numbers in frame.iterrows()]
+    frames = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
+    lines = [numbers for frame in frames for _, numbers in frame.iterrows()]
     if len(lines) != len(results.rows(question.name)):
         return [[None] * 3 for _ in results.rows(question.name)]
     ends = [[float(line[name]) for name in ("low", "estimate", "high")] for line in lines]

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, icons, say
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION
+from toolkit.show.widgets.explorer import STATIC, Between, Explorer, Prediction, Whole, browser_code, icons, makes
 from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 # Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in
@@ -39,8 +39,8 @@ def totals(releases: int, epsilon: float, delta: float) -> list[float]:
     [5.0, 3.92, 3.54, 3.17]
     """
     losses = [Pure(epsilon)] * releases
-    found = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
-    return [short(loss.epsilon) for loss in found if isinstance(loss, Pure | Approx)]
+    by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
+    return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
 
 
 @lru_cache(maxsize=1)
@@ -55,10 +55,6 @@ def compute() -> list[list[float]]:
     return [totals(k, epsilon, delta) for delta in DELTAS for epsilon in EPSILONS for k in RELEASES]
 
 
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")
-
-
 WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
     "ε\u00a0=\u00a0{best}.",
@@ -70,27 +66,29 @@ WORDS = {
 }
 
 _FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
-_STYLES = ((GREY, "--"), (ORANGE, "-."), (SKY, ":"), (BLUE, "-"))
-_NAMES = ("added up", "advanced", "zCDP", "optimal")
+_STYLES = {"added up": (GREY, "--"), "advanced": (ORANGE, "-."), "zCDP": (SKY, ":"), "optimal": (BLUE, "-")}
 
 
 class CompositionExplorer(Explorer):
-    """What do many releases about the same people cost together? With sliders for their number, epsilon and
-    delta.
+    """What do many releases about the same people cost together? With sliders for their number, epsilon and delta.
 
     What is set in the browser is found again in `releases`, `epsilon`, `delta` and `loss`.
 
     Parameters
     ----------
-    releases : how many are published from the same data; up to 365, one a day.
-    epsilon : what each costs, from 0.01 to 2; small is private.
-    delta : how often the best total may fail, from 1e-12 to 0.01; small is private.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    releases : int, default 52
+        Number of releases from the same data; up to 365.
+    epsilon : float, default 0.1
+        Privacy loss of each, from 0.01 to 2; small is private.
+    delta : float, default 1e-6
+        How often the best total may fail, from 1e-12 to 0.01; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("composition_explorer.js")
     maker = "explore_composition"
-    asks = Asked("What is the epsilon of all releases together, by the best rule?", "as total ε")
+    asks = Prediction("What is the epsilon of all releases together, by the best rule?", "as total ε")
 
     releases = Whole(1, RELEASES[-1])
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
@@ -103,8 +101,8 @@ class CompositionExplorer(Explorer):
     @property
     def loss(self) -> Pure | Approx:
         """What all releases cost by the best rule."""
-        found = compose([Pure(self.epsilon)] * self.releases, self.delta)
-        return found if isinstance(found, Pure | Approx) else found.to_approx(self.delta)
+        total = compose([Pure(self.epsilon)] * self.releases, self.delta)
+        return total if isinstance(total, Pure | Approx) else total.to_approx(self.delta)
 
     def truth(self) -> tuple[float, str]:
         best = min(self.row["cell"][:4])
@@ -117,20 +115,30 @@ class CompositionExplorer(Explorer):
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        return _still(self.row, self.table["releases"], self.describe())
+        row = self.row
+        titles = {"totals": "What do they cost together?", "people": "What does that mean for one person?"}
+        setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
+        canvas, parts = self._board(3.9, setting, [["totals", "people"], ["words", "people"]], [2.7, 1], **titles)
+        _totals(parts["totals"], row)
+        icons(parts["people"], math.ceil(row["cell"][5] - 1e-9))
+        self._write(parts, people=("icons", "odds"), words=("total", "slack"))
+        return canvas
 
     @traitlets.observe("releases", "epsilon", "delta")
     def _compute(self, _change: object) -> None:
-        if self.delta:  # while the widget is made, the traits arrive one after the other
-            self.row = composition_row(self.releases, self.epsilon, self.delta)
+        self.row = composition_row(self.releases, self.epsilon, self.delta)
 
 
+@makes(CompositionExplorer)
 def explore_composition(
     releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6, guess: bool = False
 ) -> CompositionExplorer:
-    """The composition explorer in one call; with `guess` it asks for a prediction first.
+    """Explore what many releases about the same people cost together.
 
-    >>> explore_composition(52, epsilon=0.1)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_composition(52, epsilon=0.1)
     <CompositionExplorer: 52 releases, epsilon 0.1 each, delta 1e-06>
     """
     return CompositionExplorer(releases, epsilon, delta, guess=guess)
@@ -138,9 +146,7 @@ def explore_composition(
 
 @lru_cache(maxsize=1)
 def composition_table() -> dict[str, Any]:
-    """Cells by delta, epsilon and number of releases: the totals of all rules, the factor of the odds, the
-    right guesses.
-    """
+    """Cells by delta, epsilon and number of releases."""
     return {
         "releases": list(RELEASES),
         "epsilons": list(EPSILONS),
@@ -158,22 +164,20 @@ def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, An
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be
-    right.
-    """
-    found = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
-    right = min(advantage(found[0]), advantage(min(found), delta))
-    return [*found, short(math.exp(min(*found, _FULL))), short(50 + 50 * right)]
+    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be right."""
+    sums = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
+    right = min(advantage(sums[0]), advantage(min(sums), delta))
+    return [*sums, short(math.exp(min(*sums, _FULL))), short(50 + 50 * right)]
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """The sentences of one setting; the browser fills the same words with the same numbers."""
-    *found, factor, right = row["cell"]
+    *sums, factor, right = row["cell"]
     values = {
         "releases": figure(row["releases"], 0),
         "epsilon": f"{row['epsilon']:.4g}",
-        "basic": bound(found[0]),
-        "best": bound(min(found)),
+        "basic": bound(sums[0]),
+        "best": bound(min(sums)),
         "one_in": figure(1 / row["delta"], 0),
         "right": at_most(right),
         "factor": bound(factor),
@@ -182,26 +186,15 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     return fill(words, values)
 
 
-def _still(row: dict[str, Any], releases: list[int], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=3.9)
-    parts = canvas.subplot_mosaic([["totals", "people"], ["words", "people"]], height_ratios=[2.7, 1])
-    _totals(parts["totals"], row, releases)
-    parts["words"].axis("off")
-    say(parts["words"], 1, said["total"], said["slack"])
-    icons(parts["people"], math.ceil(row["cell"][5] - 1e-9))
-    say(parts["people"], 5.3, said["icons"], said["odds"])
-    parts["totals"].set_title("What do they cost together?", loc="left", fontsize=11)
-    parts["people"].set_title("What does that mean for one person?", loc="left", fontsize=11)
-    setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
-def _totals(ax: Axes, row: dict[str, Any], releases: list[int]) -> None:
-    """The total over the number of releases, one line a rule, with the chosen point."""
-    for place, (name, (colour, dash)) in enumerate(zip(_NAMES, _STYLES, strict=True)):
-        ax.plot(releases, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
+def _totals(ax: Axes, row: dict[str, Any]) -> None:
+    """The total over the number of releases, one line per rule, with the chosen point."""
+    for place, (name, (colour, dash)) in enumerate(_STYLES.items()):
+        ax.plot(RELEASES, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
     ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
-    ax.set(xlim=(0, 1.02 * releases[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
+    ax.set(xlim=(0, 1.02 * RELEASES[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

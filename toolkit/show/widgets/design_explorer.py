@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from toolkit.core.inference.special import ndtri
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
-from toolkit.show.canvas import BLUE, GREY, INK, new_figure, percent
-from toolkit.show.widgets.explorer import QUESTION, Asked, Between, Explorer, Whole, browser_code, icons, point, say
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, percent
+from toolkit.show.widgets.explorer import QUESTION, Between, Explorer, Prediction, Whole, browser_code, icons, makes
 from toolkit.texts.figures import bound, chance, figure, fill, in_points, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
@@ -51,15 +51,19 @@ class DesignExplorer(Explorer):
 
     Parameters
     ----------
-    epsilon : the privacy loss of one report, from 0.1 to 5; small is private.
-    n : number of respondents.
-    prevalence : a guess of the share of yes, strictly between 0 and 1.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    epsilon : float, default 1.0
+        Privacy loss of one report, from 0.1 to 5; small is private.
+    n : int, default 1000
+        Number of respondents.
+    prevalence : float, default 0.1
+        A guess of the share of yes, strictly between 0 and 1.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("design_explorer.js")
     maker, as_question = "explore_design", QUESTION
-    asks = Asked("With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points")
+    asks = Prediction("With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points")
 
     epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
     n = Whole()
@@ -75,43 +79,55 @@ class DesignExplorer(Explorer):
         return warner(epsilon=self.epsilon)
 
     def truth(self) -> tuple[float, str]:
-        column = self.table["prevalences"].index(self.prevalence)
-        margin = 100 * self.row["margin"][column] / math.sqrt(self.n)
+        margin = 100 * self.row["margin"][self._column] / math.sqrt(self.n)
         return margin, in_points(margin)
+
+    @property
+    def _column(self) -> int:
+        return int(self.table["prevalences"].index(self.prevalence))
 
     def setting(self) -> str:
         return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, prevalence {self.prevalence:.4g}"
 
     def describe(self) -> dict[str, str]:
-        """The sentences that are shown now."""
         return reading(self.table, self.row, self.prevalence, self.n)
 
     def picture(self) -> Figure:
-        return _still(self.table, self.row, self.prevalence, self.n)
+        row = self.row
+        titles = {"people": "How private is each person?", "margins": "How precise is the survey?"}
+        guess = f"{percent(self.prevalence, 1)} guessed to be yes"
+        setting = f"epsilon {row['epsilon']:.3g}, {self.n:,} respondents, {guess}"
+        canvas, parts = self._board(3.9, setting, [["people", "margins"], ["people", "words"]], [2.7, 1], **titles)
+        icons(parts["people"], round(100 * row["p"]))
+        _margins(parts["margins"], self.table, row, self._column, self.n)
+        self._write(parts, people=("icons", "odds", "belief"), words=("margin", "people"))
+        return canvas
 
     @traitlets.observe("epsilon", "prevalence")
     def _compute(self, _change: object) -> None:
-        """Send the table where the prevalence is new to it, and the row of the very epsilon that was asked
-        for.
-        """
+        """Send the table where the prevalence is new to it, and the row of this very epsilon."""
         if self.prevalence not in self.table.get("prevalences", ()):
             self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
 
 
+@makes(DesignExplorer)
 def explore_design(
     epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, guess: bool = False
 ) -> DesignExplorer:
-    """The design explorer in one call; with `guess` it asks for a prediction first.
+    """Explore how private each person is, and how precise the survey.
 
-    >>> explore_design(epsilon=0.7)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_design(epsilon=0.7)
     <DesignExplorer: epsilon 0.7, 1,000 respondents, prevalence 0.1>
     """
     return DesignExplorer(epsilon, n, prevalence, guess=guess)
 
 
 def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
-    """The whole table: one row an epsilon, in each row one entry a prevalence."""
+    """The whole table: one row per epsilon, in each row one entry per prevalence."""
     columns = tuple(prevalences)
     devices = {name: warner(p=p) for name, p in DEVICES}
     epsilons = sorted({*EPSILONS, *(design.epsilon for design in devices.values())})
@@ -141,9 +157,7 @@ def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
         "p": float(design.matrix[1, 1]),
         "factor": float(design.weights[1, 1] / design.weights[0, 1]),
         "margin": [short(_REACH * spread) for spread in spreads],
-        "multiplier": [
-            short((spread / _spread(_DIRECT, x)) ** 2) for spread, x in zip(spreads, prevalences, strict=True)
-        ],
+        "multiplier": [short((s / _spread(_DIRECT, x)) ** 2) for s, x in zip(spreads, prevalences, strict=True)],
         "after_no": [short(belief[0]) for belief in beliefs],
         "after_yes": [short(belief[1]) for belief in beliefs],
     }
@@ -169,40 +183,28 @@ def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[
     return fill(table["words"], values)
 
 
-def _still(table: dict[str, Any], row: Row, prevalence: float, n: int) -> Figure:
-    """Icon array and margins of one setting, with the sentences of the live widget."""
-    canvas = new_figure(width=8.2, height=3.9)
-    parts = canvas.subplot_mosaic([["people", "margins"], ["people", "words"]], height_ratios=[2.7, 1])
-    said = reading(table, row, prevalence, n)
-    icons(parts["people"], round(100 * row["p"]))
-    say(parts["people"], 5.3, said["icons"], said["odds"], said["belief"])
-    _margins(parts["margins"], table, row, table["prevalences"].index(prevalence), n)
-    parts["words"].axis("off")
-    say(parts["words"], 1, said["margin"], said["people"])
-    parts["people"].set_title("How private is each person?", loc="left", fontsize=11)
-    parts["margins"].set_title("How precise is the survey?", loc="left", fontsize=11)
-    setting = f"epsilon {row['epsilon']:.3g}, {n:,} respondents, {percent(prevalence, 1)} guessed to be yes"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
 def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> None:
     """The margin over epsilon, with the chosen point; dashed: asking directly."""
     points = 100 / math.sqrt(n)
     direct = points * table["direct"][column]
-    ax.plot(
-        [r["epsilon"] for r in table["rows"]],
-        [points * r["margin"][column] for r in table["rows"]],
-        color=BLUE,
-        linewidth=2.5,
-    )
+    margins = [points * each["margin"][column] for each in table["rows"]]
+    ax.plot([each["epsilon"] for each in table["rows"]], margins, color=BLUE, linewidth=2.5)
     ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
-    ax.set(
-        ylim=(0, _TALLEST), ylabel="95 % margin, ± points", xlabel="epsilon (left: more private; right: more precise)"
-    )
+    ax.set(ylim=(0, _TALLEST), ylabel="95 % margin, ± points")
+    ax.set_xlabel("epsilon (left: more private; right: more precise)")
     point(ax, row["epsilon"], points * row["margin"][column])
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def point(ax: Axes, x: float, y: float) -> None:
+    """The chosen point; above the axis, which has its limits already, it stands at the upper edge, hollow."""
+    top = ax.get_ylim()[1]
+    if y <= top:
+        ax.plot([x], [y], "o", color=VERMILLION, markersize=9)
+        return
+    ax.plot([x], [top], "o", markeredgecolor=VERMILLION, markerfacecolor="none", markersize=9, clip_on=False)
+    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=VERMILLION)
 
 
 def _spread(design: Design, prevalence: float) -> float:

@@ -1,14 +1,13 @@
-"""What all explorers share: a table that Python computes and sends once, code that draws it in the browser, a
-still picture.
-"""
+"""What all explorers share: a table that Python sends once, code that draws it in the browser, a still picture."""
 
+import inspect
 import json
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import anywidget
 import traitlets
@@ -16,78 +15,72 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
-from toolkit.show.canvas import BLUE, INK, VERMILLION, png, png_bundle
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, png, png_bundle
 from toolkit.texts.figures import figure
 
 VERDICT = "You guessed {guess} {unit}; at this setting it is {truth}."
-QUESTION = "\n".join(
-    ["from toolkit import Question, warner", 'Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))']
-)
+QUESTION = """\
+from toolkit import Question, warner
+Question("name", "Have you ever …?", design=warner(epsilon={epsilon}))"""
 """Warner's design as a question, for explorers whose epsilon is that of one answer."""
+
+Made = TypeVar("Made", bound=Callable[..., anywidget.AnyWidget])
 
 
 @dataclass(frozen=True)
-class Asked:
+class Prediction:
     """What is to be predicted of the setting that the sliders have, and in which unit."""
 
     question: str
     unit: str
 
 
-def plain(value: float) -> str:
-    """A number as somebody typed it: thousands apart, at most three decimals, no idle zeros.
+def makes(widget: type[anywidget.AnyWidget]) -> Callable[[Made], Made]:
+    """Add to the docstring of a function that makes a widget the parameters of its class, and what is returned."""
+    parameters = inspect.cleandoc(widget.__doc__ or "").partition("Parameters\n")[2].partition("\n\n")[0]
 
-    >>> plain(4.0), plain(0.25), plain(14000.0), plain(0.0)
-    ('4', '0.25', '14,000', '0')
-    """
-    text = figure(value, 3)
-    return text.rstrip("0").rstrip(".")
+    def document(function: Made) -> Made:
+        summary, examples, code = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")
+        returns = f"Returns\n-------\n{widget.__name__}\n    The live widget, which a notebook shows."
+        function.__doc__ = f"{summary}\n\nParameters\n{parameters}\n\n{returns}{examples}{code}"
+        return function
 
-
-def verdict(asked: Asked, guess: float, truth: str) -> str:
-    """What was guessed, and what it is.
-
-    >>> verdict(Asked("How wide is the margin?", "points"), 3.0, "5.9")
-    'You guessed 3 points; at this setting it is 5.9.'
-    """
-    return VERDICT.format(guess=plain(guess), unit=asked.unit, truth=truth)
+    return document
 
 
-def call(maker: str, names: Sequence[str]) -> str:
-    """Code that makes a widget anew, with a gap for each setting.
-
-    >>> print(call("explore_design", ["epsilon", "n"]))
-    from toolkit import show
-    show.explore_design(epsilon={epsilon}, n={n})
-    """
-    settings = ", ".join(f"{name}={{{name}}}" for name in names)
-    return f"from toolkit import show\nshow.{maker}({settings})"
+def still(height: float, setting: str, live: str = "sliders") -> Figure:
+    """An empty still picture under its setting, with what there is for those who run the cell."""
+    canvas = new_figure(width=8.2, height=height)
+    canvas.suptitle(f"{setting}; run the cell for the {live}", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
 
 
-def filled(code: str, settings: Mapping[str, Any]) -> str:
-    """Code with its gaps filled by numbers and names; the browser does the same.
-
-    >>> filled("show.explore_mechanism(law={law}, epsilon={epsilon})", {"law": "laplace", "epsilon": 0.5})
-    'show.explore_mechanism(law="laplace", epsilon=0.5)'
-    """
-    return code.format(**{name: json.dumps(value) for name, value in settings.items()})
+def bars(ax: Axes, sizes: Mapping[str, float], colours: Any, decimals: int | None, gap: float, reach: float) -> None:
+    """A bar for each name, with its number `gap` beyond the end, on an axis from 0 to `reach`."""
+    ax.barh(range(len(sizes)), list(sizes.values()), color=colours, height=0.6)
+    for place, size in enumerate(sizes.values()):
+        ax.text(size + gap, place, figure(size, decimals), va="center", fontsize=9, color=INK)
+    ax.set_yticks(range(len(sizes)), list(sizes))
+    ax.set(ylim=(len(sizes) - 0.5, -0.5), xlim=(0, reach), xticks=[])
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
 
 
 def icons(ax: Axes, yes: int) -> None:
-    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow. Below them is room
-    for words.
-    """
+    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow, and room for words below."""
     across, down = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
+    hollow: dict[str, Any] = {
+        "markeredgecolor": VERMILLION,
+        "markerfacecolor": "none",
+        "markeredgewidth": 1.6,
+        "markersize": 7.5,
+    }
     ax.plot(across[:yes], down[:yes], "o", color=BLUE, markersize=8)
-    ax.plot(
-        across[yes:],
-        down[yes:],
-        "o",
-        markeredgecolor=VERMILLION,
-        markerfacecolor="none",
-        markeredgewidth=1.6,
-        markersize=7.5,
-    )
+    ax.plot(across[yes:], down[yes:], "o", **hollow)
+    bare(ax)
+
+
+def bare(ax: Axes) -> None:
+    """Room for a hundred people above and words below, without an axis."""
     ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
     ax.spines[:].set_visible(False)
 
@@ -96,18 +89,6 @@ def say(ax: Axes, top: float, *sentences: str, width: int = 52) -> None:
     """Sentences from the left edge downwards, in lines of `width` characters."""
     text = "\n\n".join(textwrap.fill(sentence, width) for sentence in sentences)
     ax.text(ax.get_xlim()[0], top, text, va="top", fontsize=9.5, color=INK)
-
-
-def point(ax: Axes, x: float, y: float, colour: str = VERMILLION) -> None:
-    """The chosen point; above the axis it stands at its upper edge, hollow, and says so. The axis has its
-    limits already.
-    """
-    top = ax.get_ylim()[1]
-    if y <= top:
-        ax.plot([x], [y], "o", color=colour, markersize=9)
-        return
-    ax.plot([x], [top], "o", markeredgecolor=colour, markerfacecolor="none", markersize=9, clip_on=False)
-    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=colour)
 
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";\n', re.MULTILINE)
@@ -137,23 +118,21 @@ def imports(code: str) -> dict[str, set[str]]:
     >>> imports('import { html, svg } from "./elements.js";\n') == {"./elements.js": {"html", "svg"}}
     True
     """
-    return {
-        source: {name.strip() for name in names.split(",") if name.strip()} for names, source in _IMPORT.findall(code)
-    }
+    return {source: set(re.findall(r"\w+", names)) for names, source in _IMPORT.findall(code)}
 
 
 def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
     if path in waiting:
         raise RuntimeError(f"{path.name} imports itself, by way of {waiting[-1].name}")
     code = path.read_text(encoding="utf-8")
-    found: dict[Path, str] = {}
+    modules: dict[Path, str] = {}
     for source, names in imports(code).items():
         other = (path.parent / source).resolve()
         missing = names - exports(other.read_text(encoding="utf-8"))
         if missing:
             raise RuntimeError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
-        found |= {key: text for key, text in _in_order(other, [*waiting, path]).items() if key not in found}
-    return found | {path: _IMPORT.sub("", code)}
+        modules |= {key: text for key, text in _in_order(other, [*waiting, path]).items() if key not in modules}
+    return modules | {path: _IMPORT.sub("", code)}
 
 
 STATIC = Path(__file__).parent / "static"
@@ -166,11 +145,7 @@ def browser_code(name: str) -> str:
 
 def browser_style(name: str) -> str:
     """The CSS of a widget: what all of them wear, then its own file."""
-    return "\n".join(_text(part) for part in ("theme.css", name))
-
-
-def _text(name: str) -> str:
-    return (STATIC / name).read_text(encoding="utf-8")
+    return "\n".join((STATIC / part).read_text(encoding="utf-8") for part in ("theme.css", name))
 
 
 class Explorer(anywidget.AnyWidget):
@@ -184,11 +159,16 @@ class Explorer(anywidget.AnyWidget):
     each other; what was predicted is found again in `prediction`. The still picture of a saved notebook shows
     the answer: nobody can guess there. Where `asks` is set, `truth` has the number that is asked for; `maker`
     is the function of `toolkit.show` that makes such a widget, for the code that can be copied.
+
+    Parameters
+    ----------
+    **settings : Any
+        Values of the traits.
     """
 
     _css = browser_style("kit.css")
 
-    asks: ClassVar[Asked | None] = None
+    asks: ClassVar[Prediction | None] = None
     maker: ClassVar[str] = ""
     as_question: ClassVar[str] = ""
 
@@ -201,7 +181,14 @@ class Explorer(anywidget.AnyWidget):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.on_msg(self._wanted)
+        self.on_msg(self._send_picture)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Methods of an explorer mean the same in all of them, and say it."""
+        super().__init_subclass__(**options)
+        for name in ("truth", "setting", "describe", "picture"):
+            if name in vars(cls):
+                getattr(cls, name).__doc__ = getattr(Explorer, name).__doc__
 
     @traitlets.default("asked")
     def _what_is_asked(self) -> dict[str, str]:
@@ -209,8 +196,9 @@ class Explorer(anywidget.AnyWidget):
 
     @traitlets.default("codes")
     def _what_can_be_copied(self) -> dict[str, str]:
-        codes = {"code": self.maker and call(self.maker, self.settings()), "question": self.as_question}
-        return {kind: code for kind, code in codes.items() if code}
+        gaps = ", ".join(f"{name}={{{name}}}" for name in self.settings())
+        code = self.maker and f"from toolkit import show\nshow.{self.maker}({gaps})"
+        return {kind: text for kind, text in {"code": code, "question": self.as_question}.items() if text}
 
     @traitlets.validate("guess")
     def _can_be_guessed(self, proposal: Any) -> bool:
@@ -220,26 +208,57 @@ class Explorer(anywidget.AnyWidget):
 
     @classmethod
     def settings(cls) -> list[str]:
-        """The names of what the sliders set, as the function takes them."""
+        """Name what the sliders set.
+
+        Returns
+        -------
+        list of str
+            The names, as the function that makes the widget takes them.
+        """
         kinds = Between, Whole, OneOf
         return [name for name, trait in cls.class_traits().items() if isinstance(trait, kinds)]
 
     def code(self, kind: str = "code") -> str:
-        """The code that makes what is shown now; "question": the same epsilon as a `Question` of a survey."""
+        """Write code for what is shown now.
+
+        Parameters
+        ----------
+        kind : {"code", "question"}
+            Code that makes this widget, or a `Question` of a survey with the same epsilon.
+
+        Returns
+        -------
+        str
+            Lines of Python.
+        """
         choice(kind, "kind", tuple(self.codes))
-        return filled(self.codes[kind], {name: getattr(self, name) for name in self.settings()})
+        code: str = self.codes[kind]
+        return code.format(**{name: json.dumps(getattr(self, name)) for name in self.settings()})
 
     def truth(self) -> tuple[float, str]:
-        """The number that a guess is compared with, and how the sentences write it."""
+        """Compute the number that a guess is compared with.
+
+        Returns
+        -------
+        tuple of float and str
+            The number, and how the sentences write it.
+        """
         raise NotImplementedError
 
     def verdict(self) -> str:
-        """What was guessed and what it is, in a sentence; nothing where nothing was guessed."""
+        """Compare what was guessed with what it is.
+
+        Returns
+        -------
+        str
+            A sentence; empty if nothing was guessed.
+        """
         if self.asks is None or self.prediction is None:
             return ""
-        return verdict(self.asks, self.prediction, self.truth()[1])
+        guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # as somebody typed it
+        return VERDICT.format(guess=guess, unit=self.asks.unit, truth=self.truth()[1])
 
-    def _wanted(self, _widget: object, content: Any, _buffers: object) -> None:
+    def _send_picture(self, _widget: object, content: Any, _buffers: object) -> None:
         """Draw the setting that the browser shows, which Python may not have heard of yet, and send it."""
         if not isinstance(content, dict) or content.get("kind") != "picture":
             return
@@ -249,16 +268,52 @@ class Explorer(anywidget.AnyWidget):
         self.send({"kind": "picture", "name": f"{self.maker or 'picture'}.png"}, [png(self.picture())])
 
     def setting(self) -> str:
-        """What is set now, in a few words, the same each time: the repr of the widget says it."""
+        """Describe what is set now in a few words.
+
+        Returns
+        -------
+        str
+            The words, the same each time: the repr of the widget has them.
+        """
         raise NotImplementedError
 
     def describe(self) -> dict[str, str]:
-        """The sentences that are shown now."""
+        """Write the sentences that are shown now.
+
+        Returns
+        -------
+        dict of str to str
+            The sentences, by their subject.
+        """
         raise NotImplementedError
 
     def picture(self) -> Figure:
-        """What is shown now as a still picture, for readers without a kernel."""
+        """Draw what is shown now as a still picture, for readers without a kernel.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture.
+        """
         raise NotImplementedError
+
+    def _board(
+        self, height: float, setting: str, rows: Any, ratios: list[float], **titles: str
+    ) -> tuple[Figure, dict[str, Axes]]:
+        """A still picture with the parts that `rows` name, and titles of some of them."""
+        canvas = still(height, setting)
+        parts = canvas.subplot_mosaic(rows, height_ratios=ratios)
+        for name, title in titles.items():
+            parts[name].set_title(title, loc="left", fontsize=11)
+        return canvas, parts
+
+    def _write(self, parts: Mapping[str, Axes], width: int = 52, **places: Sequence[str]) -> None:
+        """Write sentences, by name: below the icons of people, or in parts that hold nothing else."""
+        sentences = self.describe()
+        for part, names in places.items():
+            if part != "people":
+                parts[part].axis("off")
+            say(parts[part], 5.3 if part == "people" else 1, *(sentences[name] for name in names), width=width)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.setting()}>"
@@ -273,9 +328,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 class Between(traitlets.Float[float, float]):
-    """A number between two ends, synced; refused with a reason where it is not. `strict`: the ends are out,
-    too.
-    """
+    """A number between two ends, synced; refused with a reason where it is not. `strict`: the ends are out, too."""
 
     def __init__(self, least: float, most: float, consequence: str, *, strict: bool = False) -> None:
         super().__init__((least + most) / 2 if strict else least)

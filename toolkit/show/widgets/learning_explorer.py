@@ -5,17 +5,17 @@ Of invented people, so that accuracies can be shown at all: of people's data the
 
 import json
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import traitlets
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.core.arrays import Array, Mask
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, say
+from toolkit.show.canvas import BLUE, GREY, VERMILLION
+from toolkit.show.widgets.explorer import STATIC, Between, Explorer, Prediction, Whole, bars, browser_code, makes
 from toolkit.texts.figures import figure, fill, short
 
 # How often private classifiers are right, for the learning explorer, kept in `static/learned.json`.
@@ -73,7 +73,7 @@ def plain(people: int) -> float:
 
 
 def base() -> float:
-    """The same for whoever says to all of them what is more frequent."""
+    """The same if all of them are said to be what is more frequent."""
     share = float(np.mean(tested()[1]))
     return 100 * max(share, 1 - share)
 
@@ -83,20 +83,18 @@ def stored() -> dict[str, Any]:
     """The grid as it was computed last: `plain[people]`, `own[method][people][epsilon]` with the C that a
     method takes by itself, `right[method][people][strength][epsilon]`.
     """
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
 def compute() -> dict[str, Any]:
-    """The whole grid, afresh."""
-    grid = [
-        [[[round(right(method, n, e, c), 2) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
-        for method in METHODS
-    ]
-    own = [
-        [[round(right(method, n, e, own_strengths(e)[way]), 2) for e in EPSILONS] for n in PEOPLE]
-        for way, method in enumerate(METHODS)
-    ]
+    """The whole grid, computed again."""
+
+    def curve(way: int, n: int, strength: float | None = None) -> list[float]:
+        strengths = [strength or own_strengths(epsilon)[way] for epsilon in EPSILONS]
+        return [round(right(METHODS[way], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
+
+    grid = [[[curve(way, n, strength) for strength in STRENGTHS] for n in PEOPLE] for way in range(len(METHODS))]
+    own = [[curve(way, n) for n in PEOPLE] for way in range(len(METHODS))]
     without = [round(plain(n), 2) for n in PEOPLE]
     return {"base": round(base(), 2), "plain": without, "own": own, "right": grid}
 
@@ -109,10 +107,6 @@ def own_strengths(epsilon: float) -> tuple[float, float]:
 def most_strength(epsilon: float) -> float:
     """The largest C that noise in the objective of the logistic loss leaves, at this epsilon."""
     return 4 * math.expm1(min(epsilon * 63 / 64 / 2, 700.0))
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("]],", "]],\n") + "\n", encoding="utf-8")
 
 
 WORDS = {
@@ -139,15 +133,19 @@ class LearningExplorer(Explorer):
 
     Parameters
     ----------
-    people : how many it learns from, from 250 to 20,000.
-    epsilon : of the fit, from 0.1 to 4; small is private.
-    strength : C, how little weights are penalized, from 0.001 to 10.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    people : int, default 2000
+        Number of people that it learns from, from 250 to 20,000.
+    epsilon : float, default 1.0
+        Privacy loss of the fit, from 0.1 to 4; small is private.
+    strength : float, default 0.3
+        C, how little weights are penalized, from 0.001 to 10.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("learning_explorer.js")
     maker = "explore_learning"
-    asks = Asked("Of 100 others, how many does noise in the objective classify rightly?", "of 100")
+    asks = Prediction("Of 100 others, how many does noise in the objective classify rightly?", "of 100")
 
     people = Whole(PEOPLE[0], PEOPLE[-1])
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
@@ -172,19 +170,39 @@ class LearningExplorer(Explorer):
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        return _still(self.row, self.describe())
+        row = self.row
+        titles = {"bars": "Right for how many of 100 others?", "curve": "What would more ε bring?"}
+        setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
+        canvas, parts = self._board(5.0, setting, [["bars", "curve"], ["left", "right"]], [1, 1.1], **titles)
+        bars(parts["bars"], self.accuracies, [GREY, BLUE, VERMILLION, GREY], 1, gap=1, reach=115)
+        ax = parts["curve"]
+        for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
+            ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
+        ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
+        ax.set_xscale("log")
+        ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        ax.minorticks_off()
+        ax.set(xlabel="ε", ylim=(45, 100))
+        ax.legend(frameon=False, fontsize=9, loc="lower right")
+        ax.spines[["top", "right"]].set_visible(False)
+        self._write(parts, 46, left=("right", "fits"), right=("curve", "penalty"))
+        return canvas
 
     @traitlets.observe("people", "epsilon", "strength")
     def _compute(self, _change: object) -> None:
         self.row = learning_row(self.people, self.epsilon, self.strength)
 
 
+@makes(LearningExplorer)
 def explore_learning(
     people: int = 2000, *, epsilon: float = 1.0, strength: float = 0.3, guess: bool = False
 ) -> LearningExplorer:
-    """The explorer of private learning in one call; with `guess` it asks for a prediction first.
+    """Explore how often a private classifier is right.
 
-    >>> explore_learning(500, epsilon=2)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_learning(500, epsilon=2)
     <LearningExplorer: 500 people, epsilon 2, C 0.3>
     """
     return LearningExplorer(people, epsilon, strength, guess=guess)
@@ -203,25 +221,25 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
     """One setting: how often each way is right, and both private ways along epsilon. What is not on the grid
     is fitted now; the curves are those of the grid that is nearest.
     """
-    found = stored()
-    near = PEOPLE.index(_nearest(PEOPLE, people)), STRENGTHS.index(_nearest(STRENGTHS, strength))
-    curves = [found["right"][way][near[0]][near[1]] for way in range(len(METHODS))]
-    if people in PEOPLE and epsilon in EPSILONS and strength in STRENGTHS:
+    grid, here = stored(), _nearest(PEOPLE, people)
+    curves = [way[here][_nearest(STRENGTHS, strength)] for way in grid["right"]]
+    on_grid = people in PEOPLE and epsilon in EPSILONS
+    if on_grid and strength in STRENGTHS:
         private = [curve[EPSILONS.index(epsilon)] for curve in curves]
     else:
         private = [short(right(method, people, epsilon, strength)) for method in METHODS]
-    if people in PEOPLE and epsilon in EPSILONS:
-        own = [way[near[0]][EPSILONS.index(epsilon)] for way in found["own"]]
+    if on_grid:
+        own = [way[here][EPSILONS.index(epsilon)] for way in grid["own"]]
     else:
         ways = zip(METHODS, own_strengths(epsilon), strict=True)
         own = [short(right(method, people, epsilon, strength)) for method, strength in ways]
-    without = found["plain"][near[0]] if people in PEOPLE else short(plain(people))
+    without = grid["plain"][here] if people in PEOPLE else short(plain(people))
     return {
         "people": people,
         "epsilon": epsilon,
         "strength": strength,
         "fits": FITS,
-        "right": [without, *private, found["base"]],
+        "right": [without, *private, grid["base"]],
         "curves": curves,
         "own": [short(strength) for strength in own_strengths(epsilon)],
         "own_right": own,
@@ -229,62 +247,24 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
     }
 
 
-def _nearest(steps: tuple[Any, ...], value: float) -> Any:
-    return min(steps, key=lambda step: abs(step - value))
+def _nearest(steps: Sequence[float], value: float) -> int:
+    return min(range(len(steps)), key=lambda place: abs(steps[place] - value))
 
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """The sentences of one setting; the browser fills the same words with the same numbers."""
-    shares = {
-        name: figure(value, 1)
-        for name, value in zip(("plain", "objective", "output", "base"), row["right"], strict=True)
+    names = ("plain", "objective", "output", "base", "own_right", "own_output_right")
+    shares = zip(names, (*row["right"], *row["own_right"]), strict=True)
+    values = {
+        **{name: figure(share, 1) for name, share in shares},
+        **{name: f"{row[name]:.4g}" for name in ("epsilon", "strength")},
+        **{name: figure(row[name], 0) for name in ("people", "fits")},
+        "own": f"{row['own'][0]:.4g}",
+        "own_output": f"{row['own'][1]:.2g}",
+        "most": f"{row['most']:.2g}",
     }
-    return fill(
-        words,
-        {
-            **shares,
-            "people": figure(row["people"], 0),
-            "epsilon": f"{row['epsilon']:.4g}",
-            "strength": f"{row['strength']:.4g}",
-            "fits": figure(row["fits"], 0),
-            "own": f"{row['own'][0]:.4g}",
-            "own_output": f"{row['own'][1]:.2g}",
-            "own_right": figure(row["own_right"][0], 1),
-            "own_output_right": figure(row["own_right"][1], 1),
-            "most": f"{row['most']:.2g}",
-        },
-    )
+    return fill(words, values)
 
 
-def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=5.0)
-    parts = canvas.subplot_mosaic([["bars", "curve"], ["left", "right"]], height_ratios=[1, 1.1])
-    _bars(parts["bars"], row["right"])
-    ax = parts["curve"]
-    for curve, colour, dash, name in zip(row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True):
-        ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
-    ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
-    ax.set_xscale("log")
-    ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
-    ax.minorticks_off()
-    ax.set(xlabel="ε", ylim=(45, 100))
-    ax.legend(frameon=False, fontsize=9, loc="lower right")
-    ax.set_title("What would more ε bring?", loc="left", fontsize=11)
-    ax.spines[["top", "right"]].set_visible(False)
-    for name, sentences in (("left", ("right", "fits")), ("right", ("curve", "penalty"))):
-        parts[name].axis("off")
-        say(parts[name], 1, *(said[sentence] for sentence in sentences), width=46)
-    setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
-def _bars(ax: Axes, shares: list[float]) -> None:
-    """One bar a way, with its number beyond the end."""
-    ax.barh(range(len(shares)), shares, color=[GREY, BLUE, VERMILLION, GREY], height=0.6)
-    for place, share in enumerate(shares):
-        ax.text(share + 1, place, figure(share, 1), va="center", fontsize=9, color=INK)
-    ax.set_yticks(range(len(shares)), NAMES)
-    ax.set(ylim=(len(shares) - 0.5, -0.5), xlim=(0, 115), xticks=[])
-    ax.set_title("Right for how many of 100 others?", loc="left", fontsize=11)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("]],", "]],\n") + "\n", encoding="utf-8")

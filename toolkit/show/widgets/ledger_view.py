@@ -1,6 +1,4 @@
-"""What has been spent of a privacy budget, on what, and what remains: a ledger as a bar and a table that stay
-up to date.
-"""
+"""What has been spent of a privacy budget, on what, and what remains: a bar and a table that stay up to date."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +13,8 @@ from toolkit.budget.charges import parts, symbols
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import Entry
 from toolkit.core.loss import Loss, shown
-from toolkit.show.canvas import BLUE, GREY, INK, SKY, new_figure
-from toolkit.show.widgets.explorer import Explorer, browser_code, say
+from toolkit.show.canvas import BLUE, GREY, INK, SKY
+from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
 from toolkit.texts.figures import fill, short
 
 WORDS = {
@@ -39,14 +37,15 @@ class Line:
 
 
 class LedgerView(Explorer):
-    """What has been spent of a privacy budget, and what remains?
+    """What has been spent of a privacy budget, and what remains? As a bar and a table.
 
     The view looks at the ledger again after every cell that runs in this notebook, and when its button is
     pressed (for charges of other processes). It reads; it cannot charge.
 
     Parameters
     ----------
-    ledger : the `Ledger` to look at.
+    ledger : Ledger
+        The ledger to look at.
     """
 
     _esm = browser_code("ledger_view.js")
@@ -54,10 +53,10 @@ class LedgerView(Explorer):
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         super().__init__(table=ledger_table(ledger))
-        self.on_msg(self._asked)
+        self.on_msg(self._look_again)
         self._shell = get_ipython()
         if self._shell is not None:
-            self._shell.events.register("post_run_cell", self._ran)
+            self._shell.events.register("post_run_cell", self._look_again)
 
     def refresh(self) -> None:
         """Look at the ledger again."""
@@ -67,8 +66,7 @@ class LedgerView(Explorer):
         return f"{self.table['summary']}; charges: {self.table['count']:,}"
 
     def describe(self) -> dict[str, str]:
-        sentences: dict[str, str] = self.table["sentences"]
-        return sentences
+        return dict(self.table["sentences"])
 
     def picture(self) -> Figure:
         return _still(self.table)
@@ -76,32 +74,33 @@ class LedgerView(Explorer):
     def close(self) -> None:
         """Look no more."""
         if self._shell is not None:
-            self._shell.events.unregister("post_run_cell", self._ran)
+            self._shell.events.unregister("post_run_cell", self._look_again)
             self._shell = None
         super().close()
 
-    def _asked(self, _widget: object, _content: object, _buffers: object) -> None:
-        self.refresh()
-
-    def _ran(self, _result: object = None) -> None:
+    def _look_again(self, *_news: object) -> None:
         self.refresh()
 
 
+@makes(LedgerView)
 def show_ledger(ledger: Ledger) -> LedgerView:
-    """The view of a ledger in one call.
+    """Show what has been spent of a ledger's budget.
 
-    >>> from toolkit import Ledger, Pure
+    Examples
+    --------
+    >>> from toolkit import Ledger, Pure, show
     >>> ledger = Ledger(Pure(1))
     >>> _ = ledger.charge(Pure(0.25), "mean of age")
-    >>> show_ledger(ledger)
+    >>> show.show_ledger(ledger)
     <LedgerView: spent ε = 0.25 of ε = 1, remaining ε = 0.75; charges: 1>
     """
     return LedgerView(ledger)
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment a line, and the latest lines as rows: a table is
-    one charge, and charges for the same thing one after the other are one line.
+    """A bar for each measure of the ceiling, with a segment per line, and the latest lines as rows.
+
+    A table is one charge, and charges for the same thing one after the other are one line.
     """
     entries = ledger.entries()
     lines = _lines(entries)
@@ -162,8 +161,8 @@ def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
         "last": _tied(entries[-1].charged) if entries else "",
         "times": _times(entries[-1], ledger) if entries else "",
     }
-    said = fill(WORDS, values)
-    return said if entries else {**said, "next": _NOTHING}
+    sentences = fill(WORDS, values)
+    return sentences if entries else {**sentences, "next": _NOTHING}
 
 
 def _tied(loss: Loss) -> str:
@@ -179,7 +178,8 @@ def _times(last: Entry, ledger: Ledger) -> str:
 
 def _still(table: dict[str, Any]) -> Figure:
     rows, measures = len(table["rows"]) + 1, table["measures"]
-    canvas = new_figure(width=8.2, height=max(2.2 + 0.3 * len(measures), 0.9 + 0.26 * rows))
+    height = max(2.2 + 0.3 * len(measures), 0.9 + 0.26 * rows)
+    canvas = still(height, table["summary"], "live view")
     bar, charges = canvas.subplots(1, 2, width_ratios=[1, 1.1])
     for place, measure in enumerate(measures):
         _bar(bar, place, measure)
@@ -189,22 +189,14 @@ def _still(table: dict[str, Any]) -> Figure:
     _charges(charges, table)
     bar.set_title("What is left?", loc="left", fontsize=11)
     charges.set_title("What was it spent on?", loc="left", fontsize=11)
-    canvas.suptitle(f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
 
 
 def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
     left = 0.0
     for i, share in enumerate([measure["earlier"], *measure["segments"]]):
-        ax.barh(
-            place,
-            share,
-            left=left,
-            height=0.5,
-            color=GREY if i == 0 else (SKY, BLUE)[i % 2],
-            edgecolor="white",
-            linewidth=0.8,
-        )
+        colour = GREY if i == 0 else (SKY, BLUE)[i % 2]
+        ax.barh(place, share, left=left, height=0.5, color=colour, edgecolor="white", linewidth=0.8)
         left += share
     ax.barh(place, 1, height=0.5, facecolor="none", edgecolor=INK, linewidth=1)
     ax.text(0, place - 0.36, f"{measure['symbol']}: {measure['told']}", va="bottom", color=INK, fontsize=9.5)
@@ -220,7 +212,7 @@ def _charges(ax: Axes, table: dict[str, Any]) -> None:
     for down, cells in enumerate([table["head"], *table["rows"]]):
         for column, (across, text) in enumerate(zip(places, cells, strict=True)):
             side = "right" if column != 1 else "left"
-            told = text if len(text) <= longest else f"{text[:longest]}…"
-            ax.text(across, down, told, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)
+            short_text = text if len(text) <= longest else f"{text[:longest]}…"
+            ax.text(across, down, short_text, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)
     if table["earlier"]:
         ax.text(0.08, len(table["rows"]) + 1, f"and {table['earlier']:,} earlier", va="center", color=GREY, fontsize=9)

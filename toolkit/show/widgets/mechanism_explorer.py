@@ -1,5 +1,4 @@
-"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders for
-their parameters.
+"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders.
 
 Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two
 neighbors are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
@@ -19,8 +18,8 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Asked, Between, Explorer, OneOf, browser_code, say
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, OneOf, Prediction, browser_code, makes
 from toolkit.texts.figures import bound, figure, fill, short, significant
 
 Mechanism: TypeAlias = Laplace | Gaussian
@@ -41,32 +40,36 @@ WORDS = {
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
 _CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
 _DOTS, _DRAWS = 40, 40
-_NOISE = tuple(
-    i / 4 for i in range(-24, 45)
-)  # places of releases, in units of the noise; the neighbor is at most 5 away
+_NOISE = tuple(i / 4 for i in range(-24, 45))
+"""Places of releases, in units of the noise; the neighbor is at most 5 away."""
 
 
 class MechanismExplorer(Explorer):
-    """How does noise hide one person, and how far off is a release?
+    """How does noise hide one person, and how far off is a release? With sliders.
 
     What is set in the browser is found again in `law`, `epsilon`, `delta`, `sensitivity`, `level` and
     `mechanism`.
 
     Parameters
     ----------
-    law : "laplace"; or Gaussian noise: "analytic", the least that is private, or "classic", the textbooks'
-    formula, which is
-        proven up to epsilon 1 (beyond, the explorer stays at 1).
-    epsilon : from 0.1 to 5; small is private.
-    sensitivity : how far one person can move the statistic.
-    delta : for Gaussian noise, the chance that the bound may fail.
-    level : how often the noise is to stay within the error that is shown.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    law : {"laplace", "analytic", "classic"}
+        Laplace noise; or Gaussian noise, the least that is private, or by the textbooks' formula, which is proven
+        up to epsilon 1 (beyond, the explorer stays at 1).
+    epsilon : float, default 1.0
+        Privacy loss, from 0.1 to 5; small is private.
+    sensitivity : float, default 1.0
+        How far one person can move the statistic.
+    delta : float, default 1e-6
+        For Gaussian noise, the chance that the bound may fail.
+    level : float, default 0.95
+        How often the noise is to stay within the error that is shown.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("mechanism_explorer.js")
     maker = "explore_mechanism"
-    asks = Asked("How far off is a release, at most, as often as is chosen?", "units")
+    asks = Prediction("How far off is a release, at most, as often as is chosen?", "units")
 
     law = OneOf(*LAWS)
     epsilon = Between(_LEAST, _MOST, "below it noise drowns everything, above it it hides nobody")
@@ -84,15 +87,8 @@ class MechanismExplorer(Explorer):
         *,
         guess: bool = False,
     ) -> None:
-        super().__init__(
-            table=mechanism_table(),
-            guess=guess,
-            law=law,
-            epsilon=epsilon,
-            sensitivity=sensitivity,
-            delta=delta,
-            level=level,
-        )
+        settings = {"law": law, "epsilon": epsilon, "sensitivity": sensitivity, "delta": delta, "level": level}
+        super().__init__(table=mechanism_table(), guess=guess, **settings)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -104,22 +100,31 @@ class MechanismExplorer(Explorer):
 
     def setting(self) -> str:
         delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
-        return (
-            f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}, sensitivity {self.sensitivity:.4g}, "
-            f"level {self.level:.4g}"
-        )
+        law = f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}"
+        return f"{law}, sensitivity {self.sensitivity:.4g}, level {self.level:.4g}"
 
     def describe(self) -> dict[str, str]:
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        return _still(self.table, self.row, self.describe())
+        row, shape = self.row, "laplace" if self.law == "laplace" else "gaussian"
+        rows = [["two", "dots"], ["ratio", "words"], ["private", "words"]]
+        titles = {"two": "How private is one person?", "dots": "How far off is a release?"}
+        setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
+        canvas, parts = self._board(4.3, setting, rows, [2, 1.4, 0.5], **titles)
+        _neighbors(parts["two"], self.table["shapes"][shape], 1 / row["ratio"])
+        _losses(parts["ratio"], row)
+        dots = [dot * row["ratio"] * row["sensitivity"] for dot in self.table["dots"][shape]]
+        _dots(parts["dots"], dots, row["error"])
+        self._write(parts, private=["ratio"], words=["error", "scale", "others"])
+        return canvas
 
     @traitlets.observe("law", "epsilon", "sensitivity", "delta", "level")
     def _compute(self, _change: object) -> None:
         self.row = mechanism_row(self.law, self.epsilon, self.delta, self.sensitivity, self.level)
 
 
+@makes(MechanismExplorer)
 def explore_mechanism(
     law: str = "laplace",
     *,
@@ -129,9 +134,12 @@ def explore_mechanism(
     level: float = 0.95,
     guess: bool = False,
 ) -> MechanismExplorer:
-    """The mechanism explorer in one call; with `guess` it asks for a prediction first.
+    """Explore how noise hides one person, and how far off a release is.
 
-    >>> explore_mechanism(epsilon=0.5)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_mechanism(epsilon=0.5)
     <MechanismExplorer: laplace, epsilon 0.5, sensitivity 1, level 0.95>
     """
     return MechanismExplorer(law, epsilon, sensitivity, delta, level, guess=guess)
@@ -139,10 +147,10 @@ def explore_mechanism(
 
 @lru_cache(maxsize=1)
 def mechanism_table() -> dict[str, Any]:
-    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error for each sensitivity
-    and level.
-    """
+    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error by sensitivity and level."""
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
+    # One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real numbers.
+    standards = {"laplace": _mechanism("laplace", 0.5, 1e-6, 0.5), "gaussian": _mechanism("analytic", 0.5, 1e-6, 0.5)}
     return {
         "epsilons": list(EPSILONS),
         "sensitivities": list(SENSITIVITIES),
@@ -153,9 +161,9 @@ def mechanism_table() -> dict[str, Any]:
             for law, delta in laws
         ],
         "noise": list(_NOISE),
-        "shapes": {name: _shape(mechanism) for name, mechanism in _standards().items()},
-        "dots": {name: _quantiles(mechanism) for name, mechanism in _standards().items()},
-        "draws": {name: _draws(mechanism) for name, mechanism in _standards().items()},
+        "shapes": {name: _shape(mechanism) for name, mechanism in standards.items()},
+        "dots": {name: _quantiles(mechanism) for name, mechanism in standards.items()},
+        "draws": {name: _draws(mechanism) for name, mechanism in standards.items()},
         "words": WORDS,
     }
 
@@ -167,20 +175,18 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     >>> row["ratio"], row["error"], row["errors"]["laplace"]
     (2.0, 6.0, 6.0)
     """
-    shown = min(epsilon, _CLASSIC) if law == "classic" else epsilon
-    mechanism = _mechanism(law, shown, delta, sensitivity)
-    others = {
-        name: _mechanism(name, shown, delta, sensitivity) for name in LAWS if name != "classic" or shown <= _CLASSIC
-    }
+    used = min(epsilon, _CLASSIC) if law == "classic" else epsilon
+    proven = [name for name in LAWS if name != "classic" or used <= _CLASSIC]
+    errors = {name: short(_mechanism(name, used, delta, sensitivity).error(level)) for name in proven}
     return {
-        **_standard_row(law, shown, delta),
+        **_standard_row(law, used, delta),
         "law": law,
         "asked": epsilon,
         "delta": delta,
         "sensitivity": sensitivity,
         "level": level,
-        "error": short(mechanism.error(level)),
-        "errors": {name: short(other.error(level)) for name, other in others.items()},
+        "error": errors[law],
+        "errors": errors,
     }
 
 
@@ -205,8 +211,7 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
 def _mechanism(law: str, epsilon: float, delta: float, sensitivity: float) -> Mechanism:
     if law == "laplace":
         return Laplace.for_epsilon(epsilon, sensitivity=sensitivity)
-    calibration = "analytic" if law == "analytic" else "classic"
-    return Gaussian.for_loss(epsilon, delta, sensitivity=sensitivity, calibration=calibration)  # type: ignore[arg-type]
+    return Gaussian.for_loss(epsilon, delta, sensitivity=sensitivity, calibration=law)  # type: ignore[arg-type]
 
 
 def _epsilons(law: str) -> tuple[float, ...]:
@@ -214,9 +219,7 @@ def _epsilons(law: str) -> tuple[float, ...]:
 
 
 def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
-    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, and the loss over
-    epsilon by place.
-    """
+    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, loss / epsilon by place."""
     mechanism = _mechanism(law, epsilon, delta, 1)
     places = np.array(_NOISE) * mechanism.scale
     shares = np.log(mechanism.density(places) / mechanism.density(places - 1)) / epsilon
@@ -232,13 +235,6 @@ def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
     mechanisms = [_mechanism(law, epsilon, delta, sensitivity) for sensitivity in SENSITIVITIES]
     errors = [[short(mechanism.error(level)) for level in LEVELS] for mechanism in mechanisms]
     return {**_standard_row(law, epsilon, delta), "errors": errors}
-
-
-def _standards() -> dict[str, Mechanism]:
-    """One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real
-    numbers.
-    """
-    return {name: _mechanism(law, 0.5, 1e-6, 0.5) for name, law in (("laplace", "laplace"), ("gaussian", "analytic"))}
 
 
 def _shape(mechanism: Mechanism) -> list[float]:
@@ -257,25 +253,6 @@ def _draws(mechanism: Mechanism) -> list[float]:
     """Noise of hypothetical releases, the same each time, in units of the scale."""
     rng = np.random.default_rng(8)
     return [short(float(mechanism.release(0.0, rng=rng).value) / mechanism.scale) for _ in range(_DRAWS)]
-
-
-def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.3)
-    parts = canvas.subplot_mosaic(
-        [["two", "dots"], ["ratio", "words"], ["private", "words"]], height_ratios=[2, 1.4, 0.5]
-    )
-    shape = "laplace" if row["law"] == "laplace" else "gaussian"
-    _neighbors(parts["two"], table["shapes"][shape], 1 / row["ratio"])
-    _losses(parts["ratio"], row)
-    _dots(parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"])
-    for name, texts in (("private", ["ratio"]), ("words", ["error", "scale", "others"])):
-        parts[name].axis("off")
-        say(parts[name], 1, *(said[text] for text in texts))
-    parts["two"].set_title("How private is one person?", loc="left", fontsize=11)
-    parts["dots"].set_title("How far off is a release?", loc="left", fontsize=11)
-    setting = f"{row['law']}, epsilon {row['epsilon']:.3g}, sensitivity {row['sensitivity']:.3g}"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
 
 
 def _neighbors(ax: Axes, shape: list[float], shift: float) -> None:
@@ -310,8 +287,7 @@ def _dots(ax: Axes, values: list[float], error: float) -> None:
     ax.axvspan(-error, error, color=GREY, alpha=0.18, linewidth=0)
     for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
         if beyond := sum(side * value > reach for value in values):
-            ax.annotate(
-                words.format(beyond), (0.5 + side / 2, 0.9), ha=("right", "left")[side < 0], xycoords="axes fraction"
-            )
+            place, align = (0.5 + side / 2, 0.9), "left" if side < 0 else "right"
+            ax.annotate(words.format(beyond), place, ha=align, xycoords="axes fraction")
     ax.set(xlim=(-reach, reach), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
     ax.spines[["top", "right", "left"]].set_visible(False)

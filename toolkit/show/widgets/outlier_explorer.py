@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import traitlets
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
 from toolkit.core.inference.special import ndtri
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Asked, Between, Explorer, browser_code, say
+from toolkit.show.canvas import BLUE, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, bars, browser_code, makes
 from toolkit.texts.figures import figure, fill, short
 
 WORDS = {
@@ -46,14 +45,17 @@ class OutlierExplorer(Explorer):
 
     Parameters
     ----------
-    salary : of the one, in thousands, from 0 to 1000.
-    epsilon : of each release, from 0.25 to 4; small is private.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    salary : float, default 30.0
+        Salary of the one, in thousands, from 0 to 1000.
+    epsilon : float, default 1.0
+        Privacy loss of each release, from 0.25 to 4; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("outlier_explorer.js")
     maker = "explore_outlier"
-    asks = Asked("How large is the typical noise that the mean needs?", "thousand")
+    asks = Prediction("How large is the typical noise that the mean needs?", "thousand")
 
     salary = Between(0.0, TOP, "salaries are clamped to the bounds")
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
@@ -81,17 +83,29 @@ class OutlierExplorer(Explorer):
         return reading(self.table, self.row)
 
     def picture(self) -> Figure:
-        return _still(self.row, self.describe())
+        titles = {"values": "What does each statistic do?", "noise": "What noise does each need?"}
+        setting = f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.3g}"
+        canvas, parts = self._board(4.2, setting, [["values", "noise"], ["left", "right"]], [1.1, 1], **titles)
+        sizes = {"values": (self.statistics, BLUE, 1), "noise": (self.noise, VERMILLION, 2)}
+        for part, (numbers, colour, decimals) in sizes.items():
+            most = max(numbers.values())
+            bars(parts[part], numbers, colour, decimals, gap=0.02 * most, reach=1.2 * most)
+        self._write(parts, 42, left=("values", "moved"), right=("noise", "why"))
+        return canvas
 
     @traitlets.observe("salary", "epsilon")
     def _compute(self, _change: object) -> None:
         self.row = outlier_row(self.salary, self.epsilon)
 
 
+@makes(OutlierExplorer)
 def explore_outlier(salary: float = 30.0, *, epsilon: float = 1.0, guess: bool = False) -> OutlierExplorer:
-    """The outlier explorer in one call; with `guess` it asks for a prediction first.
+    """Explore what one salary does to each statistic, and what noise each needs.
 
-    >>> explore_outlier(1000, epsilon=1)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_outlier(1000, epsilon=1)
     <OutlierExplorer: one salary of 1000, epsilon 1>
     """
     return OutlierExplorer(salary, epsilon, guess=guess)
@@ -115,7 +129,7 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     """One setting: the four statistics, and the root mean square of the noise on each."""
     values = np.append(_OTHERS, salary)
     trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
-    found = [
+    statistics = [
         float(values.mean()),
         float(np.sort(values)[_TRIM : _PEOPLE - _TRIM].mean()),
         location(_HUBER, values),
@@ -124,13 +138,13 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     noise = [
         math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=TOP / _PEOPLE).scale,
         trimmed.noise.sd * float(trimmed.summary(values).smooth * trimmed.bounds.step),
-        _error(_HUBER, values, found[2], epsilon),
-        _error("median", values, found[3], epsilon),
+        _error(_HUBER, values, statistics[2], epsilon),
+        _error("median", values, statistics[3], epsilon),
     ]
     return {
         "salary": salary,
         "epsilon": epsilon,
-        "values": [short(value) for value in found],
+        "values": [short(value) for value in statistics],
         "noise": [short(size) for size in noise],
     }
 
@@ -148,38 +162,6 @@ def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
     values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
     noise = {f"{name}_noise": figure(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
     moved = [now - lowest for now, lowest in zip(row["values"], table["lowest"], strict=True)]
-    return fill(
-        table["words"],
-        values
-        | noise
-        | {
-            "salary": f"{row['salary']:,.4g}",
-            "epsilon": f"{row['epsilon']:.4g}",
-            "mean_moved": figure(moved[0], 1),
-            "median_moved": figure(moved[3], 1),
-        },
-    )
-
-
-def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.2)
-    parts = canvas.subplot_mosaic([["values", "noise"], ["left", "right"]], height_ratios=[1.1, 1])
-    _bars(parts["values"], row["values"], 1, BLUE, "What does each statistic do?")
-    _bars(parts["noise"], row["noise"], 2, VERMILLION, "What noise does each need?")
-    for name, sentences in (("left", ("values", "moved")), ("right", ("noise", "why"))):
-        parts[name].axis("off")
-        say(parts[name], 1, *(said[sentence] for sentence in sentences), width=42)
-    setting = f"one salary of {row['salary']:.4g}, epsilon {row['epsilon']:.3g}"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
-def _bars(ax: Axes, sizes: list[float], decimals: int, colour: str, title: str) -> None:
-    """One bar a statistic, with its number beyond the end."""
-    ax.barh(range(len(NAMES)), sizes, color=colour, height=0.6)
-    for place, size in enumerate(sizes):
-        ax.text(size + 0.02 * max(sizes), place, figure(size, decimals), va="center", fontsize=9, color=INK)
-    ax.set_yticks(range(len(NAMES)), NAMES)
-    ax.set(ylim=(len(NAMES) - 0.5, -0.5), xlim=(0, 1.2 * max(sizes)), xticks=[])
-    ax.set_title(title, loc="left", fontsize=11)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    change = {"mean_moved": figure(moved[0], 1), "median_moved": figure(moved[3], 1)}
+    setting = {"salary": f"{row['salary']:,.4g}", "epsilon": f"{row['epsilon']:.4g}"}
+    return fill(table["words"], values | noise | change | setting)

@@ -1,7 +1,6 @@
-"""How many secrets do published sums give away? You publish, the attacker computes, and you see whom they
-found out.
+"""How many secrets do published sums give away? You publish, the attacker computes, and you see whose secret is out.
 
-Every game was played in Python, see `played_games`; the browser only shows it.
+Every game was played in Python, see `played`; the browser only shows it.
 """
 
 import json
@@ -20,8 +19,8 @@ from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Mask
 from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import STATIC, Asked, Between, Explorer, Whole, browser_code, say
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION
+from toolkit.show.widgets.explorer import STATIC, Between, Explorer, Prediction, Whole, bare, browser_code, makes
 from toolkit.texts.figures import at_most, bound, figure, fill, short
 
 # The games that the reconstruction game shows: played by the attack itself, and kept in `static/games.json`.
@@ -57,9 +56,7 @@ def _game(game: int, sums: int, noise: float) -> Mask:
 
 @lru_cache(maxsize=GAMES)
 def _people(game: int) -> tuple[Mask, Mask]:
-    """The secrets of one game, and its groups: the first of them are the same, however many sums are
-    published.
-    """
+    """The secrets of one game, and its groups: the first of them are the same, however many sums are published."""
     rng = np.random.default_rng([_SEED, game])
     return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
 
@@ -74,10 +71,6 @@ def stored() -> dict[tuple[int, float], list[str]]:
 def play() -> list[list[str]]:
     """All games afresh, in the order of `stored`, a hexadecimal number each."""
     return [[f"{int(game, 2):x}" for game in played(sums, noise)] for sums in SUMS for noise in NOISES]
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")
 
 
 WORDS = {
@@ -101,14 +94,17 @@ class ReconstructionGame(Explorer):
 
     Parameters
     ----------
-    sums : how many sums are published, each of a random half of the people; few are private.
-    noise : the scale of the Laplace noise on each, from 0 to 1600; much is private.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    sums : int, default 400
+        Number of published sums, each of a random half of the people; few are private.
+    noise : float, default 3.0
+        Scale of the Laplace noise on each, from 0 to 1600; much is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("reconstruction_game.js")
     maker = "reconstruction_game"
-    asks = Asked("How many of 100 secrets has the attacker right, on average over the games?", "of 100")
+    asks = Prediction("How many of 100 secrets has the attacker right, on average over the games?", "of 100")
 
     sums = Whole(1, SUMS[-1])
     noise = Between(0, NOISES[-1], "beyond it nothing is left to publish")
@@ -123,9 +119,7 @@ class ReconstructionGame(Explorer):
 
     @property
     def loss(self) -> Pure:
-        """What all sums cost together, for one person whose secret changes, or who comes or goes; infinite
-        without noise.
-        """
+        """Loss of all sums together, for one person who changes, comes or goes; infinite without noise."""
         return _loss(self.sums, self.noise)
 
     def truth(self) -> tuple[float, str]:
@@ -138,17 +132,26 @@ class ReconstructionGame(Explorer):
         return reading(self.table, self.row)
 
     def picture(self) -> Figure:
-        return _still(self.row, [game_row(self.sums, level) for level in NOISES], self.describe())
+        titles = {"people": "Whose secret is out?", "curve": "How much noise stops it?"}
+        canvas, parts = self._board(4.1, self.setting(), [["people", "curve"], ["people", "words"]], [2.6, 1], **titles)
+        _people_found(parts["people"], self.row["right"][0])
+        _curve(parts["curve"], self.row, [game_row(self.sums, level) for level in NOISES])
+        self._write(parts, people=("found", "games", "noise"), words=["promise"])
+        return canvas
 
     @traitlets.observe("sums", "noise")
     def _compute(self, _change: object) -> None:
         self.row = game_row(self.sums, self.noise)
 
 
+@makes(ReconstructionGame)
 def reconstruction_game(sums: int = 400, *, noise: float = 3.0, guess: bool = False) -> ReconstructionGame:
-    """The game in one call; with `guess` it asks for a prediction first.
+    """Play against an attacker who computes secrets from published sums.
 
-    >>> game = reconstruction_game(400, noise=1)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> game = show.reconstruction_game(400, noise=1)
     >>> game, game.found
     (<ReconstructionGame: 400 sums, noise 1>, 100)
     """
@@ -157,7 +160,7 @@ def reconstruction_game(sums: int = 400, *, noise: float = 3.0, guess: bool = Fa
 
 @lru_cache(maxsize=1)
 def game_table() -> dict[str, Any]:
-    """All games of the grid, one row a setting; `rows[sums][noise]`."""
+    """All games of the grid: `rows[sums][noise]`."""
     rows = [[game_row(sums, noise) for noise in NOISES] for sums in SUMS]
     return {"sums": list(SUMS), "noises": list(NOISES), "rows": rows, "words": WORDS}
 
@@ -199,47 +202,24 @@ def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[s
     return {**said, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
 
 
-def _still(row: dict[str, Any], levels: list[dict[str, Any]], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.1)
-    parts = canvas.subplot_mosaic([["people", "curve"], ["people", "words"]], height_ratios=[2.6, 1])
-    _people_found(parts["people"], row["right"][0])
-    say(parts["people"], 5.3, said["found"], said["games"], said["noise"])
-    _curve(parts["curve"], row, levels)
-    parts["words"].axis("off")
-    say(parts["words"], 1, said["promise"])
-    parts["people"].set_title("Whose secret is out?", loc="left", fontsize=11)
-    parts["curve"].set_title("How much noise stops it?", loc="left", fontsize=11)
-    setting = f"{row['sums']:,} sums, noise {row['noise']:.4g}"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
 def _people_found(ax: Axes, right: str) -> None:
     """A hundred people in five rows of twenty: filled where the attacker is right."""
-    places = [(i % 20, i // 20, bit == "1") for i, bit in enumerate(right)]
-    for hit, face in ((True, BLUE), (False, "none")):
-        shown = [(x, y) for x, y, found in places if found == hit]
-        x, y = zip(*shown, strict=True) if shown else ((), ())
-        ax.plot(
-            x,
-            y,
-            "o",
-            markeredgecolor=BLUE if hit else VERMILLION,
-            markerfacecolor=face,
-            markeredgewidth=1.6,
-            markersize=7.5,
-        )
-    ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
-    ax.spines[:].set_visible(False)
+    for bit, face, edge in (("1", BLUE, BLUE), ("0", "none", VERMILLION)):
+        places = [i for i, outcome in enumerate(right) if outcome == bit]
+        look: dict[str, Any] = {
+            "markeredgecolor": edge,
+            "markerfacecolor": face,
+            "markeredgewidth": 1.6,
+            "markersize": 7.5,
+        }
+        ax.plot([i % 20 for i in places], [i // 20 for i in places], "o", **look)
+    bare(ax)
 
 
 def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
-    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the
-    logarithmic axis.
-    """
-    ax.plot(
-        [max(level["noise"], _NONE) for level in levels], [level["mean"] for level in levels], color=BLUE, linewidth=2.5
-    )
+    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the axis."""
+    noises = [max(level["noise"], _NONE) for level in levels]
+    ax.plot(noises, [level["mean"] for level in levels], color=BLUE, linewidth=2.5)
     ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(1600, 51, "a coin", ha="right", va="bottom", color=INK, fontsize=9)
     ax.plot([max(row["noise"], _NONE)], [row["mean"]], "o", color=VERMILLION, markersize=9)
@@ -248,3 +228,7 @@ def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
     ax.minorticks_off()
     ax.set(ylim=(40, 103), ylabel="secrets found, of 100", xlabel="noise on each sum (right: more private)")
     ax.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")

@@ -1,5 +1,4 @@
-"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a
-curator?
+"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
 
 All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them
 up.
@@ -22,8 +21,8 @@ from toolkit.planning.accuracy import Case
 from toolkit.planning.curated import Curated
 from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import QUESTION, STATIC, Asked, Between, Explorer, Whole, browser_code, say
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
+from toolkit.show.widgets.explorer import QUESTION, STATIC, Between, Explorer, Prediction, Whole, browser_code, makes
 from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 
 # What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
@@ -33,30 +32,7 @@ from toolkit.texts.figures import figure, fill, in_points, short, three_digits
 
 WAYS = ("direct", "central", "shuffled", "local")
 DELTA = 1e-6
-EPSILONS = (
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-    0.6,
-    0.7,
-    0.8,
-    0.9,
-    1.0,
-    1.2,
-    1.4,
-    1.6,
-    1.8,
-    2.0,
-    2.5,
-    3.0,
-    3.5,
-    4.0,
-    4.5,
-    5.0,
-)
+EPSILONS = (0.1, 0.15, 0.2, *(i / 10 for i in (*range(3, 11), *range(12, 20, 2), *range(20, 51, 5))))
 SIZES = (*(lead * 10**power for power in (2, 3, 4) for lead in (1, 2, 3, 5, 7)), 100_000)
 PREVALENCES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 GOALS = (0.01, 0.02, 0.03, 0.05, 0.1)
@@ -64,37 +40,29 @@ FILE = STATIC / "ways.json"
 
 
 def local_epsilon(epsilon: float, n: int) -> float:
-    """What each report may lose on its own if n of them are shuffled and may lose (epsilon, delta)
-    together.
-    """
+    """What each report may lose on its own if n of them are shuffled and may lose (epsilon, delta) together."""
     ways = plan(warner, prevalence=0.5, epsilon=epsilon, n=n).ways(DELTA)
     return next(way.local_epsilon for way in ways if way.name == "shuffled")
 
 
 def people_needed(epsilon: float, prevalence: float, goal: float) -> dict[str, float]:
     """How many people have a margin of `goal`, in each way."""
-    return {
-        way.name: way.n_needed for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
-    }
+    ways = plan(warner, prevalence=prevalence, epsilon=epsilon, margin=goal).ways(DELTA)
+    return {way.name: way.n_needed for way in ways}
 
 
 def stored() -> dict[str, Any]:
     """The grid as it was computed last: `local[epsilon][n]`, and `needed[way][epsilon][prevalence][goal]`."""
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found
+    return dict(json.loads(FILE.read_text(encoding="utf-8")))
 
 
 def compute() -> dict[str, Any]:
-    """The whole grid, afresh."""
+    """The whole grid, computed again."""
     people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
     return {
         "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],
-        "needed": {way: [[[found[way] for found in cells] for cells in row] for row in people] for way in WAYS},
+        "needed": {way: [[[needed[way] for needed in cells] for cells in row] for row in people] for way in WAYS},
     }
-
-
-if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute()) + "\n", encoding="utf-8")
 
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
@@ -116,23 +84,30 @@ _OUTCOMES = 40
 
 
 class TradeoffExplorer(Explorer):
-    """What does the same promise cost when each person keeps it, a shuffler, or a curator?
+    """What does the same promise cost when each person keeps it, a shuffler, or a curator? With sliders.
 
     A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser
     is found again in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
 
     Parameters
     ----------
-    epsilon : what a person may lose, from 0.1 to 5; small is private.
-    n : number of respondents, from 100 to 100,000.
-    prevalence : a guess of the share of yes: one of 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5.
-    margin : the margin to plan for: one of 0.01, 0.02, 0.03, 0.05, 0.1.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    epsilon : float, default 1.0
+        Privacy loss of a person, from 0.1 to 5; small is private.
+    n : int, default 1000
+        Number of respondents, from 100 to 100,000.
+    prevalence : {0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5}
+        A guess of the share of yes.
+    margin : {0.01, 0.02, 0.03, 0.05, 0.1}
+        The margin to plan for.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("tradeoff_explorer.js")
     maker, as_question = "explore_tradeoff", QUESTION
-    asks = Asked("For the wanted margin: how many people must be asked locally, each with their own noise?", "people")
+    asks = Prediction(
+        "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
+    )
 
     epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
     n = Whole(SIZES[0], SIZES[-1])
@@ -162,18 +137,22 @@ class TradeoffExplorer(Explorer):
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        return _still(self.table, self.row, self.describe())
+        titles = {"bars": "How precise are these people?", "curves": "How many people are needed?"}
+        guess = f"{100 * self.prevalence:.0f} % guessed to be yes"
+        setting = f"epsilon {self.epsilon:.3g}, {self.n:,} respondents, {guess}"
+        canvas, parts = self._board(4.2, setting, [["bars", "curves"], ["left", "right"]], [1.7, 1], **titles)
+        _intervals(parts["bars"], self.row)
+        _curves(parts["curves"], self.table, self.row)
+        self._write(parts, 46, left=("margins", "trust"), right=("needed", "order"))
+        return canvas
 
     @traitlets.validate("prevalence", "margin")
     def _check(self, proposal: dict[str, Any]) -> float:
         name, value = proposal["trait"].name, float(proposal["value"])
         allowed = PREVALENCES if name == "prevalence" else GOALS
         if value not in allowed:
-            refuse(
-                f"`{name}` must be one of {', '.join(map(str, allowed))}",
-                value,
-                "the table holds these; `plan` takes any",
-            )
+            rule = f"`{name}` must be one of {', '.join(map(str, allowed))}"
+            refuse(rule, value, "the table holds these; `plan` takes any")
         return value
 
     @traitlets.observe("epsilon", "n", "prevalence", "margin")
@@ -181,12 +160,16 @@ class TradeoffExplorer(Explorer):
         self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
 
 
+@makes(TradeoffExplorer)
 def explore_tradeoff(
     epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03, guess: bool = False
 ) -> TradeoffExplorer:
-    """The tradeoff explorer in one call; with `guess` it asks for a prediction first.
+    """Explore privacy, precision and the number of people.
 
-    >>> explore_tradeoff(0.5, n=2000)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_tradeoff(0.5, n=2000)
     <TradeoffExplorer: epsilon 0.5, 2,000 respondents, prevalence 0.1, margin 0.03>
     """
     return TradeoffExplorer(epsilon, n, prevalence, margin, guess=guess)
@@ -194,14 +177,9 @@ def explore_tradeoff(
 
 @lru_cache(maxsize=1)
 def tradeoff_table() -> dict[str, Any]:
-    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to
-    reach.
-    """
-    kept = stored()
-    grid = [
-        [_cell(epsilon, x, locals_) for x in PREVALENCES]
-        for epsilon, locals_ in zip(EPSILONS, kept["local"], strict=True)
-    ]
+    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
+    file = stored()
+    grid = [[_cell(epsilon, x, row) for x in PREVALENCES] for epsilon, row in zip(EPSILONS, file["local"], strict=True)]
     draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS)))
     return {
         "epsilons": list(EPSILONS),
@@ -209,8 +187,8 @@ def tradeoff_table() -> dict[str, Any]:
         "prevalences": list(PREVALENCES),
         "goals": list(GOALS),
         "margins": {way: [[[short(m) for m in cell[way]] for cell in row] for row in grid] for way in WAYS},
-        "needed": kept["needed"],
-        "alone": [[short(local) for local in row] for row in kept["local"]],
+        "needed": file["needed"],
+        "alone": [[short(local) for local in row] for row in file["local"]],
         "outcomes": [[round(float(z) / _REACH, 4) for z in draw] for draw in draws],
         "ways": NAMES,
         "words": WORDS,
@@ -240,16 +218,15 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
     if epsilon in EPSILONS and n in SIZES:
         table = tradeoff_table()
-        i, j, k, goal = (EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin))
+        i, j, k, goal = EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin)
         margins = {way: table["margins"][way][i][j][k] for way in WAYS}
         needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
     ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
-    goals = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)}
     return {
         **row,
         "margins": {name: short(way.margin) for name, way in ways.items()},
-        "needed": {name: way.n_needed for name, way in goals.items()},
+        "needed": people_needed(epsilon, prevalence, margin),
         "alone": short(ways["shuffled"].local_epsilon),
     }
 
@@ -265,32 +242,14 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     return fill(words, values)
 
 
-def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.2)
-    parts = canvas.subplot_mosaic([["bars", "curves"], ["left", "right"]], height_ratios=[1.7, 1])
-    _intervals(parts["bars"], row)
-    _curves(parts["curves"], table, row)
-    for name, texts in (("left", ["margins", "trust"]), ("right", ["needed", "order"])):
-        parts[name].axis("off")
-        say(parts[name], 1, *(said[text] for text in texts), width=46)
-    parts["bars"].set_title("How precise are these people?", loc="left", fontsize=11)
-    parts["curves"].set_title("How many people are needed?", loc="left", fontsize=11)
-    setting = (
-        f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % guessed to be yes"
-    )
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
 def _intervals(ax: Axes, row: dict[str, Any]) -> None:
     for place, way in enumerate(WAYS):
         reach = min(100 * row["margins"][way], 100)
         ax.barh(place, 2 * reach, left=-reach, height=0.5, color=_STYLES[way][0])
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
-    ax.set_yticks(range(len(WAYS)), [NAMES[way] for way in WAYS])
+    name_rows(ax, [NAMES[way] for way in WAYS])
     widest = 112 * min(max(row["margins"].values()), 1)
-    ax.set(xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth")
-    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=(-widest, widest), xlabel="95 % interval: points from the truth")
     ax.spines[["top", "right", "left"]].set_visible(False)
 
 
@@ -298,21 +257,18 @@ def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
     place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
     for way in WAYS:
         colour, dash = _STYLES[way]
-        curve = table["margins"][way][place][PREVALENCES.index(row["prevalence"])]
-        ax.plot(
-            SIZES, [100 * margin for margin in curve], color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way]
-        )
+        curve = [100 * margin for margin in table["margins"][way][place][PREVALENCES.index(row["prevalence"])]]
+        ax.plot(SIZES, curve, color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way])
         ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
     ax.axhline(100 * row["goal"], color=INK, linewidth=1)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        ylim=(min(0.15, 80 * min(row["margins"].values())), 100),
-        xlabel="respondents",
-        ylabel="95 % margin, ± points",
-    )
+    ax.set(xscale="log", yscale="log", xlabel="respondents", ylabel="95 % margin, ± points")
+    ax.set_ylim(min(0.15, 80 * min(row["margins"].values())), 100)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
         axis.set_minor_formatter(NullFormatter())
     ax.legend(frameon=False, fontsize=8.5, loc="upper right")
     ax.spines[["top", "right"]].set_visible(False)
+
+
+if __name__ == "__main__":
+    FILE.write_text(json.dumps(compute()) + "\n", encoding="utf-8")

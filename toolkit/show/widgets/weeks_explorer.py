@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import traitlets
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from toolkit.central.stream import SquareRoot, Tree
 from toolkit.central.stream.trees import binary
 from toolkit.central.stream.ways import best
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.widgets.explorer import Asked, Between, Explorer, Whole, browser_code, say
+from toolkit.show.canvas import BLUE, VERMILLION
+from toolkit.show.widgets.explorer import Between, Explorer, Prediction, Whole, bars, browser_code, makes
 from toolkit.texts.figures import figure, fill, short
 
 WORDS = {
@@ -43,14 +42,17 @@ class WeeksExplorer(Explorer):
 
     Parameters
     ----------
-    weeks : how many totals are published, from 1 to 520.
-    epsilon : for all of them together, from 0.1 to 4; small is private.
-    guess : whether the live widget asks for a prediction before it shows the answer.
+    weeks : int, default 52
+        Number of published totals, from 1 to 520.
+    epsilon : float, default 1.0
+        Privacy loss of all of them together, from 0.1 to 4; small is private.
+    guess : bool, default False
+        Whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("weeks_explorer.js")
     maker = "explore_weeks"
-    asks = Asked("With a binary tree, what is the largest standard deviation of a total?", "records")
+    asks = Prediction("With a binary tree, what is the largest standard deviation of a total?", "records")
 
     weeks = Whole(1, WEEKS[-1])
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
@@ -73,17 +75,34 @@ class WeeksExplorer(Explorer):
         return reading(self.table["words"], self.row)
 
     def picture(self) -> Figure:
-        return _still(self.row, self.describe())
+        row, errors = self.row, dict(list(self.errors.items())[1:])  # the first dwarfs the others
+        titles = {"bars": "How far off, at most?", "weeks": "And after every week?"}
+        setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
+        canvas, parts = self._board(4.6, setting, [["bars", "weeks"], ["left", "right"]], [1.1, 1], **titles)
+        most = max(errors.values())
+        bars(parts["bars"], errors, BLUE, None, gap=0.02 * most, reach=1.2 * most)
+        ax = parts["weeks"]
+        for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
+            ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
+        ax.set(xlabel="week", ylim=(0, None))
+        ax.legend(frameon=False, fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
+        self._write(parts, 46, left=("errors", "root"), right=("weeks", "level"))
+        return canvas
 
     @traitlets.observe("weeks", "epsilon")
     def _compute(self, _change: object) -> None:
         self.row = weeks_row(self.weeks, self.epsilon)
 
 
+@makes(WeeksExplorer)
 def explore_weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> WeeksExplorer:
-    """The explorer of weeks in one call; with `guess` it asks for a prediction first.
+    """Explore how far off totals are that are published every week.
 
-    >>> explore_weeks(365, epsilon=0.5)
+    Examples
+    --------
+    >>> from toolkit import show
+    >>> show.explore_weeks(365, epsilon=0.5)
     <WeeksExplorer: 365 weeks, epsilon 0.5 in all>
     """
     return WeeksExplorer(weeks, epsilon, guess=guess)
@@ -100,25 +119,20 @@ def weeks_table() -> dict[str, Any]:
 def weeks_row(weeks: int, epsilon: float) -> dict[str, Any]:
     """One setting: the errors of the five ways, and those of two of them after every week, for real noise."""
     unit, tree = math.sqrt(2) / epsilon, best(Pure(1), weeks)
-    pure = [(weeks, np.ones(1)), *((float(way.absolute()), way.spread) for way in _trees(weeks))]
+    trees = (Tree(weeks), binary(weeks), tree)
+    pure = [(weeks, np.ones(1)), *((float(way.absolute()), way.spread) for way in trees)]
     errors = [unit * moved * float(np.max(spread)) for moved, spread in pure]
     errors.append(float(_root(weeks).max()) / math.sqrt(2 * _rho(epsilon)))
     places = np.unique(np.round(np.linspace(1, weeks, min(weeks, _POINTS))).astype(int))
+    curves = [unit * float(way.absolute()) * way.spread[places - 1] for way in (trees[0], tree)]
     return {
         "weeks": weeks,
         "epsilon": epsilon,
         "errors": [short(size) for size in errors],
         "nodes": int(tree.spread.max() ** 2 + 0.5),
         "places": places.tolist(),
-        "curves": [
-            [short(unit * float(way.absolute()) * float(way.spread[place - 1])) for place in places]
-            for way in (Tree(weeks), tree)
-        ],
+        "curves": [[short(size) for size in curve] for curve in curves],
     }
-
-
-def _trees(weeks: int) -> tuple[Any, ...]:
-    return Tree(weeks), binary(weeks), best(Pure(1), weeks)
 
 
 @lru_cache(maxsize=64)
@@ -133,48 +147,11 @@ def _rho(epsilon: float) -> float:
 
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """The sentences of one setting; the browser fills the same words with the same numbers."""
-    share, fresh, binary_tree, tree, root = (figure(size) for size in row["errors"])
-    return fill(
-        words,
-        {
-            "weeks": figure(row["weeks"], 0),
-            "epsilon": f"{row['epsilon']:.4g}",
-            "share": share,
-            "fresh": fresh,
-            "binary": binary_tree,
-            "tree": tree,
-            "root": root,
-            "nodes": figure(row["nodes"], 0),
-            "group": figure(row["weeks"] * row["epsilon"]),
-        },
-    )
-
-
-def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
-    canvas = new_figure(width=8.2, height=4.6)
-    parts = canvas.subplot_mosaic([["bars", "weeks"], ["left", "right"]], height_ratios=[1.1, 1])
-    _bars(parts["bars"], row["errors"][1:])
-    ax = parts["weeks"]
-    for curve, colour, dash, name in zip(row["curves"], (VERMILLION, BLUE), ("--", "-"), NAMES[1:4:2], strict=True):
-        ax.plot(row["places"], curve, color=colour, linestyle=dash, linewidth=2, label=name)
-    ax.set(xlabel="week", ylim=(0, None))
-    ax.legend(frameon=False, fontsize=9)
-    ax.set_title("And after every week?", loc="left", fontsize=11)
-    ax.spines[["top", "right"]].set_visible(False)
-    for name, sentences in (("left", ("errors", "root")), ("right", ("weeks", "level"))):
-        parts[name].axis("off")
-        say(parts[name], 1, *(said[sentence] for sentence in sentences), width=46)
-    setting = f"{row['weeks']} weeks, epsilon {row['epsilon']:.3g} in all"
-    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
-    return canvas
-
-
-def _bars(ax: Axes, sizes: list[float]) -> None:
-    """One bar a way, but for the first, which dwarfs them; with its number beyond the end."""
-    ax.barh(range(len(sizes)), sizes, color=BLUE, height=0.6)
-    for place, size in enumerate(sizes):
-        ax.text(size + 0.02 * max(sizes), place, figure(size), va="center", fontsize=9, color=INK)
-    ax.set_yticks(range(len(sizes)), NAMES[1:])
-    ax.set(ylim=(len(sizes) - 0.5, -0.5), xlim=(0, 1.2 * max(sizes)), xticks=[])
-    ax.set_title("How far off, at most?", loc="left", fontsize=11)
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
+    values = {
+        **dict(zip(("share", "fresh", "binary", "tree", "root"), map(figure, row["errors"]), strict=True)),
+        "weeks": figure(row["weeks"], 0),
+        "epsilon": f"{row['epsilon']:.4g}",
+        "nodes": figure(row["nodes"], 0),
+        "group": figure(row["weeks"] * row["epsilon"]),
+    }
+    return fill(words, values)

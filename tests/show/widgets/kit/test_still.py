@@ -1,5 +1,6 @@
 from toolkit.show.canvas import new_figure
-from toolkit.show.widgets.explorer import icons, point, say
+from toolkit.show.widgets.design_explorer import point
+from toolkit.show.widgets.explorer import icons, say
 
 
 def test_a_hundred_people_of_whom_the_first_are_filled():
