@@ -119,12 +119,10 @@ def shown_question(
         return None if text is None else {code: text[code] for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
-        said = {code: phrases(code, own) for code in languages}
-        labels = [{code: local.label(one, code, said[code]) for code in languages} for one in options]
-        return [{"value": one, "label": label} for one, label in zip(options, labels, strict=True)]
+        own_words = {code: phrases(code, own) for code in languages}
+        return [{"value": one, "label": {k: local.label(one, k, own_words[k]) for k in languages}} for one in options]
 
     local = question.in_language(languages[0])
-    odds = {code: consent.odds(local, code, own, waves=waves) for code in languages}
     return {
         "name": question.name,
         "kind": question.kind,
@@ -134,7 +132,9 @@ def shown_question(
         "options": choices(question.options),
         "reports": choices(question.report_options),
         "randomizer": question.browser_data(),
-        "odds": odds if question.randomized else None,
+        "odds": {code: consent.odds(local, code, own, waves=waves) for code in languages}
+        if question.randomized
+        else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": words(question.instructions),
         "show_if": question.show_if
