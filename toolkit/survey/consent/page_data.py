@@ -137,17 +137,17 @@ def shown_question(
         else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": words(question.instructions),
-        "show_if": question.show_if
-        and {
-            name: [(others or {})[name].options.index(option) for option in options]
-            for name, options in question.show_if.items()
-        },
+        "show_if": question.show_if and _places(question.show_if, others or {}),
         "required": question.required,
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
     }
+
+
+def _places(conditions: Mapping[str, Sequence[str]], others: Mapping[str, Question]) -> dict[str, list[int]]:
+    return {name: [others[name].options.index(option) for option in options] for name, options in conditions.items()}
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
