@@ -146,7 +146,7 @@ def shown_question(
     }
 
 
-def _places(conditions: Mapping[str, Sequence[str]], others: Mapping[str, Question]) -> dict[str, list[int]]:
+def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]) -> dict[str, list[int]]:
     return {name: [others[name].options.index(option) for option in options] for name, options in conditions.items()}
 
 
