@@ -23,14 +23,12 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "show/": "toolkit/show/__init__.py",
     "learning/": "toolkit/learning/__init__.py",
     "survey/storage/postgres.py": "toolkit/survey/store.py",
-    "survey/storage/postgres_session.py": "toolkit/survey/store.py",
     "survey/serving/process.py": "toolkit/survey/background.py",
     "survey/serving/connecting/": "toolkit/survey/background.py",
     "course/classroom.py": "toolkit/course/classroom.py",
 }
 GIVEN = {  # functions that get an object of the package
-    "core/frames/": "a frame",
-    "attacks/classes.py": "a column of pandas",
+    "frames/": "a frame",
     "core/progress.py": "nothing: without tqdm there is no bar",
     "collecting.py": "a notebook, which is IPython's",
 }
