@@ -6,14 +6,18 @@ import importlib.util
 import math
 import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import scipy.stats
 
-from toolkit import mangat, warner
+from toolkit import forced, mangat, plan, warner
 from toolkit.central import sensitivity
+from toolkit.course import check
+from toolkit.local import anchor
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
@@ -113,3 +117,28 @@ def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
         counted = sum(len(text.split()) for text in told) / 130 + lines / 10 + 0.5 * sum(bool(c.outputs) for c in seen)
         assert abs(int(minutes) - counted) <= 4, (number, counted)
         assert int(exercises) == 6 * sum("answer" in c.metadata.get("tags", []) for c in code)
+
+
+def test_the_numbers_of_the_project_are_those_of_the_key_and_of_its_sample_report():
+    page = (FOLDER / "teaching" / "PROJECT.md").read_text(encoding="utf-8")
+    coins, epsilon = forced("1/4", "1/4"), math.log((0.25 / 0.75) / (0.1 / 0.9))
+    assert coins.epsilon == pytest.approx(epsilon)
+    answers = plan(coins, prevalence=0.1, margin=0.03).n
+    people = np.arange(4600)
+    said, moon = people < 1430, people < 1242
+    found = [coins.estimate(said).value, anchor.attention(coins, moon).value, anchor.corrected(coins, said, moon).value]
+    one, table = sensitivity.counts(["x"], neighbors="replace").l1, sensitivity.histogram(neighbors="replace").l1
+    parts = {
+        "P.1": (epsilon, 2 * epsilon),
+        "P.2": (answers, math.ceil(answers / 0.4)),
+        "P.3": found,
+        "P.4": (table / Fraction(1, 2), 10 * one / table),
+    }
+    for name, given in parts.items():
+        assert check(name, tuple(map(float, given))), name
+        assert f'check("{name}"' in page
+    for words in ("3,586 answers", "8,965 invitations", "31.1 %", "12.2 %", "92 %", "8.9 %", "scale 4", "five times"):
+        assert words in page
+    points = [int(number) for number in re.findall(r"^\| (\d+) \|", page, flags=re.MULTILINE)]
+    assert sum(points) == 20
+    assert sum(map(len, parts.values())) == points[0] == 9
