@@ -99,7 +99,7 @@ def test_code_cells_are_short_and_narrow(cells):
     """Imports aside, which are as many as they are."""
     sizes = [len(lines_of(cell)) for cell in code_of(cells)[1:]]
     assert max(sizes) <= 12
-    assert statistics.median(sizes) <= 5
+    assert statistics.median(sizes) <= 6
     assert [line for cell in code_of(cells) for line in lines_of(cell) if len(line) > 88] == []
 
 
@@ -297,7 +297,7 @@ def test_a_notebook_stays_small(path):
     """Mostly pictures, each there twice: with words for JupyterLab, and plainly for other readers."""
     text = path.read_text(encoding="utf-8")
     assert len(text) < 600_000
-    assert len(BITS.sub("", text)) < 100_000
+    assert len(BITS.sub("", text)) < 115_000
 
 
 def test_the_folders_readme_lists_every_notebook():
