@@ -8,7 +8,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-NOTEBOOKS = ("*.ipynb", "README.md", "images/*.png", "teaching/*")
+NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*")
 DATA = ("*.toml", "*.csv", "*.md", "*.py", "attacks/*.csv")
 
 

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from toolkit.course.checking import HINTED
 from toolkit.course.sealing import number, rounded, seal, word
 
 ROOT = Path(__file__).parents[1]
@@ -30,7 +31,10 @@ def _part(exercise: str, place: int, part: dict[str, Any]) -> dict[str, Any]:
     if digits is not None:
         told["digits"] = digits
     told["slips"] = part.get("slips", [])
-    told["hints"] = {seal(exercise, place, _plain(one, digits)): said for one, said in part.get("wrong", [])}
+    told["hints"] = {
+        seal(exercise, place, _plain(one, HINTED if digits == 0 else digits)): said
+        for one, said in part.get("wrong", [])
+    }
     return told
 
 

@@ -6,14 +6,18 @@ import importlib.util
 import math
 import re
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 import scipy.stats
 
-from toolkit import mangat, warner
+from toolkit import forced, mangat, plan, warner
 from toolkit.central import sensitivity
+from toolkit.course import check
+from toolkit.local import anchor
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
@@ -95,16 +99,46 @@ def test_cards_have_the_odds_of_the_designs_that_the_tally_names():
 
 
 def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
-    """Prose at 200 words a minute, and half a minute for each cell that shows something; to five minutes."""
-    table = (FOLDER / "teaching" / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\d\d) [^|]+\|[^|]+\| (\d+) \|", table, flags=re.MULTILINE)
-    assert [number for number, _ in rows] == sorted(path.name[:2] for path in FOLDER.glob("*.ipynb"))
+    """Prose at 130 words a minute, six seconds for a line of code that is shown, half a minute for each cell
+    that shows something, to five minutes; six minutes for an exercise.
+    """
+    row = r"\| \[?(\d\d) [^|]+\|[^|]+\| (\d+) \| (\d+) \|"
+    rows = re.findall(rf"^{row}", (FOLDER / "teaching" / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [number for number, _, _ in rows] == sorted(path.name[:2] for path in FOLDER.glob("*.ipynb"))
     start = (FOLDER / "00_start_here.ipynb").read_text(encoding="utf-8")
-    assert re.findall(r"\| \[?(\d\d) [^|]+\|[^|]+\| (\d+) \|", start) == rows
-    for number, minutes in rows:
+    assert re.findall(row, start) == rows
+    for number, minutes, exercises in rows:
         (path,) = FOLDER.glob(f"{number}_*.ipynb")
         cells = nbformat.read(path, as_version=4).cells
         told = [c.source for c in cells if c.cell_type == "markdown" and "<details>" not in c.source]
-        counted = sum(len(text.split()) for text in told) / 200
-        counted += 0.5 * sum(bool(c.get("outputs")) for c in cells)
-        assert abs(int(minutes) - counted) <= 3, (number, counted)
+        code = [c for c in cells if c.cell_type == "code"]
+        seen = [c for c in code if not {"solution", "check", "answer"} & set(c.metadata.get("tags", []))]
+        lines = sum(bool(line.strip()) for c in seen for line in c.source.splitlines())
+        counted = sum(len(text.split()) for text in told) / 130 + lines / 10 + 0.5 * sum(bool(c.outputs) for c in seen)
+        assert abs(int(minutes) - counted) <= 4, (number, counted)
+        assert int(exercises) == 6 * sum("answer" in c.metadata.get("tags", []) for c in code)
+
+
+def test_the_numbers_of_the_project_are_those_of_the_key_and_of_its_sample_report():
+    page = (FOLDER / "teaching" / "PROJECT.md").read_text(encoding="utf-8")
+    coins, epsilon = forced("1/4", "1/4"), math.log((0.25 / 0.75) / (0.1 / 0.9))
+    assert coins.epsilon == pytest.approx(epsilon)
+    answers = plan(coins, prevalence=0.1, margin=0.03).n
+    people = np.arange(4600)
+    said, moon = people < 1430, people < 1242
+    found = [coins.estimate(said).value, anchor.attention(coins, moon).value, anchor.corrected(coins, said, moon).value]
+    one, table = sensitivity.counts(["x"], neighbors="replace").l1, sensitivity.histogram(neighbors="replace").l1
+    parts = {
+        "P.1": (epsilon, 2 * epsilon),
+        "P.2": (answers, math.ceil(answers / 0.4)),
+        "P.3": found,
+        "P.4": (table / Fraction(1, 2), 10 * one / table),
+    }
+    for name, given in parts.items():
+        assert check(name, tuple(map(float, given))), name
+        assert f'check("{name}"' in page
+    for words in ("3,586 answers", "8,965 invitations", "31.1 %", "12.2 %", "92 %", "8.9 %", "scale 4", "five times"):
+        assert words in page
+    points = [int(number) for number in re.findall(r"^\| (\d+) \|", page, flags=re.MULTILINE)]
+    assert sum(points) == 20
+    assert sum(map(len, parts.values())) == points[0] == 9

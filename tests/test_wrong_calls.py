@@ -87,7 +87,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "curator().iqr('x', epsilon=1)": ("`Curator.iqr`", *WHY_BOUNDS),
     "curator().median('x', epsilon=1)": ("`Curator.median`", *WHY_BOUNDS),
     "curator().correlation('x', 'y', epsilon=1)": ("`Curator.correlation`", *WHY_BOUNDS),
-    "curator().preview.mean('x')": ("`Curator.mean`", *WHY_BOUNDS),
+    "curator().preview.mean('x')": ("`Curator.preview.mean`", *WHY_BOUNDS),
     "curator().location('x', epsilon=1)": ("`Curator.location` needs `estimator` and `bounds`", "Huber(k)"),
     f"curator().location('x', missing=3, {CUT})": ("got `missing`", "missing values are left out here"),
     "curator().trimmed_mean('x', 50)": ("`trim`", "by name, got 2", "trim=0.1 leaves out a tenth"),

@@ -4,13 +4,15 @@ import importlib.util
 import json
 import re
 import tomllib
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from toolkit.course import check
+from toolkit.course import check, left_to_do
 from toolkit.course.checking import SLIPS
 from toolkit.course.sealing import number
 
@@ -101,3 +103,60 @@ def test_the_sealed_file_is_that_of_the_key_and_shows_no_answer():
         assert set().union(*parts) <= {"right", "digits", "slips", "hints"}
         said = " ".join(hint for part in parts for hint in part["hints"].values())
         assert not any(re.search(rf"\b{right}\b", said) for right in rights(name) if (number(right) or 0) > 8)
+
+
+@pytest.mark.slow
+def test_every_hint_of_the_key_is_for_a_wrong_answer():
+    for name, entry in KEY.items():
+        for place, part in enumerate(entry["parts"]):
+            for wrong, _ in part.get("wrong", []):
+                given = rights(name)
+                given[place] = wrong
+                assert not check(name, given)
+
+
+@pytest.mark.parametrize(
+    ("name", "near_miss"),
+    [
+        ("02.4", (45, 105)),
+        ("02.4", (47, 107)),
+        ("07.4", 299),
+        ("07.4", 310),
+        ("11.2", (0.1, 10, 100)),
+        ("01.4", 651),
+        ("01.4", 670),
+    ],
+)
+def test_a_whole_number_beside_the_right_one_is_wrong(name, near_miss):
+    assert not check(name, near_miss)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("09.1", "−0.5"),
+        ("09.1", Decimal("-0.5")),
+        ("03.1", pd.Series([0.75, np.log(3), 5])),
+        ("03.1", ("3/4", "ln 3", 5)),
+        ("04.3", "one die"),
+        ("04.3", "Dice"),
+        ("08.3", (0.88, 0.31)),
+        ("08.3", ("92 %", "33 %")),
+    ],
+)
+def test_what_means_the_same_is_right(name, answer):
+    assert check(name, answer)
+
+
+def test_what_is_left_to_do_is_told_until_it_is_done():
+    def written(x):
+        return x
+
+    def unwritten(x):
+        raise NotImplementedError
+
+    assert left_to_do(["13.2"], {"unwritten": unwritten}).startswith("Still to do: write unwritten")
+    check("13.2", 2)
+    assert "exercise 13.2" in left_to_do(["13.2"], {"written": written})
+    check("13.2", 3)
+    assert left_to_do(["13.2"], {"written": written}) == "All done."

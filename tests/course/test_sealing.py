@@ -1,6 +1,7 @@
 """Numbers and words as people write them, in one plain form."""
 
 import math
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -41,3 +42,28 @@ def test_words_lose_case_article_and_marks():
 
 def test_the_same_answer_to_another_exercise_or_part_has_another_seal():
     assert len({seal("03.1", 0, "5"), seal("03.1", 1, "5"), seal("03.2", 0, "5")}) == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("−0.5", -0.5),
+        ("ln 3", math.log(3)),
+        ("log(3)", math.log(3)),
+        ("2 ln 3", 2 * math.log(3)),
+        ("2*ln(2)", 2 * math.log(2)),
+        ("-√2", -math.sqrt(2)),
+        ("sqrt(1/2)", math.sqrt(1 / 2)),
+        ("1/2 %", 0.005),
+        (Decimal("0.25"), 0.25),
+    ],
+)
+def test_formulas_and_other_signs_are_numbers(written, meant):
+    assert number(written) == pytest.approx(meant, rel=1e-15)
+
+
+def test_a_whole_number_is_exact_where_it_is_asked_for_and_rounded_once_elsewhere():
+    assert near(46, 0) == {"46"}
+    assert rounded(46, 0) not in near(46.4, 0)
+    assert rounded(660, 2) not in near(651, 2) | near(670, 2)
+    assert rounded(660, 2) in near(659, 2)

@@ -230,11 +230,12 @@ def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
     def answering(called: Called) -> Called:
         if not isinstance(called, type):
             return _answering(called, called.__name__, example, why)  # type: ignore[no-any-return]
+        public = getattr(called, "_public_name", called.__name__)
         for name in ["__init__", *(name for name in dir(called) if not name.startswith("_"))]:
             kind = next((vars(base)[name] for base in called.__mro__ if name in vars(base)), None)
             function = kind.__func__ if isinstance(kind, classmethod) else kind
             if isinstance(function, types.FunctionType):
-                answer = _answering(function, f"{called.__name__}.{name}", example, why)
+                answer = _answering(function, f"{public}.{name}", example, why)
                 setattr(called, name, classmethod(answer) if isinstance(kind, classmethod) else answer)
         return called
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -34,6 +34,12 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "inverse": ((lambda x: 1 / x if x else math.nan, "Upside down: what is divided by what?"),),
 }
 """Slips of the hand, as the way back to the right number, with what to say."""
+
+
+HINTED = 3
+"""To how many digits a wrong answer is known where a whole number is asked for."""
+
+_told: dict[str, "Reply"] = {}
 
 
 @dataclass(frozen=True)
@@ -93,6 +99,32 @@ def check(exercise: str, answer: Any) -> Reply:
     >>> check("03.1", ...)
     03.1: no answer yet. Put it in place of the three dots.
     """
+    reply = _compared(exercise, answer)
+    _told[exercise] = reply
+    return reply
+
+
+def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
+    """What a student has still to do in a notebook: exercises that are not right yet, by their last answer in
+    this session, and functions without lines of their own.
+
+    >>> left_to_do(["03.9"], {"my_warner": None})
+    'Still to do: write my_warner; exercise 03.9.'
+    """
+    open_ones = [f"write {name}" for name, function in functions.items() if not _has_lines(function)]
+    wrong = [name for name in exercises if not _told.get(name)]
+    if wrong:
+        open_ones.append(f"exercise{'s' if len(wrong) > 1 else ''} {', '.join(wrong)}")
+    return f"Still to do: {'; '.join(open_ones)}." if open_ones else "All done."
+
+
+def _has_lines(function: Any) -> bool:
+    """Whether a function has more than the line that a student's copy leaves, which says that it has none."""
+    code = getattr(function, "__code__", None)
+    return code is not None and "NotImplementedError" not in code.co_names
+
+
+def _compared(exercise: str, answer: Any) -> Reply:
     parts = _answers().get(exercise)
     if parts is None:
         refuse("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
@@ -111,11 +143,13 @@ def check(exercise: str, answer: Any) -> Reply:
 
 
 def _several(answer: Any) -> list[Any]:
-    if isinstance(answer, np.ndarray):
-        return list(np.ravel(answer).tolist())
     if isinstance(answer, dict):
         return list(answer.values())
-    return list(answer) if isinstance(answer, list | tuple | set) else [answer]
+    if isinstance(answer, list | tuple | set):
+        return list(answer)
+    if hasattr(answer, "__array__") and np.ndim(answer):  # of NumPy, or a column of a frame
+        return list(np.ravel(np.asarray(answer)).tolist())
+    return [answer]
 
 
 def _fault(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
@@ -127,20 +161,22 @@ def _fault(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
     value = number(answer)
     if value is None:
         return "a number is asked for."
-
-    def sealed(number: float) -> set[str]:
-        return {seal(exercise, place, plain) for plain in near(number, digits)}
-
-    own = sealed(value)
-    if own & seals:
+    if {seal(exercise, place, plain) for plain in near(value, digits)} & seals:
         return ""
-    for known in own & part["hints"].keys():
-        return str(part["hints"][known])
-    for back, hint in (slip for kind in part["slips"] for slip in SLIPS[kind]):
+    for own in {seal(exercise, place, plain) for plain in near(value, digits or HINTED)} & part["hints"].keys():
+        return str(part["hints"][own])
+    return _slipped(exercise, place, value, part) or ("not yet." if digits else "not yet. It is a whole number.")
+
+
+def _slipped(exercise: str, place: int, value: float, part: dict[str, Any]) -> str:
+    for back, said in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         meant = back(value)
-        if not math.isnan(meant) and sealed(meant) & seals:
-            return hint
-    return "not yet."
+        if not math.isfinite(meant):
+            continue
+        meant = meant if part["digits"] else float(round(meant))
+        if any(seal(exercise, place, plain) in part["right"] for plain in near(meant, part["digits"])):
+            return said
+    return ""
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ reader; it is no secret from who tries all numbers.
 import hashlib
 import math
 import re
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Real
 
@@ -12,6 +13,7 @@ import numpy as np
 
 _ROUNDS = 2000  # a millisecond each, so that thousands of guesses are not free
 _YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
+_FUNCTION = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 
 
 def seal(exercise: str, part: int, plain: str) -> str:
@@ -21,24 +23,35 @@ def seal(exercise: str, part: int, plain: str) -> str:
 
 
 def number(answer: object) -> float | None:
-    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "inf"; None for what is none.
+    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3", "inf"; None for what is
+    none.
 
     >>> number("75 %"), number("3,362"), number("perhaps")
     (0.75, 3362.0, None)
     """
     if isinstance(answer, bool | np.bool_):
         return None
-    if isinstance(answer, Real | np.number):
+    if isinstance(answer, Real | np.number | Decimal):
         return float(answer)
     if not isinstance(answer, str):
         return None
     text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
-    text, share = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text), text.endswith("%")
+    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
     try:
-        value = float(Fraction(text.removesuffix("%").strip())) if "inf" not in text else float(text)
+        return _written(text)
     except (ValueError, ZeroDivisionError):
         return None
-    return value / 100 if share else value
+
+
+def _written(text: str) -> float:
+    """The value of a numeral, or of a multiple of a logarithm or of a root."""
+    if text.endswith("%"):
+        return _written(text.removesuffix("%").strip()) / 100
+    if found := _FUNCTION.fullmatch(text.replace(" ", "")):
+        sign, times, name, of = found.groups()
+        value = (math.log if name in ("ln", "log") else math.sqrt)(_written(of))
+        return (-1.0 if sign else 1.0) * (_written(times) if times else 1.0) * value
+    return float(text) if "inf" in text else float(Fraction(text))
 
 
 def word(answer: object) -> str:
@@ -48,26 +61,26 @@ def word(answer: object) -> str:
     ('die', 'yes')
     """
     text = re.sub(r"[^\w\s]", "", str(answer)).strip().lower()
-    text = re.sub(r"^(the|a|an)\s+", "", text)
+    text = re.sub(r"^(the|a|an|one)\s+", "", text)
     return _YES_NO.get(text, text)
 
 
 def rounded(value: float, digits: int) -> str:
-    """A number by its first digits.
+    """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact.
 
-    >>> rounded(1.0986, 3), rounded(0, 3), rounded(math.inf, 3)
-    ('1.10e+00', '0', 'inf')
+    >>> rounded(1.0986, 3), rounded(0, 3), rounded(math.inf, 3), rounded(46, 0)
+    ('1.10e+00', '0', 'inf', '46')
     """
     if math.isnan(value) or math.isinf(value) or value == 0:
         return "0" if value == 0 else str(value)
-    return f"{value:.{digits - 1}e}"
+    return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
 
 
 def near(value: float, digits: int) -> set[str]:
     """What a number is read as: its first digits, and those of numbers half a step away, so that it counts
-    alike whether it was rounded before or cut.
+    alike whether it was rounded before or cut. A whole number is rounded once: nobody cuts one.
     """
-    if value == 0 or not math.isfinite(value):
+    if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
         return {rounded(value, digits)}
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
     return {rounded(value + shift * step, digits) for shift in (-0.5, 0, 0.5)}

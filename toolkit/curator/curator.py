@@ -721,6 +721,8 @@ class Curator(Verbs[Estimate]):
 class Previews(Verbs[Preview]):
     """The verbs of a curator, each of which returns a `Preview`."""
 
+    _public_name = "Curator.preview"
+
     def __init__(self, frame: Frame, unit: Unit, ledger: Ledger) -> None:
         self._frame, self._unit, self._ledger = frame, unit, ledger
 
