@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from toolkit.core.arrays import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
@@ -137,17 +138,17 @@ def shown_question(
         "odds": odds if question.randomized else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": words(question.instructions),
-        "show_if": question.show_if
-        and {
-            name: [(others or {})[name].options.index(option) for option in options]
-            for name, options in question.show_if.items()
-        },
+        "show_if": None if question.show_if is None else _codes(question.show_if, others or {}),
         "required": question.required,
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
     }
+
+
+def _codes(show_if: Mapping[str, Labels], others: Mapping[str, Question]) -> dict[str, list[int]]:
+    return {name: [others[name].options.index(option) for option in options] for name, options in show_if.items()}
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
