@@ -293,7 +293,7 @@ def test_answering_in_words_changes_neither_signature_nor_what_is_called() -> No
     mean = inspect.signature(Curator.mean)
     assert mean.parameters["bounds"].default is inspect.Parameter.empty
     assert Curator.mean.__qualname__ == "Curator.mean"
-    assert (Curator.mean.__doc__ or "").startswith("The mean of a column")
+    assert (Curator.mean.__doc__ or "").startswith("Release the mean of a column")
     assert inspect.signature(Curator).parameters["neighbors"].default is inspect.Parameter.empty
     assert pickle.loads(pickle.dumps(forced)) is forced  # noqa: S301
     assert isinstance(forced, types.FunctionType)
