@@ -96,12 +96,13 @@ call(
     "lab",
     shares.to_frame, planned.compare, planned.sensitivity, parts.to_frame, survey.plan(500).to_frame,
     ledger.to_frame, verdict.to_frame, nothing.to_frame, nothing.to_table, nothing.plot,
-    lambda: breach.table([]), lambda: tally(survey, {"cheated": ["yes"]}), there.reports, there.results,
+    lambda: breach.table([]), there.reports, there.results,
     lambda: there.export("reports.csv"),
 )
 call(
     "collect",
-    lambda: estimate(survey, {"cheated": ["yes"]}), lambda: collect(survey),
+    lambda: estimate(survey, {"cheated": ["yes"]}), lambda: tally(survey, {"cheated": ["yes"]}),
+    lambda: collect(survey),
     lambda: collect(survey, database="postgresql://nowhere/x"),
     lambda: collect(blind, database="sqlite:///blind.db"),
     lambda: Collector.attach("postgresql://nowhere/x"), lambda: survey.save("survey.toml"),

@@ -25,7 +25,7 @@ def sent(monkeypatch):
         bodies.extend(some)
         return len(some)
 
-    monkeypatch.setattr(rehearsal, "_sent", keep)
+    monkeypatch.setattr(rehearsal, "_post_all", keep)
     monkeypatch.setattr(rehearsal, "_as_served", lambda _url, _survey, tried: tried)
     return bodies
 
@@ -168,7 +168,7 @@ def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
 
     bodies = []
     monkeypatch.setattr(rehearsal, "_as_served", lambda _, __, tried: tried)
-    monkeypatch.setattr(rehearsal, "_sent", lambda _, some: bodies.extend(some) or len(some))
+    monkeypatch.setattr(rehearsal, "_post_all", lambda _, some: bodies.extend(some) or len(some))
     asked = Survey.load(CAMPUS)
     assert public(Room(asked), 30) == len(bodies) == 30
     for body in bodies:

@@ -58,7 +58,12 @@ def test_notebooks_and_data_stand_side_by_side_and_nothing_that_nobody_reads_com
     source, made = starting.course(), empty / "course"
     names = {path.name for path in (source / "notebooks").glob("*.ipynb")}
     assert len(names) >= 10
-    assert {path.name for path in (made / "notebooks").iterdir()} == names | {"README.md", "images", "teaching"}
+    assert {path.name for path in (made / "notebooks").iterdir()} == names | {
+        "README.md",
+        "GLOSSARY.md",
+        "images",
+        "teaching",
+    }
     assert (made / "data" / "exam_survey.csv").read_bytes() == (source / "data" / "exam_survey.csv").read_bytes()
     assert not list(made.rglob("__pycache__"))
 
