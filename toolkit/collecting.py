@@ -39,8 +39,10 @@ def collect(
 
     Examples
     --------
-    >>> collector = collect(survey, database="sqlite:///campus.db")  # doctest: +SKIP
-    >>> collector.url, collector.status(), collector.results(), collector.close()  # doctest: +SKIP
+    With a collection that is open::
+
+        collector = collect(survey, database="sqlite:///campus.db")
+        collector.url, collector.status(), collector.results(), collector.close()
     """
     from toolkit.survey.collector import start
 

@@ -203,7 +203,9 @@ def test_a_ledger_that_is_charged_is_shown_after_the_cell_and_after_the_button(w
     in_kernel(widget.page, "_ = account.charge(Pure(0.25), 'mean of age')")
     expect(widget.element.locator("tbody tr")).to_have_count(1)
     assert "Spent ε\u00a0=\u00a00.25" in widget.agrees()["spent"]
-    other_process = "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._ran)"
+    other_process = (
+        "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._look_again)"
+    )
     in_kernel(widget.page, f"{other_process}; _ = account.charge(Pure(0.5), 'median of age')")
     widget.element.get_by_role("button", name="Look again").press("Enter")
     expect(widget.element.locator("tbody tr")).to_have_count(2)

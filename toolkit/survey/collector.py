@@ -70,8 +70,10 @@ class Collector:
 
     Examples
     --------
-    >>> collector = Collector.attach("sqlite:///campus.db")  # doctest: +SKIP
-    >>> collector.results(by="faculty")  # doctest: +SKIP
+    With a collection that is open::
+
+        collector = Collector.attach("sqlite:///campus.db")
+        collector.results(by="faculty")
     """
 
     def __init__(self, database: str) -> None:

@@ -62,10 +62,10 @@ def rehearse(
 
     Examples
     --------
-    >>> rehearse(collector, 200)  # doctest: +SKIP
-    200
-    >>> rehearse(survey, "https://survey.example/", {"smokes": ["yes", "no"]})  # doctest: +SKIP
-    2
+    With a collection that is open::
+
+        rehearse(collector, 200)  # 200
+        rehearse(survey, "https://survey.example/", {"smokes": ["yes", "no"]})  # 2
     """
     survey, url, rest = _where(collector, answers)
     generator = rest[1] if len(rest) > 1 else rng

@@ -97,8 +97,11 @@ def watch(collector: Collector) -> CollectorView:
 
     Examples
     --------
-    >>> from toolkit import collect, show  # doctest: +SKIP
-    >>> show.watch(collect("survey.toml"))  # doctest: +SKIP
+    With a collection that is open::
+
+        from toolkit import collect, show
+
+        show.watch(collect("survey.toml"))
     """
     return CollectorView(collector)
 
