@@ -142,7 +142,7 @@ ANALYSED: dict[str, Callable[[], Any]] = {
     "findings": lambda: (
         estimates(
             asked(), {"report": warner("3/4"), "age": plain(bounds=(0, 99)), "sex": plain(SEXES)}, by="region"
-        ).found
+        ).group_estimates
     ),
     "estimate of a sample": lambda: estimates(
         asked(), {"report": warner("3/4")}, sample=Sample(weights=np.arange(1, ROWS + 1))

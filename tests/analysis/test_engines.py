@@ -102,7 +102,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def told(frame: Any) -> dict[str, Any]:
     """Everything that is made from counts, as plain numbers."""
     found = estimates(frame, DESIGNS, by="sex")
-    numbers = {(one.question, *one.group): (one.rows, one.missing, one.estimate.value) for one in found.found}
+    numbers = {(one.question, *one.group): (one.rows, one.missing, one.estimate.value) for one in found.group_estimates}
     pairs = association(frame, {"forced": DIE, "warner": WARNER})
     asked = campus(faculty(), cheated(), check=False)
     fit = logistic("gap ~ sex + C(band)", frame, DIE, missing="drop")

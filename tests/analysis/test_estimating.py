@@ -33,7 +33,7 @@ ENGINES = {
 def test_every_engine_gives_the_same_numbers_to_the_last_digit(engine: str) -> None:
     found = estimates(ENGINES[engine](PLAIN), DESIGNS, by="sex")
     first = estimates(pd.DataFrame(PLAIN), DESIGNS, by="sex")
-    for one, other in zip(found.found, first.found, strict=True):
+    for one, other in zip(found.group_estimates, first.group_estimates, strict=True):
         assert (one.question, one.group, one.rows, one.missing) == (
             other.question,
             other.group,
@@ -99,8 +99,8 @@ def test_missing_values_are_accounted_for_and_add_up() -> None:
 def test_age_bands_and_several_columns_make_groups() -> None:
     frame = DATA.assign(agegroup=pd.cut(DATA.age, [17, 39, 59, 99]))
     found = estimates(frame, {"forced": DIE}, by=["sex", "agegroup"])
-    assert len(found.found) == 6
-    assert sum(one.used for one in found.found) == 2400
+    assert len(found.group_estimates) == 6
+    assert sum(one.used for one in found.group_estimates) == 2400
     table = found.to_frame()
     assert list(table.columns[:4]) == ["question", "sex", "agegroup", "option"]
     codes = estimates(frame, {"forced": DIE}, by="stratum")["forced"]
@@ -118,7 +118,7 @@ def test_a_sample_goes_through_its_clusters() -> None:
     assert (gap.difference.item(), gap.se.item()) == pytest.approx((0.082441916, 0.035581606), abs=5e-10)
     assert women.loss == DIE.loss
     assert women.covers == "sampling (weights, strata, clusters, 57 df) and randomization"
-    assert found.found[0].deff > 0
+    assert found.group_estimates[0].deff > 0
     all_of_them = estimates(DATA, {"forced": DIE}, sample=sample)["forced"]
     assert (all_of_them.value, all_of_them.se) == pytest.approx((0.331616149, 0.014816085), abs=5e-10)
 

@@ -109,7 +109,7 @@ def test_what_contradicts_its_design_is_said_and_never_printed_as_zero() -> None
 
 def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
     likert = estimates(DATA, {"likert": LIKERT})
-    (one,) = likert.found
+    (one,) = likert.group_estimates
     low, high = one.estimate.interval()
     for place, (label, estimate) in enumerate(one.entries()):
         assert label == place

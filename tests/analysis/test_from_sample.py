@@ -53,7 +53,9 @@ def test_counts_and_rows_tell_the_same() -> None:
     assert counted.groups() == drawn.groups() == {("x",): 2, ("y",): 2}
     assert counted.groupless() == drawn.groupless() == 0
     for name in READERS:
-        for one, other in zip(counted.found(name, "moment"), drawn.found(name, "moment"), strict=True):
+        for one, other in zip(
+            counted.group_estimates(name, "moment"), drawn.group_estimates(name, "moment"), strict=True
+        ):
             assert (one.group, one.used, one.missing) == (other.group, other.used, other.missing)
             assert one.estimate.value == other.estimate.value
     assert counted.counts("a")[("x",)].tolist() == [1, 1]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Pure, k_ary, warner
-from toolkit.core.estimate import boundary_note, said
+from toolkit.core.estimate import boundary_note, text_or_int
 from toolkit.core.inference.intervals import Normal
 
 
@@ -154,7 +154,7 @@ def test_one_column_is_no_cross_tab() -> None:
 
 def test_keys_of_several_columns_are_said_side_by_side() -> None:
     estimate = table(("region", "sex"), (("north", "f"), ("north", "m")))
-    assert said(("north", "f")) == "north, f"
+    assert text_or_int(("north", "f")) == "north, f"
     assert "north, f: 1.0 (se 1.0)" in repr(estimate)
     assert "<th>north, f</th>" in estimate._repr_html_()
 

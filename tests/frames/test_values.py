@@ -10,7 +10,7 @@ from tests.curator.hostile import CELLS
 from toolkit.frames import values as wanted
 from toolkit.frames.cells import Day, Moment
 from toolkit.frames.column import Kind, whole_kind
-from toolkit.frames.values import Range, check_kinds, ends, fitted, said, value_of
+from toolkit.frames.values import Range, check_kinds, ends, fitted, text_of, value_of
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),
@@ -159,5 +159,5 @@ def test_places_are_those_of_the_list_however_they_are_found(targets: list[int],
 
 def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
     assert [
-        said(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
+        text_of(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
     ] == ["'a\\nb'", "True", "3", "0.1", "1/3", "2020-01-01", "1970-01-01T00:00:00.000000005 UTC"]

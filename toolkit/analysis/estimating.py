@@ -90,7 +90,7 @@ def estimates(
     source = CountSource(frame, names, readers) if sample is None else SampleSource(frame, names, readers, sample)
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
-    rows = tuple(one for name in models for one in source.found(name, way))
+    rows = tuple(one for name in models for one in source.group_estimates(name, way))
     notes = groupless_notes(source.groupless(), names)
     if sample is None:
         notes += _sampling_notes([name for name in columns if name not in (*names, *models)])
@@ -191,7 +191,7 @@ class CountSource:
                 values.setdefault(group, []).append((value, count))
         return values
 
-    def found(self, name: str, method: str) -> list[GroupEstimate]:
+    def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         design, values = self.readers[name].design, self._values(name)
         estimated = []
         for group, rows in self.groups().items():
@@ -209,7 +209,7 @@ class CountSource:
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         if name not in self._moments:
-            self._moments[name] = {one.group: one.estimate for one in self.found(name, "moment")}
+            self._moments[name] = {one.group: one.estimate for one in self.group_estimates(name, "moment")}
         return self._moments[name][group] - self._moments[name][other]
 
     def homogeneity(self, name: str) -> TableTest:

@@ -50,7 +50,7 @@ class Findings:
         The randomizer of each question.
     by : tuple of str
         The columns that make the groups.
-    found : tuple of GroupEstimate
+    group_estimates : tuple of GroupEstimate
         One for each question and group.
     source : Source
         The counts, or the rows of a sample, that they are made from.
@@ -71,7 +71,7 @@ class Findings:
 
     designs: Mapping[str, QuestionModel]
     by: tuple[str, ...]
-    found: tuple[GroupEstimate, ...]
+    group_estimates: tuple[GroupEstimate, ...]
     source: Source
     notes: tuple[str, ...] = ()
     minimum: int = 0
@@ -89,13 +89,13 @@ class Findings:
         Findings
             Without estimates of fewer people.
         """
-        enough = tuple(one for one in self.found if one.used >= minimum)
-        return replace(self, found=enough, minimum=max(minimum, self.minimum))
+        enough = tuple(one for one in self.group_estimates if one.used >= minimum)
+        return replace(self, group_estimates=enough, minimum=max(minimum, self.minimum))
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
         self._check(name)
-        estimates = {one.group: one.estimate for one in self.found if one.question == name}
+        estimates = {one.group: one.estimate for one in self.group_estimates if one.question == name}
         return {self._key(group): estimate for group, estimate in estimates.items()} if self.by else estimates[()]
 
     def _check(self, *names: str) -> None:
@@ -109,7 +109,7 @@ class Findings:
 
     def _group(self, key: Any) -> Group:
         group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
-        known = {one.group for one in self.found}
+        known = {one.group for one in self.group_estimates}
         if not self.by or group not in known:
             listed = ", ".join(repr(self._key(one)) for one in sorted(known, key=in_order)[:8])
             there = f"they are {listed}" if self.by else "there are none: estimate with by=… first"
@@ -139,8 +139,8 @@ class Findings:
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
         rows, gaps = [], []
-        there = {one.question for one in self.found if one.group == other}
-        others = [one for one in self.found if one.group != other and one.question in there]
+        there = {one.question for one in self.group_estimates if one.group == other}
+        others = [one for one in self.group_estimates if one.group != other and one.question in there]
         if not others:
             refuse("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
@@ -244,7 +244,7 @@ class Findings:
         self._check(name)
         if not self.by:
             refuse("groups must be there to be compared", "none", "estimate with by=…")
-        if sum(one.question == name for one in self.found) < len(self.source.groups()):
+        if sum(one.question == name for one in self.group_estimates) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
             refuse(rule, "fewer in one", "wait for more reports")
         return self.source.homogeneity(name)
@@ -262,7 +262,7 @@ class Findings:
                 "missing group": 0,
                 "used": one.used,
             }
-            for one in self.found
+            for one in self.group_estimates
         ]
         lost = self.source.groupless()
         if lost:
@@ -282,7 +282,7 @@ class Findings:
     @property
     def _groupless(self) -> dict[str, int]:
         """A column of the tables where rows are in no group."""
-        lost = self.source.groupless() if self.found else 0
+        lost = self.source.groupless() if self.group_estimates else 0
         return {"missing group": lost} if lost else {}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
@@ -299,7 +299,7 @@ class Findings:
             Shares as 0.25.
         """
         pd = extra("pandas")
-        return pd.DataFrame([row for one in self.found for row in self._rows(one, checked_level(level))])
+        return pd.DataFrame([row for one in self.group_estimates for row in self._rows(one, checked_level(level))])
 
     def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
         design, deff = (
@@ -347,7 +347,7 @@ class Findings:
         pandas.DataFrame
             One row for each question, group and option.
         """
-        rows = paper_rows(self.designs, self.by, self.found, checked_level(level), self._groupless)
+        rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._groupless)
         return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
@@ -406,7 +406,7 @@ class Findings:
         """
         drawn = {
             self._words(one, option): estimate
-            for one in self.found
+            for one in self.group_estimates
             if of_shares(self.designs[one.question])
             for option, estimate in one.entries()
             if one.used
@@ -423,8 +423,9 @@ class Findings:
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
         note = f"; {'; '.join(self.notes)}" if self.notes else ""
-        people = max((one.used for one in self.found), default=0)
-        size = f"{len(self.found)} estimate{'s' if len(self.found) != 1 else ''}, up to {people:,} people"
+        people = max((one.used for one in self.group_estimates), default=0)
+        count = len(self.group_estimates)
+        size = f"{count} estimate{'s' if count != 1 else ''}, up to {people:,} people"
         return f"<Findings of {', '.join(self.designs)}{groups}: {size}{note}>"
 
     def _repr_html_(self) -> str:
@@ -433,5 +434,5 @@ class Findings:
 
     def _said(self) -> list[str]:
         """Notes of the whole, and of each estimate; column names and groups are escaped."""
-        own = [f"{self._words(one, '')}: {note}" for one in self.found for note in one.estimate.notes]
+        own = [f"{self._words(one, '')}: {note}" for one in self.group_estimates for note in one.estimate.notes]
         return [html.escape(note) for note in (*self.notes, *own)]

@@ -107,7 +107,7 @@ class SampleSource:
             return replace(self.sample, population=None), {}
         return self.sample, {"noise": "shares"}
 
-    def found(self, name: str, method: str) -> list[GroupEstimate]:
+    def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
             refuse("with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone")
         design, (values, places) = self.readers[name].design, self._read(name)

@@ -35,7 +35,7 @@ _LATEX = {
 class Line:
     """One option of one question in one group: numbers as text, in one unit and with the same decimals per question."""
 
-    found: GroupEstimate
+    of: GroupEstimate
     option: str | int
     estimate: str
     se: str
@@ -43,10 +43,10 @@ class Line:
     method: str
 
 
-def lines_of(found: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
+def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
     """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
-    rows = [(one, *row) for one in found for row in _numbers(one, level, scale)]
+    rows = [(one, *row) for one in estimates for row in _numbers(one, level, scale)]
     decimals = decimals_of([numbers for _, _, numbers, empty, _ in rows if empty is None])
     return [
         Line(
@@ -76,19 +76,19 @@ def _numbers(one: GroupEstimate, level: float, scale: float) -> list[tuple[str |
 def paper_rows(
     designs: Mapping[str, QuestionModel],
     by: Sequence[str],
-    found: Iterable[GroupEstimate],
+    estimates: Iterable[GroupEstimate],
     level: float,
     groupless: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
     """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
-    everything = list(found)
+    everything = list(estimates)
     return [
         {
             "question": name,
-            **{key: str(value) for key, value in zip(by, line.found.group, strict=True)},
+            **{key: str(value) for key, value in zip(by, line.of.group, strict=True)},
             "answer": str(line.option),
-            "n": line.found.used,
-            "missing": line.found.missing,
+            "n": line.of.used,
+            "missing": line.of.missing,
             **(groupless or {}),
             "estimate": line.estimate,
             "SE": line.se,

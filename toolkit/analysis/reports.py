@@ -72,12 +72,12 @@ def checked_designs(designs: Any) -> dict[str, QuestionModel]:
     return models
 
 
-def with_matrix(asked: QuestionModel) -> TypeGuard[Design]:
+def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
     """Whether a table holds the probabilities of its reports."""
-    return asked.matrix is not None
+    return model.matrix is not None
 
 
-def estimated_labels(asked: QuestionModel) -> Labels:
+def estimated_labels(model: QuestionModel) -> Labels:
     """What the entries of an estimate are called: options, of two of them the last one, the points of a
     distribution, or the mean.
 
@@ -85,20 +85,20 @@ def estimated_labels(asked: QuestionModel) -> Labels:
     >>> estimated_labels(warner("3/4")), estimated_labels(k_ary(("a", "b", "c"), epsilon=1.0))
     (('yes',), ('a', 'b', 'c'))
     """
-    if not asked.options:
-        points: Labels = getattr(asked, "labels", ("mean",))
+    if not model.options:
+        points: Labels = getattr(model, "labels", ("mean",))
         return points
-    return asked.options[1:] if len(asked.options) == 2 and asked.asks == "choice" else asked.options
+    return model.options[1:] if len(model.options) == 2 and model.asks == "choice" else model.options
 
 
-def of_shares(asked: QuestionModel) -> bool:
+def of_shares(model: QuestionModel) -> bool:
     """Whether shares are estimated, of options or of the points of a distribution; else it is a mean."""
-    return asked.bounds is None or hasattr(asked, "labels")
+    return model.bounds is None or hasattr(model, "labels")
 
 
-def is_single(asked: QuestionModel) -> bool:
+def is_single(model: QuestionModel) -> bool:
     """Whether an estimate is one number."""
-    return len(estimated_labels(asked)) == 1 and asked.asks != "ticks" and not hasattr(asked, "labels")
+    return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "labels")
 
 
 STRANGE = object()

@@ -24,12 +24,21 @@ WAYS = ("random", "self_protective", "self_incriminating")
 
 @dataclass(frozen=True, repr=False)
 class TippingPoint:
-    """For each way of not following the instructions the share of people that would explain the estimate if
-    the truth were `null`, and the one that would explain the limit of the `level` interval that is nearest to
-    `null`: from that share on the estimate is in doubt. NaN: no share does it.
+    """Shares of people who do not follow the instructions that would explain an estimate.
 
-    random : report anything, evenly. self_protective : report what speaks most for the first option, always.
-    self_incriminating : report what speaks most for the last option, always.
+    The ways are "random" (report anything, evenly), "self_protective" (always report what speaks most for the first
+    option) and "self_incriminating" (always report what speaks most for the last option). NaN: no share does it.
+
+    Parameters
+    ----------
+    null : float
+        What the truth would be instead.
+    level : float
+        Level of the interval that `doubt` is about.
+    explains : dict of float
+        For each way, the share that would explain the estimate.
+    doubt : dict of float
+        For each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
     """
 
     null: float

@@ -54,7 +54,7 @@ def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.Da
     return table
 
 
-def said(label: Any) -> str | int:
+def text_or_int(label: Any) -> str | int:
     """A label in words: the keys of a table side by side."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else label
 
@@ -468,7 +468,7 @@ class Estimate(Publishable):
         whole = self.whole
         return [
             (
-                said(label),
+                text_or_int(label),
                 written(value, se, whole=whole),
                 written(se, se),
                 self._none(i) if empty else between(low, high, se, whole=whole),

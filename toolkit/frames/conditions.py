@@ -85,7 +85,7 @@ def between(low: Any, high: Any) -> Range:
         rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
         refuse(rule, "two of different sorts", "nothing lies between them", TypeError)
     if first > last:  # type: ignore[operator]
-        received = f"{typed.said(first)} and {typed.said(last)}"
+        received = f"{typed.text_of(first)} and {typed.text_of(last)}"
         refuse("between(low, high) must have low at most high", received, "nothing lies there")
     return Range(first, last)
 
@@ -116,7 +116,7 @@ def bands(*edges: Any) -> list[Range]:
             rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
             refuse(rule, "edges of different sorts", "they have no order", TypeError)
         if not low < high:  # type: ignore[operator]
-            received = f"{typed.said(low)} before {typed.said(high)}"
+            received = f"{typed.text_of(low)} before {typed.text_of(high)}"
             refuse("the edges of bands(…) must increase", received, "a band begins where the one before it ends")
     return [Range(low, high, below=place + 2 < len(ends)) for place, (low, high) in enumerate(pairwise(ends))]
 
@@ -166,10 +166,10 @@ class Keys:
         """The condition, as the ledger writes it."""
         if self.plain and len(self.items) > 1:
             return f"{self.name} in [{', '.join(map(repr, self.items))}]"
-        values = [typed.said(item) for item in self.items if not isinstance(item, Range | Mark)]
+        values = [typed.text_of(item) for item in self.items if not isinstance(item, Range | Mark)]
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         parts += [
-            f"from {item.words}" if item.below else f"between {typed.said(item.low)} and {typed.said(item.high)}"
+            f"from {item.words}" if item.below else f"between {typed.text_of(item.low)} and {typed.text_of(item.high)}"
             for item in self.items
             if isinstance(item, Range)
         ]
@@ -187,8 +187,8 @@ class Keys:
             at = typed.codes(column, [self.stored[place] for place in values], days=self.days)
             codes = np.array([*values, -1], dtype=np.int64)[at]
         if ranges:
-            asked, ends = ([one[place] for place in ranges] for one in (items, self.stored))
-            inside = typed.within(column, asked, ends, days=self.days)  # type: ignore[arg-type]
+            spans, ends = ([one[place] for place in ranges] for one in (items, self.stored))
+            inside = typed.within(column, spans, ends, days=self.days)  # type: ignore[arg-type]
             codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[inside], codes)
         if MISSING in items:
             codes = np.where(column.missing(), items.index(MISSING), codes)
@@ -285,7 +285,7 @@ def _label(item: Item) -> str | int:
         return repr(item).lower()
     if isinstance(item, str) or type(item) is int:
         return item
-    said = typed.said(item)
+    said = typed.text_of(item)
     return int(said) if isinstance(item, Fraction) and item.denominator == 1 else said
 
 
@@ -351,8 +351,8 @@ _EQUAL = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
 def condition(frame: Frame, where: object) -> Condition:
     """What `where` asks of a frame: refused for what it says alone, before anything is read."""
     if isinstance(where, Mapping):
-        asked = dict(where.items())
-        return OfColumns(tuple(Keys.of(frame, label, _items(frame, label, asked[label])) for label in asked))
+        conditions = dict(where.items())
+        return OfColumns(tuple(Keys.of(frame, label, _items(frame, label, conditions[label])) for label in conditions))
     if not callable(where):
         equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None  # as pandas' `query` takes it
         meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'

@@ -56,10 +56,10 @@ class Range:
     @property
     def words(self) -> str:
         """What a row of a table is called: "18 to under 30"."""
-        return f"{said(self.low)} to {'under ' if self.below else ''}{said(self.high)}"
+        return f"{text_of(self.low)} to {'under ' if self.below else ''}{text_of(self.high)}"
 
     def __repr__(self) -> str:
-        return f"between({said(self.low)}, {said(self.high)})" if not self.below else f"<{self.words}>"
+        return f"between({text_of(self.low)}, {text_of(self.high)})" if not self.below else f"<{self.words}>"
 
 
 def value_of(wanted: object, name: str) -> Value:
@@ -103,7 +103,7 @@ def plain(items: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any,
     return numbers, numbers if kind.name == "whole" or kind.long else tuple(map(float, numbers))
 
 
-def said(value: Value) -> str:
+def text_of(value: Value) -> str:
     """A value in the analyst's own words, on one line."""
     if isinstance(value, Fraction):
         return str(value) if value.denominator == 1 else _decimal(value)
@@ -158,7 +158,7 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
     if not possible:
         rule = f"a value for {name} must be one that its type can hold"
         consequence = f"it holds {kind.words}, and never this one"
-        refuse(rule, said(value) if len(said(value)) < _LONG else "a very long number", consequence)
+        refuse(rule, text_of(value) if len(text_of(value)) < _LONG else "a very long number", consequence)
     if kind.long:
         return compared(stored)
     return float(stored) if kind.name in ("truth", "number") else int(stored)

@@ -136,14 +136,16 @@ def estimate(
     if designs and any(people.values()):
         analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
     asked = {name: rows.asked(survey[name]) for name in designs}
-    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in analysis.found)
+    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in analysis.group_estimates)
     remarks: tuple[str, ...] = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
     least = _least(survey, minimum)
     if least != survey.minimum:
         shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
         remarks = (*remarks, shown)
-    own = groupless_notes(analysis.source.groupless(), groups) if analysis.found else ()  # `Results.notes` says it
+    own = (
+        groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
+    )  # `Results.notes` says it
     remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
     return Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
 

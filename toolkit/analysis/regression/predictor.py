@@ -308,11 +308,11 @@ def _as_fit(
     model: MixtureModel,
     at: Array,
     cov: Array,
-    asked: tuple[str, str, bool],
+    options: tuple[str, str, bool],
     scales: tuple[Array, Array, float, float],
 ) -> PredictorFit:
     """Everything back in the units of the data."""
-    (kind, family, jeffreys), (back, truths_back, shift, scale) = asked, scales
+    (kind, family, jeffreys), (back, truths_back, shift, scale) = options, scales
     beta, more, gamma = model.parts(at)
     wide = np.kron(np.eye(model.cells - 1), truths_back)
     first, last = len(beta), len(beta) + len(more)

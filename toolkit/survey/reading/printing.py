@@ -53,19 +53,19 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
 
 
 def rows_of(
-    survey: Survey, question: Question, by: Sequence[str], found: Iterable[GroupEstimate], level: float = 0.95
+    survey: Survey, question: Question, by: Sequence[str], estimates: Iterable[GroupEstimate], level: float = 0.95
 ) -> list[Row]:
     """Return the lines of one question's table, for each group and option, in the words that people read."""
     return [
         Row(
-            tuple(label_of(survey, name, value) for name, value in zip(by, line.found.group, strict=True)),
+            tuple(label_of(survey, name, value) for name, value in zip(by, line.of.group, strict=True)),
             label_of(survey, question.name, line.option),
             line.estimate,
             line.se,
             line.interval,
-            line.found.used,
+            line.of.used,
         )
-        for line in lines_of(found, level, share=question.is_share)
+        for line in lines_of(estimates, level, share=question.is_share)
     ]
 
 

@@ -180,8 +180,8 @@ class Results:
             one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.not_asked)
         )
         names = {(one.question, one.group) for one in findings}
-        found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
-        analysis = replace(self.analysis.from_minimum(minimum if strict else 0), found=found)
+        rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
+        analysis = replace(self.analysis.from_minimum(minimum if strict else 0), group_estimates=rows)
         remarks = self.remarks
         if left_out := len(self.findings) - len(findings):
             remark = (
@@ -375,7 +375,7 @@ class Results:
         list of Row
             A line per group and option.
         """
-        estimates = [one for one in self.analysis.found if one.question == name]
+        estimates = [one for one in self.analysis.group_estimates if one.question == name]
         return rows_of(self.survey, self.survey[name], self.by, estimates, checked_level(level))
 
     def plot(self, level: float = 0.95) -> Any:
