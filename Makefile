@@ -73,7 +73,8 @@ $(VENV)/.scripts: $(READY) $(SCRIPTS)
 	@if command -v node >/dev/null; then for file in $(SCRIPTS); do node --input-type=module --check < $$file || exit 1; done; touch $@; \
 		else echo "node is not there: JavaScript was not checked"; fi
 
-rooms: $(READY)  ## list all files with what they hold
+rooms: $(READY)  ## list all files with what they hold, and draw the pictures of ARCHITECTURE.md
+	@$(BIN)/python .make/flows.py
 	@$(BIN)/python .make/rooms.py
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -186,3 +187,15 @@ def test_no_order_of_equals_is_left_to_the_processor() -> None:
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
         assert [source for source in code if unstable(source)] == [], path.name
+
+
+@pytest.mark.parametrize("mark", ["release", "report"])
+def test_the_pictures_show_files_and_functions_that_are_there(mark: str) -> None:
+    """Drawn by `make rooms`; here only that no file or function on them was renamed or went since."""
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    picture = page.partition(f"<!-- {mark}: made by `make rooms` -->")[2].partition("<!-- end -->")[0]
+    files = {str(path.relative_to(PACKAGE).with_suffix("")).replace("/", "_"): path for path in FILES}
+    arrows = re.findall(r'-->\|"\d+ (\w+)"\| (\w+)', picture)
+    assert len(arrows) > 10
+    for function, file in arrows:
+        assert re.search(rf"(def|class) {function}\b", files[file].read_text(encoding="utf-8")), (function, file)
