@@ -31,7 +31,7 @@ Flow = dict[tuple[str, str], str]
 
 
 def flow(call: Callable[[], object]) -> Flow:
-    """Each arrow from file to file, in the order in which the second of two calls takes them, with the function entered.
+    """Each arrow from file to file, in the order in which the second of two calls takes them, with its function.
 
     Threads that the first call starts are followed, too.
     """
