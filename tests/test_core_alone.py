@@ -22,6 +22,8 @@ BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # what those bring
 CHECKED = {  # modules that import a package of an extra, and who has asked for it before
     "show/": "toolkit/show/__init__.py",
     "learning/": "toolkit/learning/__init__.py",
+    "core/postgres.py": "toolkit/budget/ledger.py",
+    "budget/ledger_postgres.py": "toolkit/budget/ledger.py",
     "survey/storage/postgres.py": "toolkit/survey/store.py",
     "survey/serving/process.py": "toolkit/survey/background.py",
     "survey/serving/connecting/": "toolkit/survey/background.py",

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import RecordError
-from toolkit.budget.stream_file import KeptStream, file_of
+from toolkit.budget.stream_file import KeptStream, StreamFile
 from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure
 
@@ -19,7 +19,7 @@ def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
     weekly = ledger.every(total, "members", path=tmp_path / "weekly.db")
     for count in (1, 0, 2**62, 4):
         weekly.add(count)
-    kept = KeptStream(tmp_path / "weekly.db")
+    kept = KeptStream(StreamFile(tmp_path / "weekly.db"))
     assert kept.entry == ledger.entries()[0]
     assert kept.periods() == total.kept
     assert not kept.seeded
@@ -30,9 +30,9 @@ def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
 
 def test_labels_have_files_of_their_own_beside_the_ledger() -> None:
     ledger = Path("folder") / "budget.db"
-    assert file_of(ledger, "claims") == Path("folder") / "budget.db-stream-claims"
+    assert StreamFile.of(ledger, "claims").beside == Path("folder") / "budget.db-stream-claims"
     labels = ["claims", "Claims!", "claims!", "claims?", "../claims", "a/b", "a_b", "ε", "x" * 40, "x" * 41]
-    files = [file_of(ledger, label) for label in labels]
+    files = [StreamFile.of(ledger, label).beside for label in labels]
     assert len(set(files)) == len(labels)
     assert all(file.parent == ledger.parent and len(file.name) < 80 for file in files)
 
@@ -91,7 +91,7 @@ def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
             first, *rest = noisy.split()
             edited = " ".join([str(int(first) + 1000), *rest])
             database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (edited, number))
-        with pytest.raises(RecordError, match="an older or another file"):
+        with pytest.raises(RecordError, match="an older one or another"):
             ledger.resume(path)
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (noisy, number))
@@ -101,9 +101,9 @@ def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
 def test_a_period_is_written_after_the_one_before_it_and_once(tmp_path: Path) -> None:
     ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"
     ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path).add(5)
-    kept = KeptStream(path)
+    kept = KeptStream(StreamFile(path))
     for period in (1, 3):
-        with pytest.raises(RecordError, match=f"a file after period 1 for a stream after period {period - 1}"):
+        with pytest.raises(RecordError, match=f"one after period 1 for a stream after period {period - 1}"):
             kept.append(period, 4, (4,))
     kept.append(2, 4, (4,))
-    assert KeptStream(path).periods()[0] == [5, 4]
+    assert KeptStream(StreamFile(path)).periods()[0] == [5, 4]

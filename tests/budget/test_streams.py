@@ -113,7 +113,7 @@ def test_of_two_that_go_on_only_one_publishes_a_period(tmp_path: Path) -> None:
     first = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db")
     second = ledger.resume(tmp_path / "weekly.db")
     first.add(3)
-    with pytest.raises(RecordError, match="got a file after period 1 for a stream after period 0"):
+    with pytest.raises(RecordError, match="got one after period 1 for a stream after period 0"):
         second.add(3)
     assert second.total.period == 0
     assert ledger.resume(tmp_path / "weekly.db").add(4).labels == ("total after 2 of 5 periods",)
@@ -139,9 +139,9 @@ def test_an_older_copy_in_its_place_is_noticed(tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "old.db")
     weekly.add(4)
     shutil.copy(tmp_path / "old.db", path)
-    with pytest.raises(RecordError, match="got an older or another file: a period must not be published"):
+    with pytest.raises(RecordError, match="got an older one or another: a period must not be published"):
         ledger.resume(path)
-    with pytest.raises(RecordError, match="a file after period 1 for a stream after period 2"):
+    with pytest.raises(RecordError, match="one after period 1 for a stream after period 2"):
         weekly.add(5)
 
 
@@ -182,7 +182,7 @@ def test_files_that_are_no_streams_are_refused(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "weekly.db", isolation_level=None)
     database.execute("DELETE FROM periods WHERE number = 1")
     database.close()
-    with pytest.raises(RecordError, match="a file with a period missing"):
+    with pytest.raises(RecordError, match="one with a period missing"):
         ledger.resume(tmp_path / "weekly.db")
 
 
@@ -255,7 +255,7 @@ print(json.dumps([weekly.last.value, weekly.label, weekly.total.period, weekly.a
         assert json.loads(said) == [value, label, 1, "total after 2 of 52 periods"]
     assert ledger.spent == Pure(2)
     assert (tmp_path / "budget.db-stream-claims").stat().st_mode & 0o077 == 0
-    with pytest.raises(RecordError, match="got a file after period 2 for a stream after period 1"):
+    with pytest.raises(RecordError, match="got one after period 2 for a stream after period 1"):
         weekly.add(1)
 
 
@@ -264,7 +264,7 @@ def test_a_label_belongs_to_one_stream_of_a_ledger(tmp_path: Path) -> None:
     ledger.every(RunningTotal.for_epsilon(1, periods=5), "claims")
     with pytest.raises(ValueError, match=r"a new stream needs a new file, got budget\.db-stream-claims"):
         ledger.every(RunningTotal.for_epsilon(1, periods=5), "claims")
-    with pytest.raises(ValueError, match="a stream of a ledger with a file needs a label"):
+    with pytest.raises(ValueError, match="a stream of a ledger that is kept needs a label"):
         ledger.every(RunningTotal.for_epsilon(1, periods=5))
     with pytest.raises(RecordError, match="a stream's file must be there and writable"):
         ledger.resume("members")

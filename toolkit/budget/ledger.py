@@ -20,17 +20,19 @@ from toolkit.budget.charges import (
     price_of,
     recorded,
 )
-from toolkit.budget.ledger_file import FileRecord, FileRegister
-from toolkit.budget.record import Decision, Entry, MemoryRecord, MemoryRegister, Record, Register, written
+from toolkit.budget.ledger_file import FileRecord
+from toolkit.budget.record import Decision, Entry, Head, MemoryRecord, Register, written
 from toolkit.budget.report import Report, frame_of, html_of, report_of
 from toolkit.core.checks import explains, refuse, whole
+from toolkit.core.extras import check_extras
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolkit.budget.stream_file import Total
+    from toolkit.budget.ledger_postgres import PostgresRecord
+    from toolkit.budget.stream_file import StreamPlace, Total
     from toolkit.budget.streams import Stream
 
 Result_co = TypeVar("Result_co", covariant=True)
@@ -65,7 +67,8 @@ class Ledger:
         The most that may be spent. A Zcdp ceiling also takes Pure losses, and is the thrifty choice for many
         releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
     path : str or path, optional
-        A file that keeps the record and that many processes may share; without one it is in memory. Its rows are
+        A file that keeps the record and that many processes may share, or an address of PostgreSQL that machines
+        may share, such as "postgresql://ann@db/office?schema=claims"; without one it is in memory. Its rows are
         chained: a row that was edited, or a total that is not the sum of the charges, is refused when the file is
         opened or listed. `budget.db-last` detects that the file was replaced by an older copy. Both are against
         mistakes: they do not detect a copy that is moved elsewhere, a folder that is restored as a whole, or a
@@ -100,12 +103,10 @@ class Ledger:
     ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), agreed_neighbors(None, neighbors)
         self._unit, _ = agreed_unit(None, unit)
-        self._record: Record = MemoryRecord()
-        self._register: Register = MemoryRegister()
+        self._record: MemoryRecord | FileRecord | PostgresRecord = MemoryRecord()
         self._simulated = bool(simulated)
         if path is not None:
-            record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated, self._unit))
-            self._record, self._register = record, FileRegister(record.path)
+            self._record = record = _record_at(path, (self._ceiling, self._neighbors, self._simulated, self._unit))
             before, relation, simulation, counted = record.head
             if simulation != self._simulated:
                 rule = "a ledger of a simulation stays one, and no other becomes one"
@@ -137,11 +138,10 @@ class Ledger:
         RecordError
             If the file is missing, damaged, or older than what was charged.
         """
-        record = FileRecord(Path(path), None)
+        record = _record_at(path, None)
         ledger = cls.__new__(cls)
         ledger._record = record
         ledger._ceiling, ledger._neighbors, ledger._simulated, ledger._unit = record.head
-        ledger._register = FileRegister(record.path)
         return ledger
 
     @property
@@ -421,9 +421,10 @@ class Ledger:
         >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
         (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
         """
+        from toolkit.budget.stream_file import StreamFile
         from toolkit.budget.streams import check_openable, opened
 
-        place = self._stream_file(label) if path is None else Path(path).expanduser().absolute()
+        place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().absolute())
         check_openable(total, place, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
         entry = self.charge(total, label, neighbors=total.neighbors, unit=unit, times=events, terms=terms)
@@ -447,24 +448,27 @@ class Ledger:
         Stream
             It takes the next period's count.
         """
+        from toolkit.budget.stream_file import StreamFile
         from toolkit.budget.streams import resumed
 
-        place = Path(label).expanduser().absolute()
-        beside = self._stream_file(label) if isinstance(label, str) else None
-        if beside is not None and (beside.is_file() or not place.is_file()):
+        place: StreamPlace = StreamFile(Path(label).expanduser().absolute())
+        beside = self._stream_place(label) if isinstance(label, str) else None
+        if beside is not None and (beside.exists() or not place.exists()):
             place = beside
         return resumed(place, self, self.entries(), self.source(rng))
 
-    def _stream_file(self, label: str | None) -> Path | None:
-        """Where a ledger with a file keeps a stream."""
-        from toolkit.budget.stream_file import file_of
-
-        if not isinstance(self._record, FileRecord):
+    def _stream_place(self, label: str | None) -> "StreamPlace | None":
+        """Where a ledger that is kept keeps a stream."""
+        if isinstance(self._record, MemoryRecord):
             return None
         name = _label(label)
         if not name:
-            refuse("a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it")
-        return file_of(self._record.path, name)
+            refuse("a stream of a ledger that is kept needs a label", "none", "`resume(label)` goes on with it")
+        if isinstance(self._record, FileRecord):
+            from toolkit.budget.stream_file import StreamFile
+
+            return StreamFile.of(self._record.path, name)
+        return self._record.stream_place(name)
 
     def entries(self) -> tuple[Entry, ...]:
         """List every charge, the oldest first.
@@ -494,7 +498,7 @@ class Ledger:
     @property
     def register(self) -> Register:
         """Where `estimate.publish` writes down what it made of this ledger's releases."""
-        return self._register
+        return self._record.register
 
     def report(self) -> Report:
         """Write up all that was released under this budget, and the documents that were published of it.
@@ -514,7 +518,7 @@ class Ledger:
         """
         entries = self.entries()
         summary = self._summary(entries[-1] if entries else None)
-        return report_of(entries, summary, self.id, self._register.publications())
+        return report_of(entries, summary, self.id, self.register.publications())
 
     def __repr__(self) -> str:
         return f"<Ledger: {self._summary(self._record.last())}>"
@@ -530,10 +534,19 @@ class Ledger:
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
         counted = (last.unit if last else None) or self._unit
         unit = f"unit: {counted}" if counted else "unit not said"
-        where = self._record.path.name if isinstance(self._record, FileRecord) else "in memory"
         charges = f"{count:,} {'charge' if count == 1 else 'charges'}"
         mark = "simulated, no privacy claim; " if self._simulated else ""
-        return f"{mark}{state}; {charges}; {neighbors}; {unit}; {where}"
+        return f"{mark}{state}; {charges}; {neighbors}; {unit}; {self._record.name}"
+
+
+def _record_at(path: str | os.PathLike[str], make: Head | None) -> "FileRecord | PostgresRecord":
+    """The record in a file or in PostgreSQL, which is made if `make` says with what."""
+    if not str(path).startswith(("postgresql:", "postgres:")):
+        return FileRecord(Path(path), make)
+    check_extras("psycopg")
+    from toolkit.budget.ledger_postgres import PostgresRecord
+
+    return PostgresRecord(str(path), make)
 
 
 def _label(text: str | None) -> str:

@@ -24,7 +24,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,15 +68,93 @@ if hasattr(os, "register_at_fork"):
     )
 
 
-class FileRecord:
-    """A record in a SQLite file, created if it is not there; `head` is what the file was made with.
+class DurableRecord:
+    """A record in a database, and what this process knows of it: the head, and how far its rows were followed.
 
     Opening and listing follow the whole chain of rows; every other use follows what was added since the last one,
-    and checks that the row before is still the same, and that the file holds what the note beside it knows of.
+    and checks that the row before is still the same, and that the record holds what the note knows of. A subclass
+    says how to connect (`_connected`), how to keep others from writing (`_begin`) and how to end (`_commit`).
     """
 
+    name: str
+    beside: Path
+    head: Head
+    """Of what the note is kept, what the record is called, and what it was made with."""
+
+    def _open(self, database: Any, noted: tuple[int, str] | None) -> None:
+        self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
+        self.head = read(ceiling), neighbors, is_simulated(mark), unit
+        self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
+        self._row: Row | None = None
+        self._last(database, noted)
+
+    @property
+    def id(self) -> str:
+        return self._start.link[:16]
+
+    def append(self, decide: Decision) -> Entry:
+        with self._connected("rw") as database:
+            self._begin(database)
+            entry = decide(self._last(database, read_note(self.beside)))
+            row = row_of(entry)
+            link = link_of(self._place.link, row)
+            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
+            self._commit(database)
+            self._place, self._row = Place(entry.number, link, entry.total), row
+            write_note(self.beside, entry.number, link)
+            return entry
+
+    def last(self) -> Entry | None:
+        noted = read_note(self.beside)
+        with self._connected("ro") as database:
+            return self._last(database, noted)
+
+    def entries(self) -> tuple[Entry, ...]:
+        noted = read_note(self.beside)
+        with self._connected("ro") as database:
+            self._last(database, noted)
+            return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
+
+    def _last(self, database: Any, noted: tuple[int, str] | None) -> Entry | None:
+        """The last entry, after checking all that was added since the last time, and that nothing is gone."""
+        if one(database, HEAD) != self._made:
+            self._refuse_older(f"another {self._KIND}")
+        rows = _rows(database, max(self._place.number, 1))
+        if self._row is not None and next(rows, None) != (self._row, self._place.link):
+            self._refuse_older(f"an older or another {self._KIND}")
+        for row, link in rows:
+            ((self._place, _),) = follow(self._place, [(row, link)])
+            self._row = row
+        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
+            self._refuse_older(f"an older or another {self._KIND}")
+        return entry_of(self._row) if self._row is not None else None
+
+    _KIND = "file"
+
+    def _refuse_older(self, received: str) -> NoReturn:
+        note, known = note_of(self.beside), ""
+        if note.exists():
+            known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
+        consequence = f"what was spent since is missing from it{known}"
+        refuse(f"the ledger's {self._KIND} must only grow", received, consequence, RecordError)
+
+    def _connected(self, mode: str) -> AbstractContextManager[Any]:
+        raise NotImplementedError
+
+    def _begin(self, database: Any) -> None:
+        raise NotImplementedError
+
+    def _commit(self, database: Any) -> None:
+        raise NotImplementedError
+
+
+class FileRecord(DurableRecord):
+    """A record in a SQLite file, created if it is not there."""
+
     def __init__(self, path: Path, make: Head | None) -> None:
-        self.path = path.expanduser().absolute()  # a later change of directory must not lead to a fresh file
+        # A later change of directory must not lead to a fresh file.
+        self.path = self.beside = path.expanduser().absolute()
+        self.name = self.path.name
         noted = read_note(self.path)  # before the file, as it is written after it
         if make and noted and not self.path.exists():
             self._refuse_older("no file")
@@ -89,67 +167,25 @@ class FileRecord:
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
                 refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
-            self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
-            self.head: Head = read(ceiling), neighbors, is_simulated(mark), unit
-            self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
-            self._row: Row | None = None
-            self._last(database, noted)
+            self._open(database, noted)
 
     @property
-    def id(self) -> str:
-        return self._start.link[:16]
+    def register(self) -> "FileRegister":
+        return FileRegister(self.path)
 
-    def append(self, decide: Decision) -> Entry:
-        with self._connected("rw") as database:
-            database.execute("BEGIN IMMEDIATE")
-            entry = decide(self._last(database, read_note(self.path)))
-            row = row_of(entry)
-            link = link_of(self._place.link, row)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:]))
-            # Nobody else charges until the note is written and the file closed.
-            database.execute("PRAGMA locking_mode = EXCLUSIVE")
-            database.execute("COMMIT")
-            self._place, self._row = Place(entry.number, link, entry.total), row
-            write_note(self.path, entry.number, link)
-            return entry
+    def _begin(self, database: sqlite3.Connection) -> None:
+        database.execute("BEGIN IMMEDIATE")
 
-    def last(self) -> Entry | None:
-        noted = read_note(self.path)
-        with self._connected("rw") as database:
-            return self._last(database, noted)
-
-    def entries(self) -> tuple[Entry, ...]:
-        noted = read_note(self.path)
-        with self._connected("rw") as database:
-            self._last(database, noted)
-            return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
-
-    def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
-        """The last entry, after checking all that was added since the last time, and that nothing is gone."""
-        if one(database, HEAD) != self._made:
-            self._refuse_older("another file")
-        rows = _rows(database, max(self._place.number, 1))
-        if self._row is not None and next(rows, None) != (self._row, self._place.link):
-            self._refuse_older("an older or another file")
-        for row, link in rows:
-            ((self._place, _),) = follow(self._place, [(row, link)])
-            self._row = row
-        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
-            self._refuse_older("an older or another file")
-        return entry_of(self._row) if self._row is not None else None
-
-    def _refuse_older(self, received: str) -> NoReturn:
-        note, known = note_of(self.path), ""
-        if note.exists():
-            known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
-        consequence = f"what was spent since is missing from it{known}"
-        refuse("the ledger's file must only grow", received, consequence, RecordError)
+    def _commit(self, database: sqlite3.Connection) -> None:
+        # Nobody else charges until the note is written and the file closed.
+        database.execute("PRAGMA locking_mode = EXCLUSIVE")
+        database.execute("COMMIT")
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
-        """A connection for one use; leaving it by an exception rolls back."""
+        """A connection for one use; leaving it by an exception rolls back. A reader undoes what was left half done."""
         try:
-            with _ONE_AT_A_TIME, closing(_connect(self.path, mode)) as database:
+            with _ONE_AT_A_TIME, closing(_connect(self.path, mode.replace("ro", "rw"))) as database:
                 database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
@@ -163,7 +199,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
 
 
-def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]:
+def _rows(database: Any, first: int) -> Iterator[tuple[Row, str]]:
     """The rows from this number on, each with its link."""
     for *row, link, unit, terms in database.execute(
         "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
@@ -226,7 +262,7 @@ def create(
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute(
-            "INSERT INTO head VALUES (1, ?, ?, ?, ?)", (written(ceiling), neighbors, _mark(simulated), unit)
+            "INSERT INTO head VALUES (1, ?, ?, ?, ?)", (written(ceiling), neighbors, new_mark(simulated), unit)
         )
     database.execute("COMMIT")
 
@@ -240,7 +276,7 @@ def take_over(database: sqlite3.Connection) -> None:
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
-        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), _mark()
+        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), new_mark()
         place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
@@ -267,17 +303,17 @@ def marks(database: sqlite3.Connection) -> tuple[int, int]:
     return (*one(database, "PRAGMA application_id"), *one(database, "PRAGMA user_version"))
 
 
-def one(database: sqlite3.Connection, query: str) -> Any:
+def one(database: Any, query: str) -> Any:
     return database.execute(query).fetchone()
 
 
-def execute_all(database: sqlite3.Connection, statements: str) -> None:
+def execute_all(database: Any, statements: str) -> None:
     """Execute statements that empty lines separate."""
     for statement in statements.strip().split("\n\n"):
         database.execute(statement)
 
 
-def _mark(simulated: bool = False) -> str:
+def new_mark(simulated: bool = False) -> str:
     """So that two files with the same charges are not taken for one; the chain of rows begins with it."""
     return (_SIMULATED if simulated else "") + os.urandom(16).hex()
 

@@ -153,31 +153,17 @@ Decision: TypeAlias = Callable[[Entry | None], Entry]
 """From the last entry, if any, to the next one; raises to refuse it."""
 
 
-class Record(Protocol):
-    """What a ledger needs of its memory."""
-
-    def append(self, decide: Decision) -> Entry:
-        """Add what `decide` makes of the last entry, with nobody else writing in between."""
-
-    @property
-    def id(self) -> str:
-        """By which documents name it: public, and no two records have the same."""
-
-    def last(self) -> Entry | None: ...
-
-    def entries(self) -> tuple[Entry, ...]: ...
-
-
 class MemoryRecord:
-    """A record that lives and dies with this process; it cannot be copied into another, because a copy has
-    its own sum.
+    """What a ledger needs of its memory, in this process: it cannot be copied into another, because a copy has its
+    own sum.
     """
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self.id = os.urandom(8).hex()
+        self.id, self.name = os.urandom(8).hex(), "in memory"
+        self.register: Register = MemoryRegister()
 
     def append(self, decide: Decision) -> Entry:
         """Add what `decide` makes of the last entry."""

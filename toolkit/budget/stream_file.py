@@ -12,7 +12,8 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
@@ -58,45 +59,51 @@ class Total(Protocol):
     def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None: ...
 
 
-def file_of(ledger: Path, label: str) -> Path:
-    """Where a ledger with a file keeps the stream of a label: beside it, budget.db-stream-claims."""
-    plain = re.sub(r"[^A-Za-z0-9_-]", "_", label)[:40]
-    mark = "" if plain == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:12]}"
-    return ledger.with_name(f"{ledger.name}-stream-{plain}{mark}")
+class StreamPlace(Protocol):
+    """Where a stream is kept: its database, for one use at a time, and the note beside it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def beside(self) -> Path: ...
+    def exists(self) -> bool: ...
+    def check_new(self) -> None: ...
+    def create(self, text: str) -> None: ...
+    def connected(self) -> AbstractContextManager[Any]: ...
+    def check_version(self, database: Any) -> None: ...
+    def begin(self, database: Any) -> None: ...
+    def commit(self, database: Any) -> None: ...
 
 
-class KeptStream:
-    """A stream's file, opened for each use and closed after it."""
+@dataclass(frozen=True)
+class StreamFile:
+    """A SQLite file; it appears whole, or not at all."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path.expanduser().absolute()
-        noted = read_note(self.path)
-        with self._connected() as database:
-            version = marks(database)
-            if version == (_APPLICATION, 1):
-                _take_over(database)
-            elif version != (_APPLICATION, _VERSION):
-                self._refuse("something else or a later version")
-            (text,) = one(database, "SELECT content FROM head")
-            rows = database.execute("SELECT number, count, noisy FROM periods ORDER BY number").fetchall()
-            self.own = [own for (own,) in database.execute("SELECT people FROM periods ORDER BY number")]
-            self.visits = dict(database.execute("SELECT name, times FROM visits"))
-        self._head: dict[str, Any] = json.loads(text)
-        self._rows, links = rows, [digest([text])]
-        for place, (number, _, noisy) in enumerate(rows, start=1):
-            links.append(digest([links[-1], number, noisy]))
-            if number != place:
-                self._refuse("a file with a period missing")
-        self._link = links[-1]
-        if noted and (noted[0] > len(rows) or noted[1] != links[noted[0]]):
-            self._refuse("an older or another file")
+    beside: Path
 
     @classmethod
-    def create(cls, path: Path, total: Total, entry: Entry) -> "KeptStream":
-        """A new file for a total that an entry has paid for."""
-        parts = {"entry": row_of(entry), "total": total.settings, "seeded": total.seeded}
-        text = json.dumps({**parts, "mark": os.urandom(16).hex()})
-        begun = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
+    def of(cls, ledger: Path, label: str) -> "StreamFile":
+        """Where a ledger with a file keeps the stream of a label: beside it, budget.db-stream-claims."""
+        plain = re.sub(r"[^A-Za-z0-9_-]", "_", label)[:40]
+        mark = "" if plain == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:12]}"
+        return cls(ledger.with_name(f"{ledger.name}-stream-{plain}{mark}"))
+
+    @property
+    def name(self) -> str:
+        return self.beside.name
+
+    def exists(self) -> bool:
+        return self.beside.is_file()
+
+    def check_new(self) -> None:
+        if self.beside.exists() or note_of(self.beside).exists():
+            received = self.name if self.beside.exists() else f"{note_of(self.beside).name}, the note of an older one"
+            refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
+        if not self.beside.parent.is_dir():
+            refuse("the folder of a stream's file must exist", self.beside.parent.name, "nothing was charged")
+
+    def create(self, text: str) -> None:
+        begun = self.beside.with_name(f"{self.name}-new-{os.urandom(6).hex()}")
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it will hold the counts
         try:
             with closing(sqlite3.connect(begun, timeout=_WAIT, isolation_level=None)) as database:
@@ -110,12 +117,64 @@ class KeptStream:
                 database.execute("INSERT INTO head VALUES (?)", (text,))
                 _make_room(database)
                 database.execute("COMMIT")
-            os.link(begun, path)  # refused where another process was first
+            os.link(begun, self.beside)  # refused where another process was first
         except FileExistsError:
-            refuse("a new stream needs a new file", path.name, "another process was first; its stream goes on")
+            refuse("a new stream needs a new file", self.name, "another process was first; its stream goes on")
         finally:
             begun.unlink()
-        return cls(path)
+
+    @contextmanager
+    def connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            address = f"{self.beside.as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as database:
+                database.execute("PRAGMA synchronous = FULL")
+                yield database
+        except sqlite3.Error as error:
+            received = f"“{error}” for {self.name}"
+            refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
+
+    def check_version(self, database: sqlite3.Connection) -> None:
+        if marks(database) == (_APPLICATION, 1):
+            _take_over(database)
+        elif marks(database) != (_APPLICATION, _VERSION):
+            _refuse(self, "something else or a later version")
+
+    def begin(self, database: sqlite3.Connection) -> None:
+        database.execute("BEGIN IMMEDIATE")
+
+    def commit(self, database: sqlite3.Connection) -> None:
+        database.execute("COMMIT")
+
+
+class KeptStream:
+    """What is kept of a stream, in a place that is opened for each use and closed after it."""
+
+    def __init__(self, place: StreamPlace) -> None:
+        self.place = place
+        noted = read_note(place.beside)
+        with place.connected() as database:
+            place.check_version(database)
+            (text,) = one(database, "SELECT content FROM head")
+            rows = database.execute("SELECT number, count, noisy FROM periods ORDER BY number").fetchall()
+            self.own = [own for (own,) in database.execute("SELECT people FROM periods ORDER BY number")]
+            self.visits = dict(database.execute("SELECT name, times FROM visits"))
+        self._head: dict[str, Any] = json.loads(text)
+        self._rows, links = rows, [digest([text])]
+        for period, (number, _, noisy) in enumerate(rows, start=1):
+            links.append(digest([links[-1], number, noisy]))
+            if number != period:
+                _refuse(place, "one with a period missing")
+        self._link = links[-1]
+        if noted and (noted[0] > len(rows) or noted[1] != links[noted[0]]):
+            _refuse(place, "an older one or another")
+
+    @classmethod
+    def create(cls, place: StreamPlace, total: Total, entry: Entry) -> "KeptStream":
+        """A new one for a total that an entry has paid for."""
+        parts = {"entry": row_of(entry), "total": total.settings, "seeded": total.seeded}
+        place.create(json.dumps({**parts, "mark": os.urandom(16).hex()}))
+        return cls(place)
 
     @property
     def entry(self) -> Entry:
@@ -139,8 +198,8 @@ class KeptStream:
         return [int(count) for _, count, _ in self._rows], noisy
 
     def check(self, period: int) -> None:
-        """Refuse if the file is not after this period."""
-        with self._connected() as database:
+        """Refuse if the place is not after this period."""
+        with self.place.connected() as database:
             self._at(database, period)
 
     @property
@@ -153,35 +212,26 @@ class KeptStream:
         returns.
         """
         text, own = " ".join(map(str, noisy)), None if visits is None else 1
-        with self._connected() as database:
-            database.execute("BEGIN IMMEDIATE")
+        with self.place.connected() as database:
+            self.place.begin(database)
             self._at(database, period - 1)
             database.execute("INSERT INTO periods VALUES (?, ?, ?, ?)", (period, str(count), text, own))
-            database.executemany("INSERT OR REPLACE INTO visits VALUES (?, ?)", (visits or {}).items())
-            database.execute("COMMIT")
+            more = "INSERT INTO visits VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET times = excluded.times"
+            database.executemany(more, (visits or {}).items())
+            self.place.commit(database)
         self._link = digest([self._link, period, text])
-        write_note(self.path, period, self._link)
+        write_note(self.place.beside, period, self._link)
 
-    def _at(self, database: sqlite3.Connection, period: int) -> None:
+    def _at(self, database: Any, period: int) -> None:
         (last,) = one(database, "SELECT coalesce(max(number), 0) FROM periods")
         if last != period:
-            self._refuse(f"a file after period {last} for a stream after period {period}")
+            _refuse(self.place, f"one after period {last} for a stream after period {period}")
 
-    def _refuse(self, received: str) -> NoReturn:
-        note = f"; {note_of(self.path).name} knows the last period" if note_of(self.path).exists() else ""
-        rule = "a stream's file must hold what its stream has published"
-        refuse(rule, received, f"a period must not be published twice{note}", RecordError)
 
-    @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
-        try:
-            address = f"{self.path.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as database:
-                database.execute("PRAGMA synchronous = FULL")
-                yield database
-        except sqlite3.Error as error:
-            received = f"“{error}” for {self.path.name}"
-            refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
+def _refuse(place: StreamPlace, received: str) -> NoReturn:
+    note = f"; {note_of(place.beside).name} knows the last period" if note_of(place.beside).exists() else ""
+    rule = f"{place.name} must hold what its stream has published"
+    refuse(rule, received, f"a period must not be published twice{note}", RecordError)
 
 
 def _take_over(database: sqlite3.Connection) -> None:

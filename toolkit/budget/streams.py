@@ -6,14 +6,12 @@ import warnings
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from toolkit.budget.ledger_file import note_of
 from toolkit.budget.record import Entry
-from toolkit.budget.stream_file import KeptStream, Total
+from toolkit.budget.stream_file import KeptStream, StreamPlace, Total
 from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
@@ -164,11 +162,11 @@ class Stream:
         return replace(estimate, release=facts)
 
     def __repr__(self) -> str:
-        where = "in memory: it ends with its process" if self._kept is None else self._kept.path.name
+        where = "in memory: it ends with its process" if self._kept is None else self._kept.place.name
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
 
 
-def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
+def check_openable(total: Total, place: StreamPlace | None, simulated: bool) -> None:
     """Refuse what could not be opened, before anything is charged."""
     if not isinstance(total, lazy("toolkit.central.stream", "RunningTotal")):
         refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
@@ -178,25 +176,22 @@ def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
     if total.seeded and not simulated:
         rule = "a release must be drawn with rng=None"
         refuse(rule, "a generator", "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)")
-    if path is not None and (path.exists() or note_of(path).exists()):
-        received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
-        refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
-    if path is not None and not path.parent.is_dir():
-        refuse("the folder of a stream's file must exist", path.parent.name, "nothing was charged")
+    if place is not None:
+        place.check_new()
 
 
-def opened(total: Total, ledger: Account, entry: Entry, path: Path | None) -> Stream:
+def opened(total: Total, ledger: Account, entry: Entry, place: StreamPlace | None) -> Stream:
     """The stream that an entry of a ledger has paid for."""
-    return Stream(total, ledger, entry, None if path is None else KeptStream.create(path, total, entry))
+    return Stream(total, ledger, entry, None if place is None else KeptStream.create(place, total, entry))
 
 
-def resumed(path: Path, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
-    """The stream of a file, if these entries paid for it; nothing is charged and nothing drawn."""
-    kept = KeptStream(path)
+def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
+    """The stream of a place, if these entries paid for it; nothing is charged and nothing drawn."""
+    kept = KeptStream(place)
     number = kept.entry.number
     if number > len(entries) or entries[number - 1] != kept.entry:
         rule = "a stream goes on under the ledger that paid for it"
-        refuse(rule, f"{path.name}, paid for elsewhere", "its loss is not in this ledger")
+        refuse(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
     total = kept.total(rng)
     if total.seeded != kept.seeded:
         rule = "a stream whose noise came from a generator is resumed with one, and no other is"

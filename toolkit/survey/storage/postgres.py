@@ -30,9 +30,9 @@ from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel, errors, sql
-from psycopg.conninfo import conninfo_to_dict
 
 from toolkit.core.checks import refuse
+from toolkit.core.postgres import address, set_locally
 from toolkit.survey.storage import schema as tables
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.engine import Session
@@ -109,8 +109,6 @@ class PostgresSession(Session):
             self.run("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", *columns)
 
 
-_NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
-_DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
 _LOCK, _SHARE = "LOCK TABLE tally IN EXCLUSIVE MODE", "LOCK TABLE tally IN ROW EXCLUSIVE MODE"  # a server may write it
@@ -126,17 +124,8 @@ _TABLES = {*tables.POSTGRES, "unspent"}  # of all versions
 
 def postgres_store(url: str, readonly: bool = False) -> Collection:
     """The collection in a schema of a database: postgresql://user@host/database?schema=campus."""
-    address, _, query = url.partition("?")
-    options = [option for option in query.split("&") if option]
-    schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
-    if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
-        rule = "`schema` must be small letters, digits and _"
-        refuse(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
-    try:
-        own = conninfo_to_dict(f"{address}?{'&'.join(one for one in options if not one.startswith('schema='))}")
-    except psycopg.Error:  # its words would quote the URL, and with it a password
-        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
-    return Collection(PostgresEngine({**_DEFAULTS, **own, "client_encoding": "utf8"}, schema, readonly))
+    options, schema = address(url, "survey")
+    return Collection(PostgresEngine({"application_name": "survey", **options}, schema, readonly))
 
 
 class PostgresEngine:
@@ -182,15 +171,12 @@ class PostgresEngine:
 
     @contextmanager
     def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
-        """A transaction that sets all that it depends on."""
-        # A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the
-        # settings that somebody else left there: tables without a schema would then be those of another collection.
+        """A transaction that sets all that it depends on: tables without a schema might be another collection's."""
         with self._connected() as connection, connection.transaction():
             settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
             if self._readonly:
                 settings["transaction_read_only"] = "on"
-            calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
-            connection.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
+            set_locally(connection, settings)
             yield connection
 
     def finish(self) -> None:

@@ -1,0 +1,264 @@
+# ruff: noqa: S608 (schemas have names of our own)
+"""A ledger in PostgreSQL keeps what one in a file promises: under many machines, kills, a pool, roles, old backups."""
+
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.survey.postgres_server import Postgres, new_name
+from tests.survey.storage.test_pool_between import PORT, bouncer
+from toolkit import Curator, Estimate
+from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.record import RecordError
+from toolkit.central.stream import RunningTotal
+from toolkit.core.loss import Pure
+
+__all__ = ["bouncer"]
+WORKERS = Path(__file__).with_name("race_workers.py")
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What this machine knows of ledgers elsewhere."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def url(postgres: Postgres) -> str:
+    return postgres.url(new_name())
+
+
+def run(postgres: Postgres, statement: str, user: str = "owner") -> None:
+    with psycopg.connect(postgres.url("public", user).replace("&schema=public", "")) as connection:
+        connection.execute(statement.encode())
+
+
+def schema_of(url: str) -> str:
+    return url.rpartition("=")[2]
+
+
+def test_a_second_process_goes_on_and_the_ceiling_holds(url: str) -> None:
+    first, second = Ledger(Pure(1), url, neighbors="replace", unit="person"), Ledger.open(url)
+    assert first.charge(Pure("1/4"), "mean of age").number == 1
+    assert second.charge(Pure("1/2"), "count").number == 2
+    with pytest.raises(BudgetError):
+        first.charge(Pure("1/3"))
+    assert first.spent == second.spent == Pure("3/4")
+    assert [entry.label for entry in Ledger.open(url).entries()] == ["mean of age", "count"]
+    assert (second.neighbors, second.unit, second.id) == ("replace", "person", first.id)
+    assert f"schema {schema_of(url)} of PostgreSQL" in repr(first)
+
+
+@pytest.mark.parametrize("other", [{"ceiling": Pure(2)}, {"simulated": True}, {"neighbors": "add_remove"}])
+def test_what_it_was_made_with_stays(url: str, other: dict[str, object]) -> None:
+    Ledger(Pure(1), url, neighbors="replace")
+    with pytest.raises(ValueError, match=r"keeps its ceiling|stays one|replace"):
+        Ledger(**{"ceiling": Pure(1), "path": url, **other})  # type: ignore[arg-type]
+
+
+def test_a_curator_releases_under_it_and_publications_are_listed(url: str, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    curator = Curator(pandas.DataFrame({"age": [20, 30, 40]}), Ledger(Pure(1), url), "replace")
+    estimate = curator.mean("age", bounds=(0, 100), epsilon=1, missing="drop")
+    assert isinstance(estimate, Estimate)
+    estimate.publish(tmp_path / "age")
+    (publication,) = Ledger.open(url).register.publications()
+    assert publication.entry == 1
+    assert publication.file in Ledger.open(url).report()
+
+
+def test_no_ledger_there_is_said_and_another_schema_is_not_taken_for_one(postgres: Postgres, url: str) -> None:
+    with pytest.raises(RecordError, match="must hold a ledger, got none that this role may read"):
+        Ledger.open(url)
+    name = new_name()
+    run(postgres, f"CREATE SCHEMA {name}; CREATE TABLE {name}.mine (a int)")
+    with pytest.raises(RecordError, match="must hold a ledger"):
+        Ledger(Pure(1), postgres.url(name))
+
+
+def test_a_server_that_is_away_is_said_without_the_password() -> None:
+    with pytest.raises(RecordError, match="must be there and work") as refusal:
+        Ledger(Pure(1), "postgresql://ann:secret@/office?host=/nowhere")
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE {0}.entries SET charged = 'pure 0'", "DELETE FROM {0}.entries", "TRUNCATE {0}.entries",
+     "UPDATE {0}.head SET ceiling = 'pure 9'", "DELETE FROM {0}.head", "TRUNCATE {0}.head",
+     "INSERT INTO {0}.entries VALUES (7, '', '', NULL, 'pure 1', 'pure 1', 'pure 1', '')"],
+)  # fmt: skip
+def test_nothing_is_changed_or_taken_back_even_by_the_owner(postgres: Postgres, url: str, statement: str) -> None:
+    Ledger(Pure(1), url).charge(Pure("1/4"))
+    with pytest.raises(psycopg.errors.RaiseException, match=r"never taken back|only added at the end"):
+        run(postgres, statement.format(schema_of(url)))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["UPDATE {0}.entries SET charged = 'pure 0', total = 'pure 0'", "DELETE FROM {0}.entries WHERE number = 2"],
+)
+def test_an_edited_record_is_refused(postgres: Postgres, url: str, statement: str, notes: Path) -> None:
+    ledger = Ledger(Pure(1), url)
+    for _ in range(3):
+        ledger.charge(Pure("1/4"))
+    schema = schema_of(url)
+    run(postgres, f"ALTER TABLE {schema}.entries DISABLE TRIGGER ALL; {statement.format(schema)}")
+    shutil.rmtree(notes)  # a machine that knows nothing, too
+    with pytest.raises(RecordError, match="as they were written"):
+        Ledger.open(url)
+
+
+def test_an_older_backup_is_refused_by_who_charged_since(postgres: Postgres, url: str, notes: Path) -> None:
+    ledger = Ledger(Pure(1), url)
+    ledger.charge(Pure("1/4"))
+    schema = schema_of(url)
+    run(postgres, f"CREATE SCHEMA {schema}_old; CREATE TABLE {schema}_old.entries AS TABLE {schema}.entries")
+    ledger.charge(Pure("1/4"))
+    run(postgres, f"ALTER TABLE {schema}.entries DISABLE TRIGGER ALL; DELETE FROM {schema}.entries")
+    run(postgres, f"INSERT INTO {schema}.entries TABLE {schema}_old.entries")
+    run(postgres, f"ALTER TABLE {schema}.entries ENABLE TRIGGER ALL")
+    for look in (lambda: ledger.spent, lambda: ledger.charge(Pure("1/4")), lambda: Ledger.open(url)):
+        with pytest.raises(RecordError, match="an older or another database"):
+            look()
+    shutil.rmtree(notes)
+    assert Ledger.open(url).spent == Pure("1/4")  # another machine cannot know
+
+
+def test_a_schema_that_went_is_not_begun_again(postgres: Postgres, url: str) -> None:
+    Ledger(Pure(1), url).charge(Pure("1/4"))
+    run(postgres, f"DROP SCHEMA {schema_of(url)} CASCADE")
+    with pytest.raises(RecordError, match="no schema"):
+        Ledger(Pure(1), url)
+
+
+def test_roles_say_who_may_charge_and_who_may_read(postgres: Postgres, url: str) -> None:
+    Ledger(Pure(1), url).charge(Pure("1/4"), "mean")
+    schema, analyst, auditor = schema_of(url), new_name(), new_name()
+    run(postgres, f"CREATE ROLE {analyst} LOGIN; CREATE ROLE {auditor} LOGIN;"
+        f" GRANT USAGE ON SCHEMA {schema} TO {analyst}, {auditor};"
+        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {analyst}, {auditor};"
+        f" GRANT INSERT ON {schema}.entries, {schema}.published TO {analyst}")  # fmt: skip
+    assert Ledger.open(postgres.url(schema, analyst)).charge(Pure("1/4"), "count").number == 2
+    reader = Ledger.open(postgres.url(schema, auditor))
+    assert reader.spent == Pure("1/2")
+    with pytest.raises(RecordError, match="allowed to do this, got one that may not: nothing was released"):
+        reader.charge(Pure("1/4"))
+    with pytest.raises(RecordError, match="none that this role may read"):
+        Ledger.open(postgres.url(schema, _new_role(postgres)))
+    assert reader.spent == Pure("1/2")
+
+
+def _new_role(postgres: Postgres) -> str:
+    run(postgres, f"CREATE ROLE {(name := new_name())} LOGIN")
+    return name
+
+
+def test_a_stream_goes_on_in_another_process_and_readers_of_the_ledger_do_not_see_its_counts(
+    postgres: Postgres, url: str
+) -> None:
+    ledger = Ledger(Pure(1), url)
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), "new members")
+    told = [weekly.add(count).value for count in (17, 12)]
+    again = Ledger.open(url).resume("new members")
+    assert again.last is not None
+    assert again.last.value == told[-1]
+    again.add(3)
+    with pytest.raises(RecordError, match="one after period 3 for a stream after period 2"):
+        weekly.add(3)
+    with pytest.raises(ValueError, match="a new stream needs a new schema"):
+        ledger.every(RunningTotal.for_epsilon("1/9", periods=2), "new members")
+    auditor = _new_role(postgres)
+    schema = schema_of(url)
+    run(
+        postgres,
+        f"GRANT USAGE ON SCHEMA {schema} TO {auditor}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {auditor}",
+    )
+    with pytest.raises(RecordError, match="none that this role may read"):
+        Ledger.open(postgres.url(schema, auditor)).resume("new members")
+
+
+def race(url: str, folder: Path, workers: int, kills: int) -> None:
+    """Processes charge at once, some are killed; a grant is never lost, the ceiling never passed."""
+    command = [sys.executable, str(WORKERS), url, str(folder), str(workers), str(kills), "20"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
+    ledger = Ledger.open(url)
+    entries = ledger.entries()
+    assert [entry.total for entry in entries] == [Pure(Fraction(n, 500)) for n in range(1, 501)]
+    recorded = Counter(entry.label for entry in entries)
+    granted = Counter(line for file in folder.glob("*.txt") for line in file.read_text().split("\n") if line)
+    assert granted <= recorded
+    assert recorded.total() - granted.total() <= kills
+    assert max(recorded.values()) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["straight", "through a pool"])
+def test_many_machines_some_killed_never_pass_the_ceiling_and_lose_no_grant(
+    way: str, postgres: Postgres, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = postgres.url(new_name())
+    if way == "through a pool":
+        request.getfixturevalue("bouncer")
+        url = postgres.pooled(PORT, new_name())
+    race(url, tmp_path, 8, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("moment", "entries"), [("before commit", 0), ("while drawing", 1)])
+def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, url: str) -> None:
+    script = f"""
+import os, signal
+from toolkit.budget import ledger_postgres
+from toolkit import Ledger, Pure
+
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Deadly:
+    loss = Pure(0.5)
+    release = die
+
+ledger = Ledger(Pure(1), {url!r})
+if {moment!r} == "before commit":
+    ledger_postgres.PostgresRecord._commit = die
+ledger.release(Deadly(), 1)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    ledger = Ledger.open(url)
+    assert len(ledger.entries()) == entries
+    ledger.charge(Pure(0.5))
+
+
+def test_a_connection_that_breaks_at_the_end_releases_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the charge is on the disk is not known: it may count, and nothing was drawn."""
+    ledger, drawn = Ledger(Pure(1), url), list[int]()
+
+    class Mechanism:
+        loss = Pure("1/4")
+
+        def release(self, value: int, rng: object = None) -> None:  # noqa: ARG002
+            drawn.append(value)
+
+    plain: Callable[..., None] = psycopg.Connection.commit
+
+    def commit(connection: "psycopg.Connection[object]") -> None:
+        plain(connection)
+        raise psycopg.OperationalError("the connection is lost")
+
+    monkeypatch.setattr(psycopg.Connection, "commit", commit)
+    with pytest.raises(RecordError, match="nothing was released"):
+        ledger.release(Mechanism(), 1)
+    monkeypatch.setattr(psycopg.Connection, "commit", plain)
+    assert (drawn, Ledger.open(url).spent) == ([], Pure("1/4"))

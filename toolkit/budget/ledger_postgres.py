@@ -1,0 +1,247 @@
+"""A ledger that a team shares: the same rows, chain and promises as in a file, in a schema of PostgreSQL.
+
+Every use opens a connection, does one transaction and closes it, so that nothing is shared between threads or carried
+over a fork, and a pool of transactions (PgBouncer) may stand between. Who charges takes an advisory lock first, so that
+of many processes and machines one decides at a time; who ignored it could still not write a number twice, because
+numbers are a key and a trigger takes only the next one. A charge counts when the server says that it is on its disk; a
+connection that breaks before may leave a charge without a release, never the reverse.
+
+Rights are PostgreSQL's own, per schema. Who may read: USAGE on the schema and SELECT on its tables. Who may charge:
+INSERT on `entries` and `published` beside. Nobody needs UPDATE or DELETE, and triggers refuse both to the owner, too.
+Like the chain, they stand against mistakes: a superuser can do anything.
+
+The rollback check: each user's machine keeps a note per address (in `$XDG_STATE_HOME`, else ~/.local/state), so that a
+database that was put back from an older backup is refused by everyone who charged since.
+
+A stream of a ledger has a schema of its own, claims_stream_members, because it holds the counts: who may read the
+ledger may not read them.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import errors, sql
+
+from toolkit.budget.ledger_file import DurableRecord, execute_all, new_mark, note_of, one, read_note
+from toolkit.budget.record import Head, Publication, RecordError, written
+from toolkit.core.checks import refuse
+from toolkit.core.postgres import address, set_locally
+
+_WAIT = "60s"
+_SETTINGS = {"synchronous_commit": "on", "lock_timeout": _WAIT, "idle_in_transaction_session_timeout": _WAIT}
+_KEEP = """
+CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'a charge is never taken back'; END $$
+
+CREATE FUNCTION next() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN
+  IF NEW.number IS DISTINCT FROM (SELECT coalesce(max(number), 0) + 1 FROM entries)
+  THEN RAISE EXCEPTION 'charges are only added at the end'; END IF; RETURN NEW; END $$
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON head EXECUTE FUNCTION keep()
+
+CREATE TRIGGER keep BEFORE UPDATE OR DELETE OR TRUNCATE ON entries EXECUTE FUNCTION keep()
+
+CREATE TRIGGER next BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION next()
+"""  # noqa: E501
+_TABLES = """
+CREATE TABLE head (id integer PRIMARY KEY CHECK (id = 1), ceiling text NOT NULL, neighbors text, mark text NOT NULL, unit text)
+
+CREATE TABLE entries (
+  number bigint PRIMARY KEY, label text NOT NULL, mechanism text NOT NULL, neighbors text,
+  loss text NOT NULL, charged text NOT NULL, total text NOT NULL, link text NOT NULL, unit text, terms text)
+
+CREATE TABLE published (entry bigint NOT NULL, file text NOT NULL, sha256 text NOT NULL)
+"""  # noqa: E501
+_STREAM = """
+CREATE TABLE head (content text NOT NULL)
+
+CREATE TABLE periods (number bigint PRIMARY KEY, count text NOT NULL, noisy text NOT NULL, people integer)
+
+CREATE TABLE visits (name bytea PRIMARY KEY, times bigint NOT NULL)
+"""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One transaction, asked as SQLite is."""
+
+    connection: "psycopg.Connection[Any]"
+
+    def execute(self, query: str, values: Sequence[Any] = ()) -> "psycopg.Cursor[Any]":
+        return self.connection.execute(query.replace("?", "%s").encode(), values)
+
+    def executemany(self, query: str, values: Iterable[Sequence[Any]]) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.executemany(query.replace("?", "%s").encode(), values)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A schema of a database, for one transaction at a time."""
+
+    options: dict[str, Any]
+    name: str
+
+    @cached_property
+    def beside(self) -> Path:
+        """Where this machine notes what it has seen of it: by the address, without the user."""
+        folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "privacy-survey-toolkit"
+        parts = [str(self.options.get(part, "")) for part in ("host", "hostaddr", "port", "dbname")]
+        return folder / f"{self.name}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+
+    @contextmanager
+    def connected(self, rule: str, consequence: str, mode: str = "rw") -> Iterator[Session]:
+        """A transaction that is rolled back unless it was committed; failures in our words, without a value."""
+        try:
+            with psycopg.connect(**self.options, application_name="ledger", prepare_threshold=None) as connection:
+                set_locally(connection, {**_SETTINGS, "search_path": self.name})
+                if mode == "ro":
+                    connection.execute("SET TRANSACTION READ ONLY")
+                yield Session(connection)
+                connection.rollback()
+        except errors.InsufficientPrivilege:
+            refuse("the role must be allowed to do this", "one that may not", consequence, RecordError)
+        except (errors.UndefinedTable, errors.InvalidSchemaName):
+            refuse(rule, f"none that this role may read in schema {self.name}", consequence, RecordError)
+        except psycopg.Error as error:
+            kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
+            refuse("the ledger's database must be there and work", kind, consequence, RecordError)
+
+    def lock(self, database: Session) -> None:
+        """Until this transaction ends, nobody else has it."""
+        key = int.from_bytes(hashlib.sha256(f"toolkit {self.name}".encode()).digest()[:8], signed=True)
+        database.execute("SELECT pg_advisory_xact_lock(?)", (key,))
+
+    def is_there(self, database: Session) -> bool:
+        return bool(database.execute("SELECT to_regnamespace(?) IS NOT NULL", (self.name,)).fetchone()[0])  # type: ignore[index]
+
+    def make(self, database: Session, statements: str) -> None:
+        database.connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self.name)))
+        execute_all(database, statements)
+
+
+class PostgresRecord(DurableRecord):
+    """A record in a schema of PostgreSQL (`?schema=claims`, else `ledger`), created if it is not there."""
+
+    _KIND = "database"
+
+    def __init__(self, url: str, make: Head | None) -> None:
+        self.schema = Schema(*address(url, "ledger"))
+        self.name, self.beside = f"schema {self.schema.name} of PostgreSQL", self.schema.beside
+        noted = read_note(self.beside)
+        with suppress(OSError):  # a machine that cannot note anything knows nothing
+            self.beside.parent.mkdir(parents=True, exist_ok=True)
+        with self._connected("rw" if make else "ro") as database:
+            if make and not self.schema.is_there(database):
+                if noted:
+                    self._refuse_older("no schema")
+                self._create(database, *make)
+            self._open(database, noted)
+
+    def _create(
+        self, database: Session, ceiling: Any, neighbors: str | None, simulated: bool = False, unit: str | None = None
+    ) -> None:
+        self.schema.lock(database)
+        if not self.schema.is_there(database):  # still, now that nobody else writes
+            self.schema.make(database, _TABLES)
+            row = (written(ceiling), neighbors, new_mark(simulated), unit)
+            database.execute("INSERT INTO head VALUES (1, ?, ?, ?, ?)", row)
+            execute_all(database, _KEEP)
+        self._commit(database)
+        set_locally(database.connection, {**_SETTINGS, "search_path": self.schema.name})
+
+    @property
+    def register(self) -> "PostgresRegister":
+        return PostgresRegister(self)
+
+    def stream_place(self, label: str) -> "StreamSchema":
+        return StreamSchema.of(self.schema, label)
+
+    @contextmanager
+    def _connected(self, mode: str) -> Iterator[Session]:
+        with self.schema.connected("the database must hold a ledger", "nothing was released", mode) as database:
+            yield database
+
+    def _begin(self, database: Session) -> None:
+        self.schema.lock(database)
+
+    def _commit(self, database: Session) -> None:
+        database.connection.commit()
+
+
+@dataclass(frozen=True)
+class PostgresRegister:
+    """The list of publications beside a ledger's charges."""
+
+    record: PostgresRecord
+
+    def add(self, entry: int, file: str, digest: str) -> None:
+        with self.record._connected("rw") as database:
+            database.execute("INSERT INTO published VALUES (?, ?, ?)", (entry, file, digest))
+            database.connection.commit()
+
+    def publications(self) -> tuple[Publication, ...]:
+        with self.record._connected("ro") as database:
+            rows = database.execute("SELECT entry, file, sha256 FROM published ORDER BY entry, file").fetchall()
+        return tuple(Publication(*row) for row in rows)
+
+
+@dataclass(frozen=True)
+class StreamSchema:
+    """The place of a ledger's stream: a schema of its own, beside that of the ledger."""
+
+    schema: Schema
+
+    @classmethod
+    def of(cls, ledger: Schema, label: str) -> "StreamSchema":
+        plain = re.sub(r"[^a-z0-9_]", "_", label)
+        name = f"{ledger.name}_stream_{plain}"
+        if plain != label or len(name) > 63:  # the most that PostgreSQL keeps of a name
+            mark = hashlib.sha256(f"{ledger.name} {label}".encode()).hexdigest()[:12]
+            name = f"{ledger.name[:20]}_stream_{plain[:20]}_{mark}"
+        return cls(Schema(ledger.options, name))
+
+    @property
+    def name(self) -> str:
+        return f"schema {self.schema.name}"
+
+    @property
+    def beside(self) -> Path:
+        return self.schema.beside
+
+    def exists(self) -> bool:
+        with self.connected() as database:
+            return self.schema.is_there(database)
+
+    def check_new(self) -> None:
+        if self.exists() or note_of(self.beside).exists():
+            refuse("a new stream needs a new schema", self.name, "`Ledger.resume` goes on with an old one")
+
+    def create(self, text: str) -> None:
+        """All at once, in one transaction."""
+        with self.connected() as database:
+            self.schema.lock(database)
+            if self.schema.is_there(database):
+                refuse("a new stream needs a new schema", self.name, "another process was first; its stream goes on")
+            self.schema.make(database, _STREAM)
+            database.execute("INSERT INTO head VALUES (?)", (text,))
+            database.connection.commit()
+
+    def connected(self) -> Any:
+        return self.schema.connected("the database must hold the stream", "nothing was published")
+
+    def check_version(self, database: Session) -> None:
+        one(database, "SELECT number FROM periods")
+
+    def begin(self, database: Session) -> None:
+        self.schema.lock(database)
+
+    def commit(self, database: Session) -> None:
+        database.connection.commit()

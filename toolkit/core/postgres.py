@@ -1,0 +1,42 @@
+"""PostgreSQL as ledgers and collections use it: an address with a schema, and transactions that depend on no session.
+
+A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
+somebody else left there: each transaction sets all that it depends on, and no statement is prepared.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from toolkit.core.checks import refuse
+
+_LETTERS, _LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
+_DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "client_encoding": "utf8"}
+
+
+def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
+    """How to connect, and in which schema: postgresql://user@host/database?schema=campus, else that of the caller.
+
+    >>> options, schema = address("postgresql://ann@db/office?schema=claims", "ledger")
+    >>> options["host"], options["dbname"], schema
+    ('db', 'office', 'claims')
+    """
+    start, _, query = url.partition("?")
+    options = [option for option in query.split("&") if option]
+    schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)
+    if not schema or set(schema) - _LETTERS or schema[0].isdigit() or len(schema) > _LENGTH:
+        rule = "`schema` must be small letters, digits and _"
+        refuse(rule, repr(schema), "PostgreSQL would ask for quotes everywhere else")
+    try:
+        own = conninfo_to_dict(f"{start}?{'&'.join(one for one in options if not one.startswith('schema='))}")
+    except psycopg.Error:  # its words would quote the URL, and with it a password
+        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
+    return {**_DEFAULTS, **own}, schema
+
+
+def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]) -> None:
+    """Settings of this transaction."""
+    calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+    connection.execute(f"SELECT {calls}".encode(), [text for pair in settings.items() for text in pair])
