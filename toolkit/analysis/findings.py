@@ -19,6 +19,7 @@ from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.lazy import lazy
+from toolkit.core.spreadsheet import harmless
 from toolkit.frames.counts import Group, in_order
 from toolkit.local.design import Design
 
@@ -351,7 +352,7 @@ class Findings:
         return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
-        """Write the table for a paper as CSV, without an index.
+        """Write the table for a paper as CSV, without an index; no label in it is a formula for a spreadsheet.
 
         Parameters
         ----------
@@ -365,7 +366,10 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        text: str | None = self.to_table(level).to_csv(path, index=False)
+        table = self.to_table(level)
+        labels = [name for name in ("question", *self.by, "option") if name in table]  # numbers keep their signs
+        table[labels] = table[labels].map(harmless)
+        text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:

@@ -21,6 +21,7 @@ from toolkit.core.covers import Covers
 from toolkit.core.inference.digits import short
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.spreadsheet import harmless
 
 
 class Register(Protocol):
@@ -73,7 +74,6 @@ COUNTS = {
 _WHOLE = 2**53
 # A float has at most 309 digits before the point; what was released is written whatever its size.
 _EVERY_DIGIT = Context(prec=400)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNITS = {
     ("person", "replace"): "one person, whose record is exchanged for another",
     ("person", "add_remove"): "one person, who comes or goes",
@@ -97,12 +97,12 @@ def csv_text(
     """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
     number of values behind it with its own error, where that is told.
 
-    A key that a spreadsheet would take for a formula has an apostrophe before it.
+    A key that a spreadsheet would take for a formula, or a part of it, has an apostrophe before it.
     """
     columns = key_columns(axes)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*columns, *NUMBERS, *(COUNTS if counts is not None else ())])
+    writer.writerow([*map(harmless, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
     errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
     digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
     for place, (label, value, se, low, high) in enumerate(rows):
@@ -112,7 +112,7 @@ def csv_text(
         behind = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
         writer.writerow(
             [
-                *map(_key, keys),
+                *(str(harmless(key)) for key in keys),
                 _number(value, digits if known else None, ROUND_HALF_EVEN),
                 _error(se),
                 _number(low, digits if known else None, ROUND_FLOOR),
@@ -159,11 +159,6 @@ def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     left = f"covers {covers.words} alone, not who was asked{', nor what was clamped' if clamped else ''}"
     reach = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
     return f"{left}; {reach}"
-
-
-def _key(key: Any) -> str:
-    text = str(key)
-    return f"'{text}" if isinstance(key, str) and text.startswith(_FORMULA) else text
 
 
 def _number(number: float, digits: int | None, rounding: str) -> str:

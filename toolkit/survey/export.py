@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
+from toolkit.core.spreadsheet import harmless
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.question import Question
@@ -20,7 +20,6 @@ from toolkit.survey.writing.survey_fields import PERSON
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMULA = re.compile(r"^[=+\-@\t\r]")
 SUFFIXES = (".csv", ".parquet")
 
 
@@ -30,8 +29,8 @@ def write(
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
     `remarks` are sentences about the collection, for the codebook. The reports are for their owner's eyes: nobody else
-    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula gets a leading
-    apostrophe, as "=1+1" in a comment.
+    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula, as "=1+1" in a
+    comment, gets an apostrophe before it; see `toolkit.core.spreadsheet.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
@@ -55,15 +54,6 @@ def _private(path: Path) -> Iterator[IO[bytes]]:
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123  a descriptor
         path.chmod(0o600)
         yield file
-
-
-def harmless(value: Any) -> Any:
-    """A text that no spreadsheet takes for a formula; anything else as it is.
-
-    >>> harmless("=HYPERLINK(1)"), harmless("fine"), harmless(-3)
-    ("'=HYPERLINK(1)", 'fine', -3)
-    """
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
