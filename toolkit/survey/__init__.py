@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from toolkit.collecting import collect
     from toolkit.survey.background import CollectError
     from toolkit.survey.collector import Collector
+    from toolkit.survey.exchange.books import write_codebook
+    from toolkit.survey.exchange.importing import read_reports
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
 
@@ -25,8 +27,10 @@ __all__ = [
     "SurveyError",
     "collect",
     "estimate",
+    "read_reports",
     "rehearse",
     "tally",
+    "write_codebook",
 ]
 
 _LATER = {
@@ -35,8 +39,10 @@ _LATER = {
     "Results": "toolkit.survey.results",
     "collect": "toolkit.collecting",
     "estimate": "toolkit.survey.results",
+    "read_reports": "toolkit.survey.exchange.importing",
     "rehearse": "toolkit.survey.rehearsal",
     "tally": "toolkit.survey.results",
+    "write_codebook": "toolkit.survey.exchange.books",
 }
 """What a server does not need: it starts sooner without what reads the reports."""
 

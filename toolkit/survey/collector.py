@@ -194,13 +194,15 @@ class Collector:
         notes = (*results.remarks, *remarks(self.survey, visible, groups))
         return replace(results, remarks=notes, complete=not visible.moving)
 
-    def export(self, path: str | Path) -> Path:
+    def export(self, path: str | Path, *, language: str | None = None) -> Path:
         """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
 
         Parameters
         ----------
         path : str or Path
-            A .csv or .parquet file.
+            A .csv, .parquet or .feather file; or for SPSS .sav, for Stata .dta, with labels.
+        language : str, optional
+            Of those labels; by default the first of the survey.
 
         Returns
         -------
@@ -208,7 +210,7 @@ class Collector:
             The file; a warning says if these are not all reports.
         """
         frame = self.reports()
-        return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
+        return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)
 
     def preview(self) -> Any:
         """Show the form as respondents see it, here and without a network.

@@ -437,7 +437,7 @@ class Survey:
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
-        """Read the survey in a .toml or .json file.
+        """Read the survey in a .toml or .json file, or in the codebook of an export.
 
         Parameters
         ----------
@@ -455,7 +455,10 @@ class Survey:
             If the survey is against a rule; the message names the file and the question.
         """
         with naming(Path(path).name):
-            return cls.from_dict(files.read(path))
+            data = files.read(path)
+            if isinstance(data, dict) and {"survey", "columns"} <= set(data):  # a codebook
+                data = data["survey"]
+            return cls.from_dict(data)
 
     def plan(self, n: int | None = None, **options: Any) -> Any:
         """Return how precise each question would be with n people, or how many people your wishes need.

@@ -10,8 +10,10 @@ def add(verbs: Verbs) -> None:
     add_result("--by", action="append", help="a plain question; may be repeated")
     add_result("--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted")
     add_result("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
-    export = add_verb(verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook")
-    export.add_argument("path")
+    about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
+    export = add_verb(verbs, "export", _export, about).add_argument
+    export("path")
+    export("--language", help="of the labels in .sav and .dta files; the first of the survey if left out")
 
 
 def _results(options: Options) -> None:
@@ -24,5 +26,5 @@ def _export(options: Options) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not shown is said below
         collection = collector(options)
-        path = collection.export(options.path)
+        path = collection.export(options.path, language=options.language)
     say(f"wrote {path}", *collection.results().remarks)

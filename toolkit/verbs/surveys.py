@@ -19,6 +19,11 @@ def add(verbs: Verbs) -> None:
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     check("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
+    about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
+    book = add_verb(verbs, "codebook", _codebook, about, database=False).add_argument
+    book("survey", help="a .toml or .json file")
+    book("path")
+    book("--language", help="the first of the survey if left out")
     about = "write a form for paper, where people throw their own dice"
     paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
     paper("survey", help="a .toml or .json file")
@@ -70,6 +75,13 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _codebook(options: Options) -> None:
+    from toolkit.survey.exchange.books import write_codebook
+    from toolkit.survey.spec import Survey
+
+    say(f"wrote {write_codebook(Survey.load(options.survey), options.path, options.language)}")
 
 
 def _paper(options: Options) -> None:
