@@ -19,8 +19,8 @@ from toolkit.core.extras import check_extras, extra
 _STYLE = (
     "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff}"
     "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
-    "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:anywhere}"
-    "th{overflow-wrap:normal}thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"
+    "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:break-word}"
+    "thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.5em;font-size:.85em}"
 )
 _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -266,4 +266,5 @@ def _typed(document: Any, block: Block) -> None:
 
 def _type_row(cells: Sequence[Any], row: Sequence[str], *, bold: bool) -> None:
     for cell, text in zip(cells, row, strict=True):
-        cell.paragraphs[0].add_run(_legal(text)).bold = bold
+        run = cell.paragraphs[0].add_run(_legal(text))
+        run.bold, run.font.size = bold, extra("docx.shared").Pt(9)

@@ -18,6 +18,7 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
+from toolkit.core.document import Document
 from toolkit.core.inference.digits import short
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -249,6 +250,8 @@ class Publishable:
     ) -> Path:
         """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
 
+        The page is a .html, .docx or .pdf file instead if `path` ends so.
+
         Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
         many rows were left out. The ledger records the publication; see `ledger.report()`.
 
@@ -280,8 +283,9 @@ class Publishable:
         if not isinstance(path, str | os.PathLike):
             refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
-        base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", ".md") else base
-        files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
+        kind = base.suffix.lower()[1:] if base.suffix.lower() in (".html", ".docx", ".pdf") else "md"
+        base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", f".{kind}") else base
+        files = {one: base.with_name(f"{base.name}.{one}") for one in ("csv", kind, "json")}
         if not base.parent.is_dir():
             rule = "`path` must lie in a folder that is there"
             refuse(rule, str(base.parent), "nothing was written; make it first, or name another")
@@ -293,7 +297,10 @@ class Publishable:
         name = release.query["statistic"] if title is None else title
         files["csv"].write_bytes(table)
         page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")), self.covers)
-        files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
+        if kind == "md":
+            files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
+        else:
+            Document.from_markdown(page).save(files[kind])
         document = json.dumps({"title": name, **facts}, indent=2, ensure_ascii=False, default=str) + "\n"
         files["json"].write_bytes(document.encode("utf-8", "backslashreplace"))
         if release.register is not None:

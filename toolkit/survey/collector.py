@@ -212,6 +212,43 @@ class Collector:
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)
 
+    def report(
+        self,
+        path: str | Path,
+        by: Sequence[str] | str | None = None,
+        *,
+        level: float = 0.95,
+        registration: str | Path | None = None,
+    ) -> Path:
+        """Write a report for readers of a closed collection; groups of too few people are withheld in it, too.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+        by : str or sequence of str, optional
+            Plain questions whose answers make the groups.
+        level : float
+            Level of the intervals.
+        registration : str or Path, optional
+            What was registered before; the report then says what is exploratory.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the collection is not closed, or another survey was registered.
+        """
+        if self._store.state() is not State.CLOSED:
+            rule = "a report must be of a closed collection"
+            refuse(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
+        results = self.results(by)
+        return (results if registration is None else results.registered(registration)).report(path, level=level)
+
     def preview(self) -> Any:
         """Show the form as respondents see it, here and without a network.
 
