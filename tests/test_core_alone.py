@@ -141,6 +141,7 @@ TYPED = {
     "check survey.toml": None,
     "codebook survey.toml book.html": None,
     "register survey.toml plan.toml": 2,
+    "xlsform survey.toml form.xlsx": 2,
     "codebook survey.toml book.docx": "files",
     "paper survey.toml form.html": None,
     "plan warner --prevalence 0.2 --epsilon 1 --n 500": None,

@@ -24,6 +24,10 @@ def add(verbs: Verbs) -> None:
     book("survey", help="a .toml or .json file")
     book("path")
     book("--language", help="the first of the survey if left out")
+    about = "write a form for ODK and Kobo, where people throw their own dice"
+    form = add_verb(verbs, "xlsform", _xlsform, about, database=False).add_argument
+    form("survey", help="a .toml or .json file")
+    form("path", help="an .xlsx file")
     about = "register a survey and its analysis before anybody is asked"
     register = add_verb(verbs, "register", _register, about, database=False, examples=_PLAN).add_argument
     register("survey", help="a .toml or .json file")
@@ -94,6 +98,13 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _xlsform(options: Options) -> None:
+    from toolkit.survey.exchange.xlsform import write_xlsform
+    from toolkit.survey.spec import Survey
+
+    say(f"wrote {write_xlsform(Survey.load(options.survey), options.path)}")
 
 
 def _register(options: Options) -> None:

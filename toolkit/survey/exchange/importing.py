@@ -16,6 +16,7 @@ from toolkit.core.spreadsheet import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
 from toolkit.survey.spec import Survey
@@ -230,7 +231,8 @@ class _Cells:
         self.question, self.defused = question, defused
         self.options = code_labels(question)
         self.known: dict[str, int] = {}
-        for by_code in (*labels, dict(enumerate(self.options))):  # an option's own name wins
+        form = dict(enumerate(choice_names(question)))
+        for by_code in (form, *labels, dict(enumerate(self.options))):  # an option's own name wins
             for code, label in by_code.items():
                 for word in (label, harmless(str(label)), f"{code + 1}. {label}"):
                     self.known[cell_key(word)] = code
@@ -283,7 +285,8 @@ class _Cells:
         value = _parsed(entry)
         if isinstance(value, list):
             return value
-        names = {cell_key(option): place for place, option in enumerate(self.question.options)}
+        both = (choice_names(self.question), self.question.options)
+        names = {cell_key(name): place for some in both for place, name in enumerate(some)}
         words = [entry] if cell_key(entry) in names else re.split(r"[;,|]\s*|\s+", entry.strip())
         return sorted({names[cell_key(word)] for word in words}) if all(cell_key(w) in names for w in words) else None
 
