@@ -1,24 +1,26 @@
 """`read_reports`: reports that another program collected or wrote, read as reports of a survey's questions."""
 
 import json
-import math
 import re
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.analysis.estimating import estimates
-from toolkit.analysis.reports import STRANGE, Reader, cell_key, checked_designs
+from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 from toolkit.core.spreadsheet import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
-from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.exchange.stat_files import GAPS, file_names, is_set
 from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
+from toolkit.survey.results import model_of
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 from toolkit.texts.phrases import phrases
@@ -26,10 +28,11 @@ from toolkit.texts.phrases import phrases
 if TYPE_CHECKING:
     import pandas as pd
 
-IDS = ("ResponseId", "_uuid", "_id", "meta/instanceID", "meta-instanceID", "KEY", "record_id", PERSON)
-"""What Qualtrics, Kobo, ODK, REDCap and this package call the number of a row."""
+IDS = ("ResponseId", "_uuid", "_id", "meta/instanceID", "meta-instanceID", "KEY", "record_id", "id", PERSON)
+"""What Qualtrics, Kobo, ODK, REDCap, LimeSurvey and this package call the number of a row."""
 
 _NOTHING = "nothing was read"
+_NAMED = f"{_NOTHING}; where it is called otherwise, say columns={{'question': 'column'}}"
 _TICKED = frozenset({"1", "true", "yes", "y", "checked", "ticked", "quoted"})
 _NOT_TICKED = frozenset({"0", "false", "no", "n", "unchecked", "not ticked", "not quoted"})
 
@@ -97,11 +100,16 @@ def read_reports(
         frame = _of_survey(raw, made, columns or {}, codes or {}, missing)
         designs = {one.name: one.design for one in made.questions if one.design is not None}
     else:
-        designs = checked_designs(dict(made))
-        frame = _of_designs(raw, designs, columns or {}, codes or {}, missing)
+        designs, frame, find = checked_designs(dict(made)), raw.frame.copy(), _Columns(raw.frame, columns or {})
+        for name, design in designs.items():
+            column = find.one(name)
+            if column is None:
+                refuse("the file must have a column for each design", f"none for {name}", _NAMED)
+            cells = _Cells(name, design, {}, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing)
+            frame[name] = [_label(design, value) for value in cells.column(raw.frame[column])]
     # A distribution of many points fits any reports.
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
-    found = estimates(frame, tested, missing=missing).group_estimates if tested else ()
+    found = estimates(frame, tested).group_estimates if tested else ()
     doubts = [one for one in found if one.estimate.contradicted]
     frame.attrs["remarks"] = [f"{one.question}: {note}." for one in doubts for note in one.estimate.notes]
     for remark in frame.attrs["remarks"]:
@@ -163,13 +171,15 @@ class _Columns:
             refuse(f"one column must be that of {name!r}", ", ".join(near[:4]), f"{_NOTHING}; say columns={{…}}")
         return near[0] if near else None
 
-    def boxes(self, question: Question, labels: Sequence[Mapping[Any, str]]) -> list[str] | None:
+    def boxes(self, question: Question, labels: Sequence[Sequence[str]]) -> list[str] | None:
         """A column for each option, by its number or name."""
         own = self.named.get(question.name, question.name)
         places = [str(place) for place in range(1, len(question.options) + 1)]
-        schemes = [(f"{file_names([own], suffix)[own]}__", places, "") for suffix in (".sav", ".dta")]
+        schemes: list[tuple[str, Sequence[str], str]] = [
+            (f"{file_names([own], suffix)[own]}__", places, "") for suffix in (".sav", ".dta")
+        ]
         for left, right in (("___", ""), ("/", ""), ("[", "]")):
-            named = [list(map(str, question.options)), *(list(by_code.values()) for by_code in labels), places]
+            named = [list(map(str, question.options)), *labels, places]
             schemes += [(f"{own}{left}", words, right) for words in named]
         for left, words, right in schemes:
             near = [[name for name in map(str, self.frame) if _path_ends(name, f"{left}{w}{right}")] for w in words]
@@ -185,23 +195,29 @@ def _path_ends(name: str, end: str) -> bool:
 
 def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
     """A column for each question, as a collection would hand it out."""
-    find, made, gone = _Columns(raw.frame, named), dict[str, Any](), {cell_key(code) for code in missing} | {""}
-    absent = []
+    find, made, absent = _Columns(raw.frame, named), dict[str, Any](), []
     for question in survey.questions:
+        name, column = question.name, find.one(question.name)
         labels = [_labels(survey, question, code) for code in survey.languages]
-        column, boxes = find.one(question.name), find.boxes(question, labels) if question.options else None
+        boxes = find.boxes(question, labels) if question.options else None
         if boxes is not None and (column is None or is_set(question)):
-            made[question.name] = _joined(raw, question, boxes, gone)
+            made[name] = _joined(raw, question, boxes, missing)
         elif column is None:
-            absent.append(question.name)
+            absent.append(name)
+        elif question.kind == "text":
+            clean = as_written if raw.defused else str
+            gone = {"", *map(cell_key, missing)}
+            made[name] = [
+                None if is_missing(entry) or cell_key(entry) in gone else clean(str(entry))
+                for entry in raw.frame[column]
+            ]
         else:
-            read = _Cells(question, labels, raw.labels.get(column, {}), codes.get(question.name, {}), raw.defused)
-            made[question.name] = _mapped(raw.frame[column], read, question.name, gone)
+            words = _words(question, labels)
+            cells = _Cells(name, model_of(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing)
+            made[name] = [cell(question, value) for value in cells.column(raw.frame[column])]
     if absent:
-        rule = "the file must have a column for each question"
-        refuse(rule, f"none for {', '.join(absent)}", f"{_NOTHING}; say columns={{{absent[0]!r}: …}}")
-    frame = extra("pandas").DataFrame(made)
-    return _with_marks(frame, raw.frame, survey)
+        refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
+    return _with_marks(extra("pandas").DataFrame(made), raw.frame, survey)
 
 
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
@@ -209,146 +225,105 @@ def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> 
     truth = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     for name in (UNDERSTOOD, REHEARSAL):
         if name in read:
-            frame[name] = [truth.get(cell_key(cell)) for cell in read[name]]
+            frame[name] = [truth.get(cell_key(entry)) for entry in read[name]]
     if survey.check and UNDERSTOOD not in read:
         frame[UNDERSTOOD] = None
     if PERSON in read and survey.waves > 1:
-        frame[PERSON] = [None if is_missing(cell) else str(cell) for cell in read[PERSON]]
+        frame[PERSON] = [None if is_missing(entry) else str(entry) for entry in read[PERSON]]
     return frame
 
 
-def _labels(survey: Survey, question: Question, language: str) -> dict[int, str]:
+def _labels(survey: Survey, question: Question, language: str) -> list[str]:
     words = phrases(language, survey.words)
-    return {i: question.label(one, language, words) for i, one in enumerate(code_labels(question) or question.options)}
+    return [question.label(one, language, words) for one in code_labels(question) or question.options]
 
 
+def _words(question: Question, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """What may stand for an option, in any language or as a form or an export writes it; its own name wins."""
+    options, words = code_labels(question) or question.options, dict[str, Any]()
+    for some in (choice_names(question), *labels, options):
+        for place, (word, option) in enumerate(zip(some, options, strict=True), 1):
+            words |= {cell_key(one): option for one in (word, harmless(str(word)), f"{place}. {word}")}
+    return words
+
+
+def _label(model: QuestionModel, value: Any) -> Any:
+    """A report as its design calls it."""
+    return value if value is None or not model.report_options else model.report_options[value]
+
+
+@dataclass(frozen=True)
 class _Cells:
-    """Reads the cells of one question: a label, a code that the file or the caller names, a number, a list, a text."""
+    """Reads a column: `words` stand for options in any file, `file` has what this one calls its codes, and `given` what
+    the caller does.
+    """
 
-    def __init__(
-        self, question: Question, labels: Sequence[Mapping[int, str]], own: Any, given: Mapping[Any, Any], defused: bool
-    ) -> None:
-        self.question, self.defused = question, defused
-        self.options = code_labels(question)
-        self.known: dict[str, int] = {}
-        form = dict(enumerate(choice_names(question)))
-        for by_code in (form, *labels, dict(enumerate(self.options))):  # an option's own name wins
-            for code, label in by_code.items():
-                for word in (label, harmless(str(label)), f"{code + 1}. {label}"):
-                    self.known[cell_key(word)] = code
-        self.file = {cell_key(code): self._code(label, "the file's labels") for code, label in own.items()}
-        self.given = {cell_key(code): self._code(label, "`codes`") for code, label in given.items()}
-        self.reader = Reader(question.name, question.design) if question.design is not None and self.options else None
+    name: str
+    model: QuestionModel
+    words: Mapping[str, Any]
+    file: Mapping[Any, str]
+    given: Mapping[Any, Any]
+    missing: Sequence[Any]
 
-    def _code(self, label: Any, whose: str) -> int | None:
-        """Of a label that the file or the caller has for a code; None for what is no answer."""
+    def column(self, entries: Any) -> list[Any]:
+        """Each different cell is read once; those that are no report are counted, and never quoted."""
+        reader = Reader(self.name, self.model, tuple(self.missing))
+        named = {cell_key(code): self._checked(reader, label) for code, label in {**self.file, **self.given}.items()}
+        cells = [None if is_missing(entry) else entry for entry in entries]
+        read = {entry: self._read(reader, named, entry) for entry in dict.fromkeys(cells)}
+        if strange := sum(read[entry] is STRANGE for entry in cells):
+            options = ", ".join(map(str, self.model.report_options[:8]))
+            rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
+            advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
+            refuse(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
+        return [read[entry] for entry in cells]
+
+    def _checked(self, reader: Reader, label: Any) -> Any:
+        """What a label that the file or the caller has for a code stands for."""
         text = cell_key(label)
-        if not self.options or text in ("not asked", "no answer"):
-            return None
-        cut = [code for word, code in self.known.items() if text.endswith("…") and word.startswith(text[:-1])]
-        code = self.known.get(text, cut[0] if len(set(cut)) == 1 else None)
-        if code is None:
-            words = self.reader_word(label)
-            if words is None:
-                shown = ", ".join(map(str, self.options[:8]))
-                rule = f"{whose} for {self.question.name!r} must be among its answers ({shown})"
-                refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.question.name!r}: {{…}}}}")
-            return words
-        return code
+        cut = {option for word, option in self.words.items() if text.endswith("…") and word.startswith(text[:-1])}
+        value = None if text in GAPS else reader.read(cut.pop() if len(cut) == 1 else self.words.get(text, label))
+        if value is STRANGE:
+            options = ", ".join(map(str, self.model.report_options[:8]))
+            rule = f"the labels of codes for {self.name!r} must be among its answers ({options})"
+            refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
+        return value
 
-    def reader_word(self, label: Any) -> int | None:
-        """A usual word for yes or no, where the reports are these."""
-        if self.question.design is None or not self.options:
-            return None
-        read = Reader(self.question.name, self.question.design).read(label)
-        return None if read is STRANGE else read
-
-    def read(self, entry: Any) -> Any:
-        """What stands in a collection's table; STRANGE for what is no report."""
+    def _read(self, reader: Reader, named: Mapping[str, Any], entry: Any) -> Any:
         key = cell_key(entry)
-        if self.options:
-            if key in self.given or key in self.file:
-                code = self.given.get(key, self.file.get(key))
-                return None if code is None else cell(self.question, code)
-            code = None if self.file or self.given else self.known.get(key)
-            code = self.known.get(key) if code is None and isinstance(entry, str) else code
-            if code is None and self.reader is not None and not self.file and not self.given:
-                code = self.reader.read(entry)
-            return STRANGE if code is None or code is STRANGE else cell(self.question, code)
-        if self.question.kind == "text":
-            return as_written(str(entry)) if self.defused else str(entry)
-        value = self._ticks(entry) if isinstance(entry, str) and is_set(self.question) else _parsed(entry)
-        return cell(self.question, value) if self.question.accepts(value) else STRANGE
+        if entry is None or key in named or not self.model.report_options:
+            return named[key] if key in named else reader.read(self._ticks(_number(entry)))
+        if named and not isinstance(entry, str) and key not in map(cell_key, self.missing):
+            return STRANGE  # a number for which the file has no label, where it has some
+        return reader.read(self.words.get(key, self.words.get(cell_key(_number(entry)), entry)))
 
-    def _ticks(self, entry: str) -> Any:
-        """A list of numbers as we write it; or the names of options with blanks between them, as ODK does."""
-        value = _parsed(entry)
-        if isinstance(value, list):
-            return value
-        both = (choice_names(self.question), self.question.options)
-        names = {cell_key(name): place for some in both for place, name in enumerate(some)}
-        words = [entry] if cell_key(entry) in names else re.split(r"[;,|]\s*|\s+", entry.strip())
-        return sorted({names[cell_key(word)] for word in words}) if all(cell_key(w) in names for w in words) else None
+    def _ticks(self, entry: Any) -> Any:
+        """Names of options with blanks between them, as ODK writes ticks, as the list of their places."""
+        if not isinstance(entry, str) or not self.model.options:
+            return entry
+        parts = [entry] if cell_key(entry) in self.words else re.split(r"[;,|]\s*|\s+", entry.strip())
+        options = [self.words.get(cell_key(part)) for part in parts]
+        return entry if None in options else sorted({self.model.options.index(one) for one in options})
 
 
-def _parsed(entry: Any) -> Any:
-    """A number or a list, whatever it came as; whole numbers as such."""
-    value = entry.item() if hasattr(entry, "item") else entry
-    if isinstance(value, str):
-        try:
-            value = json.loads(value if value.startswith("[") else value.strip().lstrip("'"))
-        except ValueError:
-            return None
-    if isinstance(value, bool):
-        return int(value)
-    return int(value) if isinstance(value, float) and math.isfinite(value) and value.is_integer() else value
+def _number(entry: Any) -> Any:
+    """A number or a list that came as text; whole numbers as such."""
+    if isinstance(entry, str):
+        with suppress(ValueError):
+            entry = json.loads(entry)
+    return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
 
 
-def _mapped(column: Any, cells: _Cells, name: str, gone: set[str]) -> list[Any]:
-    """Each different cell is read once; those that are no report are counted, and never quoted."""
-    entries = [None if is_missing(entry) else entry for entry in column]
-    read = {
-        entry: None if entry is None or (not isinstance(entry, bool) and cell_key(entry) in gone) else cells.read(entry)
-        for entry in dict.fromkeys(entries)
-    }
-    strange = sum(read[entry] is STRANGE for entry in entries)
-    if strange:
-        options = ", ".join(map(str, cells.options[:8]))
-        rule = f"the column of {name!r} must hold its reports{f' ({options})' if options else ''}"
-        advice = f"say what codes stand for, codes={{{name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
-        refuse(rule, f"{strange:,} of {len(column):,} rows with something else", f"{_NOTHING}; {advice}")
-    return [read[entry] for entry in entries]
-
-
-def _joined(raw: RawTable, question: Question, boxes: Sequence[str], gone: set[str]) -> list[Any]:
+def _joined(raw: RawTable, question: Question, boxes: Sequence[str], missing: Sequence[Any]) -> list[Any]:
     """The list of places that are ticked, from columns of 0 and 1; missing where all of them are."""
-    rows: list[Any] = []
-    strange = 0
+    gone, rows, strange = {cell_key(code) for code in missing}, list[Any](), 0
     for entries in zip(*(raw.frame[name] for name in boxes), strict=True):
-        words = ["" if is_missing(entry) else cell_key(entry) for entry in entries]
-        words = ["" if word in gone else word for word in words]
-        if not any(words):
-            rows.append(None)
-            continue
+        words = ["" if is_missing(entry) or cell_key(entry) in gone else cell_key(entry) for entry in entries]
         ticked = [place for place, word in enumerate(words) if word in _TICKED]
-        strange += any(word and word not in _TICKED | _NOT_TICKED for word in words) or not question.accepts(ticked)
-        rows.append(cell(question, ticked))
+        known = all(word in _TICKED | _NOT_TICKED | {""} for word in words) and question.accepts(ticked)
+        strange += any(words) and not known
+        rows.append(cell(question, ticked) if any(words) else None)
     if strange:
         rule = f"the columns of {question.name!r} must hold 0 and 1"
         refuse(rule, f"{strange:,} of {len(rows):,} rows with something else", _NOTHING)
     return rows
-
-
-def _of_designs(raw: RawTable, designs: Any, named: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
-    """The columns of the designs as reports; all others as they are."""
-    find, frame = _Columns(raw.frame, named), raw.frame.copy()
-    for name, design in designs.items():
-        column = find.one(name)
-        if column is None:
-            refuse("the file must have a column for each design", f"none for {name}", f"{_NOTHING}; say columns={{…}}")
-        given = {**raw.labels.get(column, {}), **codes.get(name, {})}
-        meant = {cell_key(code): label for code, label in given.items()}
-        cells = [None if is_missing(one) else meant.get(cell_key(one), one) for one in raw.frame[column]]
-        Reader(name, design, tuple(missing)).read_all([(one, 1) for one in cells])
-        frame[name] = cells
-    return frame

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.survey.export import METADATA
-from toolkit.survey.writing.files import read as read_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +62,12 @@ def read_table(path: str | Path) -> RawTable:
 
 def _book_beside(file: Path) -> Any:
     beside = file.with_name(f"{file.stem}.codebook.json")
-    return read_data(beside) if beside.is_file() else None
+    if not beside.is_file():
+        return None
+    try:
+        return dict(json.loads(beside.read_bytes()))
+    except (ValueError, TypeError):
+        _unreadable(beside, "something else")
 
 
 def _unreadable(file: Path, why: str) -> NoReturn:

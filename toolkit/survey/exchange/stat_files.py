@@ -56,7 +56,7 @@ class _Gap(str):
     __slots__ = ()
 
 
-_NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
+GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
 _SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 32, "file": 80}
 
 
@@ -118,13 +118,11 @@ class _File:
         return {code: _cut(f"{code + 1}. {text}", most, in_bytes=True) for code, text in values.items()}
 
     def frame(self) -> "pd.DataFrame":
+        """In Stata letters for what is missing stand among numbers: the cells of such a column are objects."""
         pd = extra("pandas")
-        return pd.DataFrame({name: pd.Series(cells, dtype=_kind(cells)) for name, cells in self.columns.items()})
-
-
-def _kind(cells: list[Any]) -> Any:
-    """Letters for what is missing stand among numbers in Stata: of such a column the cells are objects."""
-    return "float64" if cells and not any(isinstance(cell, str) for cell in cells) else object
+        texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
+        kinds = {name: "float64" if name in self.values and name not in texts else object for name in self.columns}
+        return pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in self.columns.items()})
 
 
 def _codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
