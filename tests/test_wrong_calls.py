@@ -156,7 +156,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "logistic('report ~ age', frame, {'a': design, 'b': design})": ("which design is whose", "design_by="),
     "estimates(frame, {'report': design}, by=frame.city)": ("names of columns, got a Series", "by='city'"),
     "estimates(frame, {'report': design}, by='sx')": ("got none called sx", "there are x, y", "sex"),
-    "estimates(coded, {'report': design})": ("rows with something else", "replace({1: 'no', 2: 'yes'})"),
+    "estimates(coded, {'report': design})": ("rows with something else", "replace({…: 'no', …: 'yes'})"),
     "estimates(frame, {'report': design}, sample=Sample(weights='w'))": ("got a name", "weights=frame['w']"),
     "estimates(frame, {'report': design}, weights='w')": ("got `weights`", 'Sample(weights=frame["w"])'),
     "found.differences('female')": ("one of the groups, got 'female'", "they are 'f', 'm'"),

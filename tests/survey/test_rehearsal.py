@@ -11,6 +11,7 @@ from toolkit import Design, Question, Survey, warner
 from toolkit.local.waves import Memo
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
+from toolkit.survey.results import estimate
 from toolkit.survey.serving.payload import checked
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
@@ -188,3 +189,32 @@ def test_a_wrong_call_is_told_how_it_is_written(given):
         rehearsal.rehearse(*given)
     with pytest.raises(TypeError, match="a number of people, or their true answers, got str"):
         rehearsal.rehearse(Room(survey()), "many")
+
+
+def test_simulated_reports_are_those_of_a_rehearsal_and_make_results():
+    frame = survey().simulate(200, np.random.default_rng(1))
+    assert list(frame) == ["faculty", "cheated", "understood", "REHEARSAL"]
+    assert set(frame["cheated"]) == {"yes", "no"}
+    assert "rehearsal" in estimate(survey(), frame).notes()[0]
+    pd.testing.assert_frame_equal(frame, survey().simulate(200, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_kind_of_randomizer_can_be_simulated_and_estimated(name):
+    asked = survey_with(DESIGNS[name], minimum=1)
+    assert estimate(asked, asked.simulate(40, np.random.default_rng(2)))["asked"].n == 40
+
+
+def test_simulated_rows_are_not_in_the_order_of_the_answers():
+    plain = survey(Question("row", "Which?", options=list(range(100))))
+    rows = list(plain.simulate({"row": list(range(100))}, np.random.default_rng(1))["row"])
+    assert sorted(rows) == list(range(100)) != rows
+
+
+def test_what_no_phone_would_send_is_not_simulated():
+    asked = survey(Question("age", "Age?", bounds=(18, 99), whole=True))
+    for age in (17, 20.5):
+        with pytest.raises(ValueError, match="an answer to age must be one that a phone would send"):
+            asked.simulate({"age": [age]})
+    with pytest.raises(ValueError, match="an answer to faculty must be one of its options"):
+        survey().simulate({"faculty": ["music"], "cheated": ["yes"]})

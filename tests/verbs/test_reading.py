@@ -5,9 +5,11 @@ import pytest
 from tests.survey.samples import survey
 from tests.verbs.shell import said
 from toolkit.command import main
+from toolkit.survey import read_reports
 from toolkit.survey.client import code_hash
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.store import Entry, State, open_store
 
 
 @pytest.mark.slow
@@ -43,3 +45,25 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "Shown from 1 people on, as was asked for; the survey's minimum is 30." in asked_for
     assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err
+
+
+def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", "sqlite:///mine.db")
+    store = open_store("sqlite:///mine.db")
+    store.create(survey())
+    store.set_state(State.OPEN)
+    body = '{"answers":{"faculty":0,"cheated":%d},"understood":true}'
+    store.add([Entry(bytes([i]) * 16, body % (i % 2)) for i in range(40)])
+    assert main(["report", "r.html"]) == 2
+    assert "a report must be of a closed collection" in capsys.readouterr().err
+    store.set_state(State.CLOSED)
+    store.close()
+    (folder / "plan.toml").write_text(
+        'n = 40\nstopping = "x"\nexclusions = "x"\nmissing = "x"\nquestions = ["cheated"]\n'
+    )
+    said(capsys, "register", "exams.toml", "plan.toml")
+    assert said(capsys, "report", "r.html", "--registration", "prereg.md") == "wrote r.html\n"
+    assert "This is registered." in (folder / "r.html").read_text()
+    assert "exploratory" in said(capsys, "results", "--registration", "prereg.md")
+    assert said(capsys, "export", "r.sav", "--language", "en").startswith("wrote r.sav\n")
+    assert list(read_reports("r.sav")["cheated"]) == list(Collector.attach("sqlite:///mine.db").reports()["cheated"])

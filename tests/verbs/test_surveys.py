@@ -62,3 +62,18 @@ def test_check_writes_a_data_protection_sheet(folder, capsys):
     assert (folder / "sheet.html").read_text() == sheet_html(survey())
     assert main(["check", "exams.toml", "--dpia", "sheet.doc"]) == 2
     assert "must name a .md or .html file" in capsys.readouterr().err
+
+
+def test_a_codebook_a_form_and_a_registration_are_written(folder, capsys):
+    assert said(capsys, "codebook", "exams.toml", "book.xml") == "wrote book.xml\n"
+    assert survey().hash in (folder / "book.xml").read_text()
+    assert main(["xlsform", "exams.toml", "form.xlsx"]) == 2
+    assert "the true answer would be stored in clear" in capsys.readouterr().err
+    own = cheated(mode="physical", instructions="Throw a die.")
+    survey(own).save(folder / "own.toml")
+    assert said(capsys, "xlsform", "own.toml", "form.xlsx") == "wrote form.xlsx\n"
+    (folder / "plan.toml").write_text(
+        'n = 500\nstopping = "x"\nexclusions = "x"\nmissing = "x"\ngroups = ["faculty"]\n'
+    )
+    assert said(capsys, "register", "exams.toml", "plan.toml").startswith("wrote prereg.md: 20")
+    assert survey().hash in (folder / "prereg.md").read_text()

@@ -1,6 +1,7 @@
 """`Findings`: what was found of each question, in all or by group, and how groups differ."""
 
 import html
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,10 +16,12 @@ from toolkit.analysis.paper_table import latex, paper_rows
 from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
+from toolkit.core.document import Block, Document
 from toolkit.core.estimate import Estimate, loss_of_both
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.core.lazy import lazy
+from toolkit.core.spreadsheet import harmless
 from toolkit.frames.counts import Group, in_order
 from toolkit.local.design import Design
 
@@ -351,7 +354,7 @@ class Findings:
         return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
-        """Write the table for a paper as CSV, without an index.
+        """Write the table for a paper as CSV, without an index; no label in it is a formula for a spreadsheet.
 
         Parameters
         ----------
@@ -365,7 +368,10 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        text: str | None = self.to_table(level).to_csv(path, index=False)
+        table = self.to_table(level)
+        labels = [name for name in ("question", *self.by, "option") if name in table]  # numbers keep their signs
+        table[labels] = table[labels].map(harmless)
+        text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
         return text
 
     def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
@@ -388,6 +394,44 @@ class Findings:
             return text
         Path(path).write_text(text, encoding="utf-8")
         return None
+
+    def report(self, path: str | Path, *, title: str = "Findings", level: float = 0.95) -> Path:
+        """Write a report for readers: estimates with a picture, what hid the answers, methods and notes.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+        title : str
+            What it is about.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        table = self.to_table(level).astype(str)
+        blocks = [Block("h1", title), Block("h2", "Estimates")]
+        if any(of_shares(self.designs[one.question]) and one.used for one in self.group_estimates):
+            blocks.append(Block("picture", "the shares of the table, with their intervals", png=self._png(level)))
+        rows = (tuple(map(str, table.columns)), *(tuple(row) for row in table.to_numpy()))
+        blocks += [Block("table", rows=rows), Block("h2", "Methods")]
+        blocks += [Block("li", f"{name}: {one.describe()}") for name, one in self.designs.items()]
+        ways = sorted({one.estimate.method for one in self.group_estimates})
+        version, least = lazy("toolkit", "__version__"), f"Nothing of fewer than {self.minimum:,} people is shown. "
+        computed = (
+            f"{'; '.join(ways)}. {least if self.minimum else ''}Computed with the privacy-survey-toolkit {version}."
+        )
+        blocks += [Block("p", computed), *(Block("li", html.unescape(note)) for note in self._said())]
+        return Document(tuple(blocks)).save(path)
+
+    def _png(self, level: float) -> bytes:
+        out = io.BytesIO()
+        drawn = self.plot(level)
+        getattr(drawn, "ax", drawn).figure.savefig(out, format="png", dpi=150)
+        return out.getvalue()
 
     def plot(self, level: float = 0.95, ax: Any = None) -> Any:
         """Draw all shares with their intervals: a row for each question, group and option.

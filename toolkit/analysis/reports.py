@@ -189,9 +189,9 @@ class Reader:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        # Which code stands for what is shown for yes and no alone, as anything else would be a guess.
-        says, codes = self._says_yes is not None, enumerate(labels[:3], start=1)
-        pairs = ", ".join(f"{code if says else '…'}: {label!r}" for code, label in codes)
+        # Which code stands for what would be a guess: SPSS often has 1 for yes and 2 for no.
+        says = self._says_yes is not None
+        pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
         mapped = f"map them to these labels, column.replace({{{pairs}}})" if labels else ""
         mapped = f"1 is read as yes and 0 as no; if these are other codes, {mapped}" if says else mapped
         # Where no row is a report, a code for no answer is not what is missing.

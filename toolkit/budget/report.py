@@ -5,10 +5,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import parts, symbols
 from toolkit.budget.record import Entry, Publication
+from toolkit.core.document import Document
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
 
@@ -51,6 +53,21 @@ class Report(str):
 
     def _repr_markdown_(self) -> str:
         return str(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as a page.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        return Document.from_markdown(self).save(path)
 
 
 def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> Report:

@@ -14,6 +14,7 @@ _EXTRAS = {
     "scale": ("duckdb", "polars", "pyarrow"),
     "analysis": ("formulaic",),
     "accounting": ("dp_accounting",),
+    "files": ("docx", "openpyxl", "pyreadstat"),
     "learning": ("sklearn",),
 }
 

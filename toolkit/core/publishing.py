@@ -18,9 +18,11 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
+from toolkit.core.document import Document
 from toolkit.core.inference.digits import short
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.spreadsheet import harmless
 
 
 class Register(Protocol):
@@ -73,7 +75,6 @@ COUNTS = {
 _WHOLE = 2**53
 # A float has at most 309 digits before the point; what was released is written whatever its size.
 _EVERY_DIGIT = Context(prec=400)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNITS = {
     ("person", "replace"): "one person, whose record is exchanged for another",
     ("person", "add_remove"): "one person, who comes or goes",
@@ -97,12 +98,12 @@ def csv_text(
     """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
     number of values behind it with its own error, where that is told.
 
-    A key that a spreadsheet would take for a formula has an apostrophe before it.
+    A key that a spreadsheet would take for a formula, or a part of it, has an apostrophe before it.
     """
     columns = key_columns(axes)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*columns, *NUMBERS, *(COUNTS if counts is not None else ())])
+    writer.writerow([*map(harmless, columns), *NUMBERS, *(COUNTS if counts is not None else ())])
     errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
     digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
     for place, (label, value, se, low, high) in enumerate(rows):
@@ -112,7 +113,7 @@ def csv_text(
         behind = () if count is None else (_number(count[0], 0, ROUND_HALF_EVEN), _error(count[1]))
         writer.writerow(
             [
-                *map(_key, keys),
+                *(str(harmless(key)) for key in keys),
                 _number(value, digits if known else None, ROUND_HALF_EVEN),
                 _error(se),
                 _number(low, digits if known else None, ROUND_FLOOR),
@@ -159,11 +160,6 @@ def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     left = f"covers {covers.words} alone, not who was asked{', nor what was clamped' if clamped else ''}"
     reach = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
     return f"{left}; {reach}"
-
-
-def _key(key: Any) -> str:
-    text = str(key)
-    return f"'{text}" if isinstance(key, str) and text.startswith(_FORMULA) else text
 
 
 def _number(number: float, digits: int | None, rounding: str) -> str:
@@ -254,6 +250,8 @@ class Publishable:
     ) -> Path:
         """Write `path`.csv, `path`.json and `path`.md: the table, public facts, a page for people.
 
+        The page is a .html, .docx or .pdf file instead if `path` ends so.
+
         Nothing in them was read from the data but the released numbers: not how many values were clamped, nor how
         many rows were left out. The ledger records the publication; see `ledger.report()`.
 
@@ -285,8 +283,9 @@ class Publishable:
         if not isinstance(path, str | os.PathLike):
             refuse("`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError)
         base = Path(path)
-        base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", ".md") else base
-        files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
+        kind = base.suffix.lower()[1:] if base.suffix.lower() in (".html", ".docx", ".pdf") else "md"
+        base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", f".{kind}") else base
+        files = {one: base.with_name(f"{base.name}.{one}") for one in ("csv", kind, "json")}
         if not base.parent.is_dir():
             rule = "`path` must lie in a folder that is there"
             refuse(rule, str(base.parent), "nothing was written; make it first, or name another")
@@ -298,7 +297,10 @@ class Publishable:
         name = release.query["statistic"] if title is None else title
         files["csv"].write_bytes(table)
         page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")), self.covers)
-        files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
+        if kind == "md":
+            files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
+        else:
+            Document.from_markdown(page).save(files[kind])
         document = json.dumps({"title": name, **facts}, indent=2, ensure_ascii=False, default=str) + "\n"
         files["json"].write_bytes(document.encode("utf-8", "backslashreplace"))
         if release.register is not None:

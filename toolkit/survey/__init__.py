@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from toolkit.collecting import collect
     from toolkit.survey.background import CollectError
     from toolkit.survey.collector import Collector
+    from toolkit.survey.exchange.books import write_codebook
+    from toolkit.survey.exchange.importing import read_reports
+    from toolkit.survey.exchange.registration import Registration, register
+    from toolkit.survey.exchange.xlsform import from_xlsform, write_xlsform
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
 
@@ -19,24 +23,36 @@ __all__ = [
     "CollectError",
     "Collector",
     "Question",
+    "Registration",
     "Results",
     "StoreError",
     "Survey",
     "SurveyError",
     "collect",
     "estimate",
+    "from_xlsform",
+    "read_reports",
+    "register",
     "rehearse",
     "tally",
+    "write_codebook",
+    "write_xlsform",
 ]
 
 _LATER = {
     "CollectError": "toolkit.survey.background",
     "Collector": "toolkit.survey.collector",
+    "Registration": "toolkit.survey.exchange.registration",
     "Results": "toolkit.survey.results",
     "collect": "toolkit.collecting",
     "estimate": "toolkit.survey.results",
+    "from_xlsform": "toolkit.survey.exchange.xlsform",
+    "read_reports": "toolkit.survey.exchange.importing",
+    "register": "toolkit.survey.exchange.registration",
     "rehearse": "toolkit.survey.rehearsal",
     "tally": "toolkit.survey.results",
+    "write_codebook": "toolkit.survey.exchange.books",
+    "write_xlsform": "toolkit.survey.exchange.xlsform",
 }
 """What a server does not need: it starts sooner without what reads the reports."""
 

@@ -194,13 +194,15 @@ class Collector:
         notes = (*results.remarks, *remarks(self.survey, visible, groups))
         return replace(results, remarks=notes, complete=not visible.moving)
 
-    def export(self, path: str | Path) -> Path:
+    def export(self, path: str | Path, *, language: str | None = None) -> Path:
         """Write what `reports` shows to a file for your eyes only, and the codebook beside it.
 
         Parameters
         ----------
         path : str or Path
-            A .csv or .parquet file.
+            A .csv, .parquet or .feather file; or for SPSS .sav, for Stata .dta, with labels.
+        language : str, optional
+            Of those labels; by default the first of the survey.
 
         Returns
         -------
@@ -208,7 +210,44 @@ class Collector:
             The file; a warning says if these are not all reports.
         """
         frame = self.reports()
-        return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
+        return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)
+
+    def report(
+        self,
+        path: str | Path,
+        by: Sequence[str] | str | None = None,
+        *,
+        level: float = 0.95,
+        registration: str | Path | None = None,
+    ) -> Path:
+        """Write a report for readers of a closed collection; groups of too few people are withheld in it, too.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+        by : str or sequence of str, optional
+            Plain questions whose answers make the groups.
+        level : float
+            Level of the intervals.
+        registration : str or Path, optional
+            What was registered before; the report then says what is exploratory.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the collection is not closed, or another survey was registered.
+        """
+        if self._store.state() is not State.CLOSED:
+            rule = "a report must be of a closed collection"
+            refuse(rule, "one that goes on", "it would be out of date at once; close() it, or see results()")
+        results = self.results(by)
+        return (results if registration is None else results.registered(registration)).report(path, level=level)
 
     def preview(self) -> Any:
         """Show the form as respondents see it, here and without a network.

@@ -1,9 +1,9 @@
 """A data protection sheet for an ethics board: what is stored where, what it can show, whom one must trust."""
 
-import html
 import math
 from collections.abc import Sequence
 
+from toolkit.core.document import Document
 from toolkit.survey.consent.statement import missing, needs_secret_answer, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -67,18 +67,7 @@ def sheet(survey: Survey) -> str:
 
 def sheet_html(survey: Survey) -> str:
     """Return the same as a page to print: headings, paragraphs and lists, nothing else."""
-    body, listed = [], False
-    for line in _lines(survey):
-        item = line.startswith("- ")
-        body += (["</ul>"] if listed and not item else []) + (["<ul>"] if item and not listed else [])
-        listed = item
-        level = len(line) - len(line.lstrip("#"))
-        tag, text = ("li", line[2:]) if item else (f"h{level}", line[level + 1 :]) if level else ("p", line)
-        body += [f"<{tag}>{html.escape(text)}</{tag}>"] if text else []
-    head = f"<meta charset='utf-8'><title>{html.escape(survey.name)}</title>"
-    style = "<style>body{font:12pt/1.5 serif;max-width:44em;margin:2em auto}</style>"
-    end = "</ul>" if listed else ""
-    return f"<!doctype html><html lang='en'><head>{head}{style}</head><body>{''.join(body)}{end}</body></html>"
+    return Document.from_markdown(sheet(survey)).html()
 
 
 def _lines(survey: Survey) -> list[str]:

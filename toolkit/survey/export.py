@@ -1,69 +1,111 @@
 """Reports and results as files for other programs, with a codebook that says what they mean."""
 
 import json
+import math
 import os
-import re
+import tempfile
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import refuse
-from toolkit.core.extras import check_extras
+from toolkit.core.checks import choice, refuse
+from toolkit.core.extras import check_extras, extra
+from toolkit.core.lazy import lazy
+from toolkit.core.spreadsheet import harmless
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.question import Question
 from toolkit.survey.reading.survey_results import OPEN_ACCESS, TRIED_OUT
+from toolkit.survey.reading.table import code_labels
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.texts.multilingual import text_in
+from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_FORMULA = re.compile(r"^[=+\-@\t\r]")
-SUFFIXES = (".csv", ".parquet")
+SUFFIXES = (".csv", ".parquet", ".feather", ".sav", ".dta")
+METADATA = b"toolkit.codebook"
+"""The key of the codebook in the metadata of .parquet and .feather files."""
+
+_NEEDS = {".parquet": "pyarrow", ".feather": "pyarrow", ".sav": "pyreadstat", ".dta": "pyreadstat"}
 
 
 def write(
-    frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None, *, remarks: Sequence[str] = ()
+    frame: "pd.DataFrame",
+    path: str | Path,
+    survey: Survey | None = None,
+    *,
+    remarks: Sequence[str] = (),
+    language: str | None = None,
 ) -> Path:
-    """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
+    """Write a frame to a file; with a survey, its codebook comes beside it, as name.codebook.json.
 
-    `remarks` are sentences about the collection, for the codebook. The reports are for their owner's eyes: nobody else
-    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula gets a leading
-    apostrophe, as "=1+1" in a comment.
+    `remarks` are sentences about the collection, for the codebook; `language` is that of labels in .sav and .dta files,
+    which need a survey. The reports are for their owner's eyes: nobody else
+    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula, as "=1+1" in a
+    comment, gets an apostrophe before it; see `toolkit.core.spreadsheet.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
         refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
-    if target.suffix == ".parquet":
-        check_extras("pyarrow")
+    if target.suffix in _NEEDS:
+        check_extras(_NEEDS[target.suffix])
+    book = None if survey is None else codebook(survey, remarks)
+    if survey is None and _NEEDS.get(target.suffix) == "pyreadstat":
+        refuse(f"a {target.suffix} file must have a survey", "none", "its codes and labels come from there")
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
+        elif survey is not None and _NEEDS[target.suffix] == "pyreadstat":
+            code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
+            lazy("toolkit.survey.exchange.stat_files", "write_stat")(
+                frame, file, target.suffix, survey, code, _note(survey)
+            )
         else:
-            frame.to_parquet(file, index=False)
-    if survey is not None:
+            _write_arrow(frame, file, target.suffix, book)
+    if book is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        note.write_text(json.dumps(book, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
 
 
+def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str, Any] | None) -> None:
+    """With the codebook in the file's own metadata; a program that writes it again may drop that."""
+    table = extra("pyarrow").Table.from_pandas(frame, preserve_index=False)
+    if book is not None:
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: json.dumps(book)})
+    if suffix == ".parquet":
+        extra("pyarrow.parquet").write_table(table, path)
+    else:
+        extra("pyarrow.feather").write_feather(table, path)
+
+
+def _note(survey: Survey) -> list[str]:
+    """What an SPSS file says of itself, in lines as short as it takes."""
+    hidden = [question for question in survey.questions if question.design is not None]
+    said = [
+        "Reports, not answers: columns marked RANDOMIZED were changed by chance.",
+        f"Survey hash {survey.hash}",
+        f"Epsilon of all questions {survey.loss.epsilon:.6g}",
+        *(f"{one.name}: {one.design.describe()}" for one in hidden if one.design is not None),
+    ]
+    return [line for text in said for line in textwrap.wrap(text, 40)]  # of up to two bytes a character
+
+
 @contextmanager
-def _private(path: Path) -> Iterator[IO[bytes]]:
-    """A file that only its owner can read, from its first byte on and even if it was there before."""
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123  a descriptor
-        path.chmod(0o600)
-        yield file
-
-
-def harmless(value: Any) -> Any:
-    """A text that no spreadsheet takes for a formula; anything else as it is.
-
-    >>> harmless("=HYPERLINK(1)"), harmless("fine"), harmless(-3)
-    ("'=HYPERLINK(1)", 'fine', -3)
-    """
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+def _private(path: Path) -> Iterator[Path]:
+    """A new file that only its owner can read; it takes its place when it is whole, and is removed if it fails."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}")
+    os.close(handle)
+    try:
+        yield Path(name)
+        Path(name).replace(path)
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
@@ -76,10 +118,29 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
         "rehearsal": survey.rehearsal,
         "access": survey.access,
         "remarks": list(dict.fromkeys([*always, *remarks])),
-        "epsilon": survey.loss.epsilon,
+        "epsilon": _finite(survey.loss.epsilon),
         "consent": survey.consent_text(),
+        "survey": survey.to_dict(),
+        "labels": {code: _labels(survey, code) for code in survey.languages},
         "columns": {question.name: _column(question, language) for question in survey.questions},
         **_waves(survey),
+    }
+
+
+def _finite(epsilon: float) -> float | str:
+    """JSON knows no infinity."""
+    return epsilon if math.isfinite(epsilon) else "inf"
+
+
+def _labels(survey: Survey, language: str) -> dict[str, Any]:
+    """What people read of each column, in a language: the question, and its answers or reports by code."""
+    words = phrases(language, survey.words)
+    return {
+        one.name: {
+            "text": text_in(one.text, language),
+            "values": [one.label(option, language, words) for option in code_labels(one) or one.options],
+        }
+        for one in survey.questions
     }
 
 
@@ -92,15 +153,14 @@ def _waves(survey: Survey) -> dict[str, Any]:
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:
-    text = question.text if isinstance(question.text, str) else question.text[language]
-    column: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
+    column: dict[str, Any] = {"text": text_in(question.text, language), "kind": question.kind, "mode": question.mode}
     if question.options:
         column["options"] = list(question.options)
     if question.anchor is not None:
         column["anchor"] = question.anchor
     if question.design is None:
         return {**column, "randomized": False}
-    column |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
+    column |= {"randomized": True, "epsilon": _finite(question.loss.epsilon), "design": question.design.to_dict()}
     if question.memo is not None:
         column["memo"] = question.memo.to_dict()
     reading = _reading(question, question.design)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -25,9 +25,14 @@ from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.question import Question
+from toolkit.survey.reading.survey_results import TRIED_OUT
+from toolkit.survey.reading.table import table
 from toolkit.survey.serving.payload import asked
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _AT_ONCE = 8
 _PANEL = re.compile(r'"panel":"(\w+)","loss":"?([\w/]+)')
@@ -71,7 +76,7 @@ def rehearse(
     generator = rest[1] if len(rest) > 1 else rng
     generator = np.random.default_rng() if generator is None else generator
     check_rng(generator)
-    people = _people(survey, _frame(survey, rest[0], generator))
+    people = _people(survey, rest[0], generator)
     if links is None and survey.access == "token" and hasattr(collector, "invitations"):
         links = collector.invitations(len(people))
     if links is not None and len(links) < len(people):
@@ -79,11 +84,34 @@ def rehearse(
     tried = _as_served(url, survey, survey.as_rehearsal())
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
-        _body(tried, {PERSON: place, **person}, token, generator)
-        for place, (person, token) in enumerate(zip(people, tokens, strict=False))
+        json.dumps(_message(tried, person, token, generator)).encode()
+        for person, token in zip(people, tokens, strict=False)
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
         return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+
+
+def simulate(survey: Survey, answers: Any, rng: np.random.Generator | None = None) -> "pd.DataFrame":
+    """Return reports of invented people, as a rehearsal's collection would hand them out; see `Survey.simulate`."""
+    generator = np.random.default_rng() if rng is None else rng
+    check_rng(generator)
+    tried = survey.as_rehearsal()
+    sent = [_message(tried, person, None, generator) for person in _people(survey, answers, generator)]
+    for one in sent:
+        _check_answers(tried, one["answers"])
+    bodies = [json.dumps(one) for one in sorted(sent, key=lambda one: str(one["key"]))]
+    frame = table(tried, bodies)
+    frame.attrs["remarks"] = [TRIED_OUT]
+    return frame
+
+
+def _check_answers(survey: Survey, answers: Mapping[str, Any]) -> None:
+    """Refuse plain answers that no phone would send; what is hidden was drawn from what it could."""
+    for question in survey.questions:
+        value = answers[question.name]
+        if value is not None and not question.accepts(value):
+            rule = f"an answer to {question.name} must be one that a phone would send"
+            refuse(rule, "another", "see the question's bounds, and that a number is whole where it must be")
 
 
 def _where(collector: Any, arguments: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
@@ -131,13 +159,15 @@ def _invented(question: Question, count: int, rng: np.random.Generator) -> list[
     return [""] * count
 
 
-def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
-    """The true answers of each person, by question."""
+def _people(survey: Survey, answers: Any, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """The true answers of each person, by question, and who it is."""
+    answers = _frame(survey, answers, rng)
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         rule = "`answers` must have a column of true answers for each question"
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
         refuse(rule, received, "columns go by the questions' names")
-    return [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
+    rows = answers.itertuples(index=False, name=None)
+    return [{PERSON: place, **dict(zip(answers.columns, row, strict=True))} for place, row in enumerate(rows)]
 
 
 def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
@@ -155,7 +185,7 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
     refuse("a rehearsal must have a collection of its own", received, "open one with collect(survey, rehearsal=True)")
 
 
-def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> bytes:
+def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> dict[str, Any]:
     """What one phone sends."""
     answers: dict[str, Any] = {}
     for question in survey.questions:
@@ -167,7 +197,7 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
     message = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
     if survey.waves > 1:
         message[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
-    return json.dumps(message if token is None else {**message, "token": token}).encode()
+    return message if token is None else {**message, "token": token}
 
 
 def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:

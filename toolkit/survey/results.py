@@ -125,7 +125,7 @@ def estimate(
     """
     groups, way = checked_groups(survey, by), checked_method(method)
     designs = {
-        question.name: _model(question)
+        question.name: model_of(question)
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
     }
@@ -154,7 +154,8 @@ def _least(survey: Survey, minimum: int | None) -> int:
     return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
 
 
-def _model(question: Question) -> QuestionModel:
+def model_of(question: Question) -> QuestionModel:
+    """Return what an analysis reads a question's column by: its design, or that the answer is plain."""
     if question.design is not None:
         return question.design
     if question.bounds is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.lazy import lazy
@@ -35,6 +35,10 @@ from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, Own, marked_words, rehearsal_mark
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
 
 ACCESS = ("open", "token", "blind")
 _USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1}
@@ -433,7 +437,7 @@ class Survey:
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
-        """Read the survey in a .toml or .json file.
+        """Read the survey in a .toml or .json file, or in the codebook of an export.
 
         Parameters
         ----------
@@ -451,7 +455,10 @@ class Survey:
             If the survey is against a rule; the message names the file and the question.
         """
         with naming(Path(path).name):
-            return cls.from_dict(files.read(path))
+            data = files.read(path)
+            if isinstance(data, dict) and {"survey", "columns"} <= set(data):  # a codebook
+                data = data["survey"]
+            return cls.from_dict(data)
 
     def plan(self, n: int | None = None, **options: Any) -> Any:
         """Return how precise each question would be with n people, or how many people your wishes need.
@@ -482,6 +489,35 @@ class Survey:
             A notebook shows it; `save` writes it to a file.
         """
         return lazy("toolkit.survey.preview", "Preview")(self)
+
+    def simulate(self, answers: Any, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
+        """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
+
+        Each true answer is randomized by the rules of the phone's page; rows are in random order, and a column says in
+        each that it is a rehearsal. For invented answers only: real ones must not be known to any other device.
+
+        Parameters
+        ----------
+        answers : int, pandas.DataFrame, mapping or sequence
+            How many people, who then answer at random; or their true answers, as for `toolkit.rehearse`.
+        rng : numpy.random.Generator, optional
+            For the same reports again.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `collector.reports()`, for `toolkit.survey.estimate`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from toolkit import warner
+        >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner("3/4"))], consent="Why.")
+        >>> frame = survey.simulate({"cheated": ["yes"] * 30 + ["no"] * 70}, np.random.default_rng(1))
+        >>> frame.shape, list(frame)
+        ((100, 3), ['cheated', 'understood', 'REHEARSAL'])
+        """
+        return lazy("toolkit.survey.rehearsal", "simulate")(self, answers, rng)
 
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash.

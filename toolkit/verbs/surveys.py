@@ -19,11 +19,39 @@ def add(verbs: Verbs) -> None:
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     check("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
+    about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
+    book = add_verb(verbs, "codebook", _codebook, about, database=False).add_argument
+    book("survey", help="a .toml or .json file")
+    book("path")
+    book("--language", help="the first of the survey if left out")
+    about = "write a form for ODK and Kobo, where people throw their own dice"
+    form = add_verb(verbs, "xlsform", _xlsform, about, database=False).add_argument
+    form("survey", help="a .toml or .json file")
+    form("path", help="an .xlsx file")
+    about = "register a survey and its analysis before anybody is asked"
+    register = add_verb(verbs, "register", _register, about, database=False, examples=_PLAN).add_argument
+    register("survey", help="a .toml or .json file")
+    register("plan", help="a .toml file with what is planned")
+    register("-o", "--output", default="prereg.md", help="the .md file that is written (default prereg.md)")
     about = "write a form for paper, where people throw their own dice"
     paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
     paper("survey", help="a .toml or .json file")
     paper("path", nargs="?", help="an .html file, to print; named like the survey if left out")
     paper("--language", help="the first of the survey if left out")
+
+
+_PLAN = """\
+A plan says, in TOML:
+  n = 2000
+  stopping = "At 2,000 reports, or on 1 June."
+  exclusions = "None."
+  missing = "Reports that are missing are left out, question by question."
+  groups = ["faculty"]
+  contrasts = [{question = "cheated", by = "faculty", reference = "arts"}]
+  prevalence = {cheated = 0.2}
+  power = {cheated = {prevalence = 0.1, detect = 0.2}}
+  hypotheses = ["More students of law cheat than of arts."]
+"""
 
 
 def _check(options: Options) -> None:
@@ -70,6 +98,28 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _xlsform(options: Options) -> None:
+    from toolkit.survey.exchange.xlsform import write_xlsform
+    from toolkit.survey.spec import Survey
+
+    say(f"wrote {write_xlsform(Survey.load(options.survey), options.path)}")
+
+
+def _register(options: Options) -> None:
+    from toolkit.survey.exchange.registration import register
+    from toolkit.survey.spec import Survey
+
+    made = register(Survey.load(options.survey), options.plan, options.output)
+    say(f"wrote {options.output}: {made.date}, SHA-256 {made.seal}")
+
+
+def _codebook(options: Options) -> None:
+    from toolkit.survey.exchange.books import write_codebook
+    from toolkit.survey.spec import Survey
+
+    say(f"wrote {write_codebook(Survey.load(options.survey), options.path, options.language)}")
 
 
 def _paper(options: Options) -> None:

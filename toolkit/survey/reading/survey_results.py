@@ -3,6 +3,7 @@
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +114,8 @@ class Results:
         Whether no more reports can come.
     minimum : int
         The people below which no part of them is shown.
+    registration : Registration, optional
+        What was planned before anybody was asked; see `registered`.
 
     Examples
     --------
@@ -133,6 +136,7 @@ class Results:
     remarks: tuple[str, ...] = ()
     complete: bool = True
     minimum: int = 0
+    registration: Any = None
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -209,7 +213,71 @@ class Results:
         DataFrame
             A row per question, group and option.
         """
-        return self.analysis.differences(reference, adjust=adjust, level=level)
+        frame = self.analysis.differences(reference, adjust=adjust, level=level)
+        if self.registration is not None:
+            frame["status"] = [self.registration.status(name, self.by, reference) for name in frame["question"]]
+        return frame
+
+    def registered(self, registration: Any) -> "Results":
+        """Return the same results, which say of each estimate whether it was registered or is exploratory.
+
+        Parameters
+        ----------
+        registration : Registration, str or Path
+            What `toolkit register` wrote before anybody was asked.
+
+        Returns
+        -------
+        Results
+            With a column "status" in tables, frames and differences.
+
+        Raises
+        ------
+        ValueError
+            If another survey was registered.
+        """
+        if isinstance(registration, str | Path):
+            registration = lazy("toolkit.survey.exchange.registration", "Registration").load(registration)
+        registration.check(self.survey)
+        said = f"Registered on {registration.date} (SHA-256 {registration.seal[:16]}…); all else is exploratory."
+        return replace(self, registration=registration, remarks=(*self.remarks, said))
+
+    def status(self, name: str) -> str:
+        """Return whether the estimates of a question were registered; without a registration nothing.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+
+        Returns
+        -------
+        str
+            "registered", "exploratory" or "".
+        """
+        return "" if self.registration is None else str(self.registration.status(name, self.by))
+
+    def _marked(self, name: str) -> dict[str, str]:
+        return {} if self.registration is None else {"status": self.status(name)}
+
+    def report(self, path: str | Path, *, level: float = 0.95) -> Path:
+        """Write a report for readers: what was asked, who answered, estimates with pictures, methods, protection.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        written = lazy("toolkit.survey.exchange.written_report", "written")(self, checked_level(level))
+        target: Path = written.save(path)
+        return target
 
     def joint(self, first: str, second: str) -> Any:
         """Return two hidden questions together: a share for each pair of answers.
@@ -312,6 +380,7 @@ class Results:
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
             | finding.counts
             | {"shift by 1 % of liars": finding.liars}
+            | self._marked(finding.question)
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
@@ -355,6 +424,7 @@ class Results:
                 f"{100 * level:g} % interval": row.interval,
                 "people": row.n,
             }
+            | self._marked(question.name)
             for question in self.estimated
             for row in self.rows(question.name, level)
         ]
@@ -459,17 +529,28 @@ class Results:
             parts += [
                 f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
                 html_table(self.rows(question.name), self.by, 0.95),
-                *(f"<p>{html.escape(line)}</p>" for line in self._below(question)),
+                *(f"<p>{html.escape(line)}</p>" for line in self.below(question)),
             ]
         return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
-    def _below(self, question: Question) -> list[str]:
-        """What stands below a question's table: what its errors cover, its loss, notes, what liars could do."""
+    def below(self, question: Question) -> list[str]:
+        """Return what stands below a question's table: what its errors cover, its loss, notes, what liars could do.
+
+        Parameters
+        ----------
+        question : Question
+            One that is estimated.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
         findings = self._of(question.name)
         first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
         privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
         footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-        lines = [f"{footing}."]
+        lines = [f"{footing}.", *(f"This is {status}." for status in self._marked(question.name).values())]
         for one in findings:
             where = f"{self.group_words(one.group)}: " if self.by else ""
             lines += [f"Note: {where}{note}." for note in one.estimate.notes]

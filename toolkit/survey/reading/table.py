@@ -55,7 +55,7 @@ def cell(question: Question, value: Any) -> Any:
         return None
     if isinstance(value, list):
         return json.dumps(value, separators=(",", ":"))
-    labels = _labels(question)
+    labels = code_labels(question)
     if not labels:
         return value
     mixed = len({isinstance(label, str) for label in labels}) > 1  # no engine could sort or write such a column
@@ -67,13 +67,13 @@ def value_of(question: Question, entry: Any) -> Any:
     if isinstance(entry, str) and entry.startswith("["):
         return json.loads(entry)
     plain = int(entry) if isinstance(entry, float) and entry.is_integer() else entry
-    if labels := _labels(question):
+    if labels := code_labels(question):
         names = {str(label): code for code, label in enumerate(labels)}
         return names.get(str(plain), -1)  # -1 is no report of any question
     return plain
 
 
-def _labels(question: Question) -> tuple[str | int, ...]:
-    """What codes stand for: the reports of a matrix, or the options of a plain choice."""
+def code_labels(question: Question) -> tuple[str | int, ...]:
+    """Return what codes stand for: the reports of a matrix, or the options of a plain choice."""
     plain = question.kind == "choice" and not question.randomized
     return question.options if plain else question.report_options

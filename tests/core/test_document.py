@@ -1,0 +1,107 @@
+import io
+import shutil
+import subprocess
+import zipfile
+from html.parser import HTMLParser
+
+import pytest
+
+from toolkit.core import document as documents
+from toolkit.core.document import Block, Document
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+WHOLE = Document(
+    (
+        Block("h1", "A <title> | with #marks"),
+        Block("p", "- no list; *no* stress [no](link)"),
+        Block("li", "one"),
+        Block("li", "two"),
+        Block("table", "caption", (("a", "b|c"), ("1", "<b>"))),
+        Block("code", "x <- 1\n*y*"),
+        Block("picture", "what is seen", png=PNG),
+    )
+)
+
+
+def test_markdown_says_what_was_said_and_nothing_in_it_is_a_mark():
+    assert WHOLE.markdown() == (
+        "# A \\<title> \\| with #marks\n\n\\- no list; \\*no\\* stress \\[no\\](link)\n\n- one\n- two\n\n*caption*\n\n"
+        "| a | b\\|c |\n|---|---|\n| 1 | \\<b> |\n\n```\nx <- 1\n*y*\n```\n\nPicture: what is seen\n"
+    )
+
+
+def test_a_page_is_well_formed_and_loads_nothing():
+    class Tags(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.open, self.text = [], []
+
+        def handle_starttag(self, tag, attrs):
+            assert not dict(attrs).get("src", "data:").startswith(("http", "//"))
+            self.open += [] if tag in ("meta", "img", "br") else [tag]
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag
+
+        def handle_data(self, data):
+            self.text.append(data)
+
+    tags = Tags()
+    tags.feed(WHOLE.html())
+    assert tags.open == []
+    assert "A <title> | with #marks" in tags.text
+    assert "<ul><li>one</li><li>two</li></ul>" in WHOLE.html()
+    assert "dir='rtl'" in Document((Block("h1", "x"),), "ar").html()
+
+
+def test_markdown_of_this_package_is_read_back():
+    text = "# Title\n\n**Bold.**\n\n- one\n\n| a | b |\n|---|---|\n| 1\\|2 | 3 |\n"
+    assert Document.from_markdown(text).blocks == (
+        Block("h1", "Title"),
+        Block("p", "Bold."),
+        Block("li", "one"),
+        Block("table", rows=(("a", "b"), ("1|2", "3"))),
+    )
+
+
+def test_a_word_document_has_all_of_it(tmp_path):
+    docx = pytest.importorskip("docx")
+    path = Document((*WHOLE.blocks, Block("p", "bell \x07 end"))).save(tmp_path / "a.docx")
+    made = docx.Document(io.BytesIO(path.read_bytes()))
+    texts = [one.text for one in made.paragraphs]
+    assert {"A <title> | with #marks", "one", "x <- 1\n*y*", "bell \N{REPLACEMENT CHARACTER} end"} <= set(texts)
+    assert [cell.text for row in made.tables[0].rows for cell in row.cells] == ["a", "b|c", "1", "<b>"]
+    assert b'descr="what is seen"' in zipfile.ZipFile(path).read("word/document.xml")
+
+
+def test_another_name_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.md, \.html, \.docx, \.pdf, got '\.odt'"):
+        WHOLE.save(tmp_path / "a.odt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_program_that_prints_a_pdf_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents.shutil, "which", lambda _: None)
+    with pytest.raises(ValueError, match="there must be a Chromium or LibreOffice on this machine, got neither"):
+        WHOLE.save(tmp_path / "a.pdf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_program_that_fails_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents.shutil, "which", lambda _: "/bin/false")
+    monkeypatch.setattr(subprocess, "run", lambda *a, **_: subprocess.CompletedProcess(a, 1))
+    with pytest.raises(ValueError, match="must end well, got code 1"):
+        WHOLE.save(tmp_path / "a.pdf")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("programs", [documents._BROWSERS, ("soffice",)], ids=["browser", "office"])
+def test_a_pdf_is_printed(tmp_path, monkeypatch, programs):
+    there = {name: shutil.which(name) for name in programs if shutil.which(name)}
+    if not there:
+        pytest.skip(f"{programs[0]} must be installed for this test")
+    monkeypatch.setattr(documents.shutil, "which", there.get)
+    assert WHOLE.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF-")

@@ -1,0 +1,146 @@
+"""The numbers in a codebook are those of the design: they are read back out of every form of it."""
+
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from tests.needs import program
+from tests.survey.exchange.test_importing import MIXED, reports, words
+from tests.survey.samples import DESIGNS, survey_with
+from toolkit import Question, Survey, warner
+from toolkit.local import numeric, oracles
+from toolkit.survey import estimate, write_codebook
+from toolkit.survey.exchange.books import program_lines
+from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.export import write
+from toolkit.survey.reading.table import value_of
+
+NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+WITHOUT = {"local_hash", "random_box", "capped_boxes", "tick_boxes", "hybrid", "piecewise", "square_wave"}
+
+
+def computed(line: str, column: np.ndarray) -> np.ndarray:
+    """What R would make of a line."""
+    if table := re.search(rf"c\(((?:{NUMBER}(?:, )?)+)\)(?:, ncol = (\d+))?", line):
+        scores = np.array([float(one) for one in table[1].split(", ")]).reshape(-1, int(table[2] or 1))
+        return scores[column.astype(int)].mean(axis=0)
+    zero, step = re.match(rf"mean\(({NUMBER}) \+ ({NUMBER}) \* d\$", line).groups()
+    return np.array([(float(zero) + float(step) * column).mean()])
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_line_for_a_file_computes_the_estimate(name):
+    asked = survey_with(DESIGNS[name], minimum=1)
+    question = asked["asked"]
+    frame = asked.simulate(80, np.random.default_rng(5))
+    codes = [value_of(question, cell) for cell in frame["asked"]]
+    lines = program_lines(question).get("R", "").splitlines()
+    if not lines:
+        assert name in WITHOUT or question.design.name in WITHOUT
+        return
+    if is_set(question):
+        columns = [np.array([float(i in code) for code in codes]) for i in range(len(question.options))]
+    else:
+        columns = [np.array(codes, dtype=float)]
+    values = np.concatenate([computed(line, column) for line, column in zip(lines, columns, strict=True)])
+    assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9)
+
+
+def test_names_are_those_that_the_programs_know():
+    long = "a" * 40
+    assert file_names(["by", "cheated"], ".dta") == {"by": "by_", "cheated": "cheated"}
+    assert file_names([long], ".sav") == {long: long}
+    assert len(file_names([long], ".dta")[long]) == 32
+    assert len(set(file_names([long, f"{long}b", f"{long}c"], ".dta").values())) == 3
+
+
+class Text(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.parts = []
+
+    def handle_data(self, data):
+        self.parts.append(data)
+
+
+@pytest.mark.parametrize("suffix", [".md", ".html", ".docx"])
+def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
+    path = write_codebook(MIXED, tmp_path / f"r{suffix}", "de")
+    if suffix == ".docx":
+        docx = pytest.importorskip("docx").Document(str(path))
+        text = "\n".join(one.text for one in docx.paragraphs)
+        cells = [[cell.text for cell in row.cells] for table in docx.tables for row in table.rows]
+        assert ["no", "0.75", "0.25"] in cells
+    else:
+        text = path.read_text()
+        if suffix == ".html":
+            parser = Text()
+            parser.feed(text)
+            text = "\n".join(parser.parts)
+        assert "0.75" in text
+    assert "mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)" in text
+    assert MIXED.hash in text
+    assert "Prüfungen" in text or "Exams (de)" in text
+
+
+def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
+    """Elements and their order as in the schema of DDI-Codebook 2.5 (ddialliance.org): var is a sequence."""
+    root = ET.parse(write_codebook(MIXED, tmp_path / "r.xml")).getroot()  # noqa: S314  our own
+    ns = {"d": "ddi:codebook:2_5"}
+    assert root.tag == "{ddi:codebook:2_5}codeBook"
+    assert [part.tag.split("}")[1] for part in root] == ["stdyDscr", "fileDscr", "dataDscr"]
+    assert root.find("d:stdyDscr/d:citation/d:titlStmt/d:IDNo", ns).text == MIXED.hash
+    names = [var.get("name") for var in root.iterfind("d:dataDscr/d:var", ns)]
+    assert names == [
+        *("faculty", "cheated", "by_", "age", "tried__1", "tried__2", "tried__3"),
+        *(f"boxes__{i}" for i in range(1, 5)),
+        "note",
+    ]
+    order = ["labl", "qstn", "txt", "catgry", "notes"]
+    for var in root.iterfind("d:dataDscr/d:var", ns):
+        places = [order.index(part.tag.split("}")[1]) for part in var]
+        assert places == sorted(places)
+        assert len({var.get("ID") for var in root.iter("{ddi:codebook:2_5}var")}) == len(names)
+    cheated = root.find("d:dataDscr/d:var[@name='cheated']", ns)
+    assert '"weights": [[3, 1], [1, 3]]' in cheated.find("d:notes[@type='randomization']", ns).text
+    assert [one.text for one in cheated.iterfind("d:catgry/d:labl", ns)] == ["No", "Nein", "Yes", "Ja"]
+
+
+def test_another_form_of_codebook_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"a codebook must end in \.json, "):
+        write_codebook(MIXED, tmp_path / "r.txt")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_r_computes_the_same_from_the_files(tmp_path):
+    """By haven and foreign, which nobody here wrote; PSPP and Stata were not asked."""
+    rscript = program("Rscript", "R", "r-base-core")
+    questions = [
+        *MIXED.questions,
+        Question("hours", words("Hours?"), design=numeric.one_bit((0, 80), 0.5)),
+        Question("sub", words("Which?"), design=oracles.subset(6, 0.5)),
+        Question("again", words("Cheated?"), design=warner("2/3")),
+    ]
+    asked = Survey(MIXED.title, questions, languages=("en", "de"), consent=MIXED.consent, ceiling=9, minimum=1)
+    frame = reports(asked)
+    for suffix in (".sav", ".dta"):
+        write(frame, tmp_path / f"r{suffix}", asked)
+    opened = ['haven::read_sav("r.sav")', 'haven::read_dta("r.dta")']
+    opened.append('foreign::read.spss("r.sav", to.data.frame = TRUE, use.value.labels = FALSE)')
+    lines = {one.name: program_lines(one)["R"].splitlines() for one in asked.questions if one.randomized}
+    script = ["options(digits = 17, warn = -1)"]
+    for reader in opened:
+        script += [f"d <- {reader}", *(f"cat({line}, fill = 1e6)" for some in lines.values() for line in some)]
+    (tmp_path / "t.R").write_text("\n".join(script))
+    run = subprocess.run([rscript, "t.R"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    if "no package called" in run.stderr:
+        pytest.skip("haven and foreign must be installed for this (r-cran-haven, r-cran-foreign)")
+    numbers = [float(one) for one in run.stdout.split()]
+    results = estimate(asked, frame)
+    expected = np.concatenate([np.atleast_1d(results[name].value) for name in lines])
+    assert numbers == pytest.approx(np.tile(expected, len(opened)), rel=1e-9)

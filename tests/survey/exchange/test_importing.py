@@ -1,0 +1,307 @@
+"""Round trips to the last digit, and files of programs that nobody here wrote."""
+
+import json
+import warnings
+import zipfile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from tests.survey.samples import DESIGNS, MEMO, cheated, faculty, panel, survey, survey_with
+from toolkit import Question, Survey, crosswise, k_ary, warner
+from toolkit.local import oracles
+from toolkit.survey import estimate, read_reports
+from toolkit.survey.exchange import raw_files
+from toolkit.survey.export import SUFFIXES, write
+
+
+def words(text: str) -> dict[str, str]:
+    return {"en": text, "de": f"{text} (de)"}
+
+
+MIXED = Survey(
+    words("Exams"),
+    [
+        Question(
+            "faculty",
+            words("Where?"),
+            options=["arts", "law"],
+            labels={"arts": words("Arts; and more"), "law": words("Law")},
+        ),
+        Question("cheated", words("Cheated?" * 40), design=warner("3/4")),
+        Question(
+            "by",
+            words("How?"),
+            design=k_ary(["-1", "b", "c c"], epsilon=0.5),
+            labels={"b": words("B" * 200), "c c": words("B" * 200 + "2")},
+        ),
+        Question("age", words("Age?"), bounds=(-20, 99), required=False),
+        Question("tried", words("Tried?"), options=[1, 2, 3], multiple=True, show_if={"faculty": ["law"]}),
+        Question("boxes", words("Boxes?"), design=oracles.unary(4, 0.5)),
+        Question("note", words("Note?"), free_text=True, required=False, warning=words("w")),
+    ],
+    languages=("en", "de"),
+    consent=words("We study exams."),
+    minimum=1,
+)
+NOTES = ["=1+1;=2", "not asked", "no answer", "ü" * 2000, 'a\nb,"c"', "'=x", "-3", None]
+
+
+def reports(asked: Survey = MIXED, n: int = 300) -> pd.DataFrame:
+    frame = asked.simulate(n, np.random.default_rng(7))
+    if asked is MIXED:
+        frame["note"] = pd.Series([NOTES[i % len(NOTES)] for i in range(n)], dtype=object)
+        frame.loc[::7, "age"] = None
+    return frame
+
+
+def same(asked: Survey, frame: pd.DataFrame, back: pd.DataFrame, by=None) -> None:
+    one, other = (estimate(asked, some, by).to_frame() for some in (frame, back))
+    pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_estimate_comes_back_to_the_last_digit(tmp_path, suffix, language):
+    frame = reports()
+    path = write(frame, tmp_path / f"reports{suffix}", MIXED, language=language)
+    back = read_reports(path)
+    same(MIXED, frame, back)
+    same(MIXED, frame, back, by="faculty")
+    assert list(back) == list(frame)
+    assert [None if pd.isna(note) else note for note in back["note"]] == list(frame["note"])
+    assert list(back["tried"].isna()) == list(frame["tried"].isna())
+    (tmp_path / "reports.codebook.json").unlink()
+    if suffix != ".csv":  # whose texts are only known to be ours by the codebook
+        same(MIXED, frame, read_reports(path, MIXED))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("name", DESIGNS)
+def test_the_reports_of_every_randomizer_come_back(tmp_path, name, suffix):
+    asked = survey_with(DESIGNS[name], minimum=1)
+    frame = reports(asked, 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # sixty reports may contradict a design
+        back = read_reports(write(frame, tmp_path / f"r{suffix}", asked), asked)
+    assert list(back["asked"]) == list(frame["asked"])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_wave_keeps_the_number_that_joins_it(tmp_path, suffix):
+    asked = panel(cheated(design=MEMO), faculty(), wave=2, panel={"identity": "ab" * 16, "loss": 3})
+    frame = reports(asked, 50)
+    back = read_reports(write(frame, tmp_path / f"r{suffix}", asked))
+    assert list(back["person"]) == list(frame["person"])
+    same(asked, frame, back)
+
+
+def table_file(tmp_path, text, name="file.csv", encoding="utf-8"):
+    path = tmp_path / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+ASKED = survey(faculty(), cheated(), check=False)
+TICKS = survey(Question("tried", "Tried?", options=["beer", "wine"], multiple=True), check=False)
+OURS = ["arts", "law"], ["yes", "no"]
+
+
+QUALTRICS = """\
+StartDate,ResponseId,faculty,cheated
+Start Date,Response ID,"Which faculty, exactly?",Cheated?
+"{""ImportId"":""startDate""}","{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"
+2026-01-01,R_1,arts,Yes
+2026-01-02,R_2,law,No
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        QUALTRICS,
+        "_id;page/faculty;page/cheated\n1;arts;yes\n2;law;no\n",
+        '"id","faculty","cheated"\n"1","arts","Y"\n"2","law","N"\n',
+        "record_id,faculty,cheated\n1,arts,1\n2,law,0\n",
+        "cheated\tfaculty\nyes\tarts\nno\tlaw\n",
+        "\N{ZERO WIDTH NO-BREAK SPACE}faculty,cheated\narts,yes\nlaw,no\n",
+    ],
+    ids=["qualtrics", "kobo", "limesurvey", "redcap", "other order", "byte order mark"],
+)
+def test_files_of_others_are_read(tmp_path, text):
+    frame = read_reports(table_file(tmp_path, text), ASKED)
+    assert (list(frame["faculty"]), list(frame["cheated"])) == OURS
+    assert list(read_reports(table_file(tmp_path, text, encoding="utf-16"), ASKED)["cheated"]) == OURS[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tried,tried/beer,tried/wine\nbeer wine,1,1\nwine,0,1\n,,\n",
+        'tried\nbeer wine\nwine\n""\n',
+        "tried___1,tried___2\n1,1\n0,1\n,\n",
+        "tried[beer];tried[wine]\nY;Y\nN;Y\n;\n",
+        "g/tried/beer,g/tried/wine\nTrue,True\nFalse,True\n,\n",
+    ],
+)
+def test_boxes_are_read_as_one_text_or_as_columns(tmp_path, text):
+    frame = read_reports(table_file(tmp_path, text), TICKS)
+    assert [None if pd.isna(one) else one for one in frame["tried"]] == ["[0,1]", "[1]", None]
+
+
+def test_codes_stand_for_what_the_file_s_own_labels_say(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"faculty": [1.0, 2.0, 2.0], "cheated": [1.0, 2.0, 9.0]})
+    labels = {"faculty": {1: "Arts", 2: "Law"}, "cheated": {1: "Yes", 2: "No", 9: "no answer"}}
+    pyreadstat.write_sav(frame, str(tmp_path / "a.sav"), variable_value_labels=labels)
+    read = read_reports(tmp_path / "a.sav", ASKED)
+    assert list(read["faculty"]) == ["arts", "law", "law"]
+    assert list(read["cheated"])[:2] == ["yes", "no"]
+    assert pd.isna(read["cheated"][2])
+    pyreadstat.write_sav(frame, str(tmp_path / "b.sav"), variable_value_labels={"faculty": labels["faculty"]})
+    with pytest.raises(ValueError, match=r"'cheated' must hold its reports .* 2 of 3 rows .* codes={'cheated'"):
+        read_reports(tmp_path / "b.sav", ASKED)
+    given = read_reports(tmp_path / "b.sav", ASKED, codes={"cheated": {1: "yes", 2: "no"}}, missing=(9,))
+    assert list(given["cheated"])[:2] == ["yes", "no"]
+    wrong = {"faculty": {1: "Arts", 2: "Music"}, "cheated": labels["cheated"]}
+    pyreadstat.write_dta(frame, str(tmp_path / "c.dta"), variable_value_labels=wrong)
+    with pytest.raises(ValueError, match="the labels of codes for 'faculty' must be among its answers"):
+        read_reports(tmp_path / "c.dta", ASKED)
+
+
+def test_designs_by_column_and_other_names(tmp_path):
+    path = table_file(tmp_path, "Q7,region\nsame,n\ndifferent,s\n-99,s\n")
+    frame = read_reports(path, {"cheated": crosswise("1/4")}, columns={"cheated": "Q7"}, missing=(-99,))
+    assert list(frame["cheated"])[:2] == ["same", "different"]
+    assert pd.isna(frame["cheated"][2])
+    assert list(frame["region"]) == ["n", "s", "s"]
+    frame = read_reports(
+        path, survey(cheated(design=crosswise("1/4")), check=False), columns={"cheated": "Q7"}, missing=("-99",)
+    )
+    assert list(frame["cheated"])[:2] == ["same", "different"]
+
+
+def test_a_share_that_no_truth_could_give_is_told(tmp_path):
+    path = table_file(tmp_path, "faculty,cheated\n" + "arts,yes\n" * 400)
+    with pytest.warns(UserWarning, match="cheated: "):
+        frame = read_reports(path, ASKED)
+    assert frame.attrs["remarks"]
+
+
+def test_a_workbook_is_read(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["faculty", "cheated", None], ["arts", "yes"], ["law", "no"], [None, None]):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    assert list(read_reports(tmp_path / "a.xlsx", ASKED)["cheated"]) == ["yes", "no"]
+
+
+def test_reports_are_not_read_under_another_design(tmp_path):
+    path = write(reports(ASKED), tmp_path / "r.csv", ASKED)
+    with pytest.raises(ValueError, match="the design of 'cheated' must be the one that the file's codebook has"):
+        read_reports(path, survey(faculty(), cheated(design=warner("4/5")), check=False))
+
+
+def test_everything_that_is_written_can_be_read():
+    assert set(SUFFIXES) <= set(raw_files.SUFFIXES)
+
+
+BAD = {
+    "another encoding": ("faculty,cheated\nkünste,yes\n".encode("latin-1"), "must be in UTF-8"),
+    "doubled head": (b"faculty,cheated,cheated\narts,yes,no\n", "cheated more than once"),
+    "duplicate ids": (b"_id,faculty,cheated\n1,arts,yes\n1,law,no\n", "each number in '_id' must be there once"),
+    "another answer": (b"faculty,cheated\nmusic,yes\n", "1 of 1 rows with something else"),
+    "no column": (b"faculty,other\narts,yes\n", "none for cheated"),
+    "two columns": (b"faculty,a/cheated,b/cheated\narts,yes,no\n", "one column must be that of 'cheated'"),
+    "ragged": (b"faculty,cheated\narts,yes,more\n", "each row must have 2 cells"),
+    "open quote": (b'faculty,cheated\narts,"yes\n', "quotes do not match"),
+    "bytes": (b"faculty,cheated\narts,y\0es\n", "no text"),
+    "empty": (b"", "must have a head and rows"),
+    "head only": (b"faculty,cheated\n", "must have a head and rows"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_get_a_sentence_and_nothing_is_read(tmp_path, name):
+    content, sentence = BAD[name]
+    path = tmp_path / "bad.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        read_reports(path, ASKED)
+    assert "music" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("suffix", [".sav", ".dta", ".parquet", ".feather", ".xlsx"])
+@pytest.mark.parametrize("part", [0.3, 0.99, 0])
+def test_files_that_are_cut_off_or_no_such_files_are_refused(tmp_path, suffix, part):
+    if suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        book.active.append(["faculty", "cheated"])
+        book.save(tmp_path / "whole.xlsx")
+    else:
+        write(reports(ASKED), tmp_path / f"whole{suffix}", ASKED)
+    whole = (tmp_path / f"whole{suffix}").read_bytes()
+    (tmp_path / f"bad{suffix}").write_bytes(whole[: int(len(whole) * part)] or b"hello")
+    with pytest.raises(ValueError, match=r"bad\.\w+ must be a whole"):
+        read_reports(tmp_path / f"bad{suffix}", ASKED)
+
+
+def test_a_bomb_and_entities_in_a_workbook_are_refused_unread(tmp_path):
+    packed = zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED)
+    with packed, packed.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as part:
+        for _ in range(600):
+            part.write(b" " * 1_000_000)
+    with pytest.raises(ValueError, match="must unpack to at most 500,000,000 bytes"):
+        read_reports(tmp_path / "bomb.xlsx", ASKED)
+    with zipfile.ZipFile(tmp_path / "xxe.xlsx", "w") as packed:
+        packed.writestr("xl/workbook.xml", "<!doctype x [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><x>&e;</x>")
+    with pytest.raises(ValueError, match="must define no entities"):
+        read_reports(tmp_path / "xxe.xlsx", ASKED)
+
+
+@pytest.mark.slow
+def test_a_million_rows_are_read(tmp_path):
+    path = table_file(tmp_path, "faculty,cheated\n" + "arts,yes\nlaw,no\n" * 500_000)
+    assert len(read_reports(path, ASKED)) == 1_000_000
+
+
+def test_a_codebook_is_a_survey_again(tmp_path):
+    write(reports(), tmp_path / "r.csv", MIXED)
+    again = Survey.load(tmp_path / "r.codebook.json")
+    assert (again, again.hash) == (MIXED, MIXED.hash)
+    assert json.loads((tmp_path / "r.codebook.json").read_text())["labels"]["de"]["faculty"]["values"] == [
+        "Arts; and more (de)",
+        "Law (de)",
+    ]
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_numbers_as_options_and_empty_columns_come_back(tmp_path, suffix):
+    asked = survey(
+        Question("year", "Year?", options=[1, 2, 3], required=False),
+        Question("age", "Age?", bounds=(0, 99), required=False),
+        Question("note", "Note?", free_text=True, required=False, warning="Name nobody."),
+        check=False,
+    )
+    frame = pd.DataFrame({"year": [1, None, 3], "age": [None] * 3, "note": [None] * 3})
+    back = read_reports(write(frame, tmp_path / f"r{suffix}", asked))
+    assert [None if pd.isna(one) else one for one in back["year"]] == [1, None, 3]
+    assert back["age"].isna().all()
+    assert back["note"].isna().all()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_collection_without_reports_is_written_and_is_told_when_read(tmp_path, suffix):
+    path = write(reports().iloc[:0], tmp_path / f"r{suffix}", MIXED)
+    with pytest.raises(ValueError, match="must have a head and rows"):
+        read_reports(path)
+
+
+def test_a_broken_codebook_is_told(tmp_path):
+    path = write(reports(ASKED), tmp_path / "r.csv", ASKED)
+    (tmp_path / "r.codebook.json").write_text("{")
+    with pytest.raises(ValueError, match=r"r\.codebook\.json must be a whole"):
+        read_reports(path)

@@ -1,0 +1,164 @@
+"""The numbers of a report are those of the results: they are read back out of every form of it."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import Ledger, Pure, Question, warner
+from toolkit.analysis import estimates
+from toolkit.survey import Collector, estimate, read_reports
+from toolkit.survey.exchange.written_report import methods, written
+from toolkit.survey.store import Entry, State, open_store
+
+pytest.importorskip("matplotlib")
+ASKED = survey(
+    faculty(labels={"arts": "Arts <b>", "law": "Law | more"}),
+    cheated(design=warner("3/4")),
+    Question("moon", "Been to the moon?", design=warner("3/5"), anchor="no"),
+    minimum=30,
+)
+
+
+def results(by=None):
+    frame = ASKED.simulate(400, np.random.default_rng(3))
+    frame.loc[frame.index[40:], "faculty"] = "arts"
+    return estimate(ASKED, frame, by)
+
+
+class Cells(HTMLParser):
+    """Rows of tables, and all text."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.rows, self.text, self.cell = [], [], None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.cell = True
+        elif tag == "img":
+            self.text.append(dict(attrs)["alt"])
+
+    def handle_endtag(self, tag):
+        self.cell = None if tag in ("td", "th") else self.cell
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.cell:
+            self.rows[-1][-1] += data
+
+
+def read(path):
+    """All rows of tables, and the text."""
+    if path.suffix == ".docx":
+        made = pytest.importorskip("docx").Document(str(path))
+        rows = [[cell.text for cell in row.cells] for table in made.tables for row in table.rows]
+        return rows, "\n".join(one.text for one in made.paragraphs)
+    if path.suffix == ".html":
+        cells = Cells(path.read_text(encoding="utf-8"))
+        return cells.rows, "\n".join(cells.text)
+    text = path.read_text(encoding="utf-8")
+    lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
+    return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line] for line in lines], text
+
+
+@pytest.mark.parametrize("suffix", [".html", ".docx", ".md"])
+def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
+    made = results()
+    rows, text = read(made.report(tmp_path / f"r{suffix}"))
+    for row in made.to_table().itertuples(index=False):
+        assert [row.answer, row.estimate, row[3], row[4], f"{row.people:,}"] in rows
+    assert ASKED.hash in text
+    assert "By the anchor question moon" in text
+    assert "passed the comprehension check" in text
+    assert "at most epsilon 1.504" in text
+    assert "Who must be trusted, with what" in text
+
+
+@pytest.mark.parametrize("suffix", [".html", ".docx"])
+def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix):
+    made = results("faculty")
+    assert set(made["cheated"]) == {"arts"}
+    rows, text = read(made.report(tmp_path / f"r{suffix}"))
+    assert [row for row in rows if row[0] == "Law | more"] == []
+    assert "are not shown, as fewer than 30 people answered" in text
+    assert "Differences from" not in text
+    both = ASKED.simulate(400, np.random.default_rng(3))
+    compared = estimate(ASKED, both, "faculty")
+    rows, text = read(compared.report(tmp_path / f"two{suffix}"))
+    frame = compared.differences("arts", adjust="holm")
+    (found,) = [row for row in rows if row[:2] == ["cheated", "faculty Law | more"]]
+    expected = frame.set_index("question").loc["cheated"]
+    assert float(found[3].split()[0]) == pytest.approx(100 * expected["difference"], abs=0.051)
+    assert found[5] == f"{expected['p']:.4f}"
+
+
+def test_a_picture_per_question_says_what_it_shows():
+    blocks = written(results()).blocks
+    pictures = [block for block in blocks if block.kind == "picture"]
+    assert len(pictures) == 3
+    assert all(one.png.startswith(b"\x89PNG") for one in pictures)
+    assert "cheated: Yes" in pictures[1].text
+    assert "faculty" not in pictures[1].text
+
+
+def test_no_share_that_fits_is_flagged(tmp_path):
+    frame = pd.DataFrame({"faculty": ["arts"] * 400, "cheated": ["yes"] * 400, "moon": ["no"] * 400})
+    frame["understood"] = True
+    made = estimate(ASKED, frame)
+    assert made["cheated"].contradicted
+    _, text = read(made.report(tmp_path / "r.html"))
+    assert all(note in text for note in made["cheated"].notes)
+
+
+def test_the_methods_name_design_interval_software_and_hash():
+    text = methods(results(), 0.9)
+    for part in (
+        "cheated (warner (auto), epsilon 1.099)",
+        "90 % intervals",
+        "400 reports",
+        "fewer than 30",
+        ASKED.hash,
+    ):
+        assert part in text
+
+
+def test_only_a_closed_collection_is_reported(tmp_path):
+    url = f"sqlite:///{tmp_path}/c.db"
+    store = open_store(url)
+    store.create(ASKED)
+    store.set_state(State.OPEN)
+    body = '{"answers":{"faculty":0,"cheated":%d,"moon":%d},"understood":true}'
+    store.add([Entry(bytes([i]) * 16, body % (i % 2, i % 5 < 2)) for i in range(40)])
+    collector = Collector.attach(url)
+    with pytest.raises(ValueError, match="a report must be of a closed collection"):
+        collector.report(tmp_path / "r.html")
+    store.set_state(State.CLOSED)
+    store.close()
+    rows, _ = read(collector.report(tmp_path / "r.html"))
+    assert ["Yes", "50 %"] in [row[:2] for row in rows] or ["Yes", "50.0 %"] in [row[:2] for row in rows]
+    for suffix in (".sav", ".csv"):
+        back = read_reports(collector.export(tmp_path / f"e{suffix}"))
+        one, other = (some.to_frame() for some in (estimate(ASKED, back), collector.results()))
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+    collector.release()
+
+
+def test_findings_and_a_ledger_are_pages_too(tmp_path):
+    frame = ASKED.simulate(200, np.random.default_rng(3))
+    made = estimates(frame, {"cheated": warner("3/4")}, "faculty")
+    rows, text = read(made.report(tmp_path / "f.html", title="Mine"))
+    for row in made.to_table().astype(str).to_numpy():
+        assert list(row) in rows
+    assert "Mine" in text
+    ledger = Ledger(Pure(1))
+    ledger.charge(Pure(0.25), "a | survey")
+    rows, _ = read(ledger.report().save(tmp_path / "l.html"))
+    assert rows[1][:2] == ["1", "a | survey"]

@@ -1,0 +1,163 @@
+"""Every form that is written goes through pyxform, which nobody here wrote, and comes back as the same questions."""
+
+import openpyxl
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import Question, Survey, crosswise, forced, forced_options, warner
+from toolkit.survey import from_xlsform, read_reports, write_xlsform
+from toolkit.texts.phrases import phrases
+
+convert = pytest.importorskip("pyxform.xls2xform").convert
+
+
+def words(text: str) -> dict[str, str]:
+    return {"en": text, "de": f"{text} (de)"}
+
+
+def physical(name, design, **changes):
+    return Question(
+        name, words(f"{name}?"), design=design, mode="physical", instructions=words("Throw a die."), **changes
+    )
+
+
+FORM = Survey(
+    words("Field ${work}"),
+    [
+        Question(
+            "faculty",
+            words("Where?"),
+            options=["arts", "law school"],
+            labels={"arts": words("Arts"), "law school": words("Law")},
+            help=words("Help ${x}"),
+        ),
+        Question("year", words("Year?"), options=[1, 2, 3]),
+        physical("cheated", forced(yes="1/6", no="1/6"), show_if={"faculty": ["law school"], "year": [2, 3]}),
+        physical("warned", warner("2/3")),
+        physical("paid", crosswise("1/4"), labels={"same": words("Both"), "different": words("One")}),
+        physical(
+            "often",
+            forced_options(["never", "at times", "=1+1"], ["1/12", "1/12", "1/6"]),
+            labels={"never": words("Never"), "at times": words("At times"), "=1+1": words("=1+1")},
+        ),
+        Question("age", words("Age?"), bounds=(18, 99), whole=True),
+        Question("weight", words("Weight?"), bounds=("0.5", 200), required=False),
+        Question(
+            "tried", words("Tried?"), options=["a", "b"], labels={"a": words("A"), "b": words("B")}, multiple=True
+        ),
+        Question("note", words("Note?"), free_text=True, required=False, warning=words("Name nobody.")),
+    ],
+    languages=("en", "de"),
+    consent=words("Why we ask."),
+    ceiling=6,
+)
+
+
+@pytest.fixture
+def form(tmp_path):
+    return write_xlsform(FORM, tmp_path / "form.xlsx")
+
+
+def test_pyxform_converts_it_without_a_warning(form):
+    told: list[str] = []
+    made = convert(str(form), warnings=told)
+    assert told == []
+    assert f'version="{FORM.hash[:16]}"' in made.xform
+    for part in ("Throw a die. (de)", ". &gt;= 18 and . &lt;= 99", 'lang="Deutsch (de)"', "$ {x}", "Why we ask."):
+        assert part in made.xform
+    assert "/data/year  = '2' or  /data/year  = '3'" in made.xform
+
+
+SAME = ("name", "text", "design", "options", "mode", "required", "show_if", "bounds", "multiple", "free_text", "whole")
+
+
+def test_the_questions_come_back(form):
+    back = from_xlsform(form, consent=words("Why we ask."), ceiling=6)
+    assert back.languages == ("en", "de")
+    for one, other in zip(FORM.questions, back.questions, strict=True):
+        assert [getattr(one, name) for name in SAME] == [getattr(other, name) for name in SAME]
+        for option in dict.fromkeys((*one.options, *one.report_options)):
+            for code in ("en", "de"):
+                if option in one.report_options or not one.randomized:
+                    assert one.label(option, code, phrases(code)) == other.label(option, code, phrases(code))
+    assert back["paid"].instructions == words("Throw a die.")
+    assert back["note"].warning == words("Name nobody.")
+
+
+def test_no_cell_is_a_formula(form):
+    book = openpyxl.load_workbook(form)
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert "=1+1" in [cell.value for cell in cells]
+    assert "f" not in {cell.data_type for cell in cells}
+
+
+def test_what_such_a_form_collects_is_read(form, tmp_path):
+    names = [cell.value for cell in openpyxl.load_workbook(form)["choices"]["B"]]
+    assert "option2" in names
+    text = "faculty,year,cheated,warned,paid,often,age,weight,tried,note\noption2,2,yes,no,same,option3,30,,a b,hi\n"
+    (tmp_path / "kobo.csv").write_text(text)
+    frame = read_reports(tmp_path / "kobo.csv", FORM)
+    assert frame["often"][0] == "=1+1"
+    assert frame["faculty"][0] == "law school"
+    assert frame["tried"][0] == "[0,1]"
+
+
+@pytest.mark.parametrize("mode", ["auto", "guided"])
+def test_what_a_device_would_draw_is_refused_with_the_reason(tmp_path, mode):
+    asked = survey(faculty(), cheated(design=warner("3/4"), mode=mode))
+    with pytest.raises(ValueError, match="the true answer would be stored in clear"):
+        write_xlsform(asked, tmp_path / "form.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def book_of(tmp_path, *rows, choices=()):
+    book = openpyxl.Workbook()
+    book.active.title = "survey"
+    for row in (("type", "name", "label", "required", "relevant", "constraint"), *rows):
+        book.active.append(row)
+    sheet = book.create_sheet("choices")
+    for row in (("list_name", "name", "label"), *choices):
+        sheet.append(row)
+    book.save(tmp_path / "other.xlsx")
+    return tmp_path / "other.xlsx"
+
+
+YES_NO = (("yn", "y", "Yes"), ("yn", "n", "No"))
+
+
+def test_a_form_of_others_becomes_a_survey(tmp_path):
+    rows = [("start", "start"), ("begin group", "g", "Group"), ("select_one yn", "Smokes", "Do you smoke?", "yes")]
+    rows += [("integer", "cigs", "How many?", "", "${Smokes} = 'y'", ". >= 0 and . <= 80"), ("end group",)]
+    with pytest.warns(UserWarning, match="Left out of the form: start"):
+        made = from_xlsform(book_of(tmp_path, *rows, choices=YES_NO), consent="Why.")
+    assert [one.name for one in made.questions] == ["smokes", "cigs"]
+    assert made["cigs"].show_if == {"smokes": ("y",)}
+    assert made["cigs"].bounds == (0, 80)
+    assert made["smokes"].labels["y"] == {"en": "Yes"}
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (("geopoint", "where", "Where?"), "a type must be select_one"),
+        (("integer", "age", "Age?"), "a number must have a constraint"),
+        (("text", "t", "T?", "", "${s} > 3"), "a condition must be of plain choices"),
+        (("calculate", "c", "C"), "a type must be"),
+    ],
+)
+def test_what_a_survey_does_not_know_is_refused(tmp_path, row, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        from_xlsform(book_of(tmp_path, row, choices=YES_NO), consent="Why.")
+
+
+def test_another_file_is_refused(tmp_path):
+    (tmp_path / "bad.xlsx").write_bytes(b"no")
+    with pytest.raises(ValueError, match="must be a whole"):
+        from_xlsform(tmp_path / "bad.xlsx", consent="Why.")
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    book.save(tmp_path / "empty.xlsx")
+    with pytest.raises(ValueError, match="must have the sheet survey"):
+        from_xlsform(tmp_path / "empty.xlsx", consent="Why.")
+    with pytest.raises(ValueError, match=r"must end in \.xlsx"):
+        write_xlsform(FORM, tmp_path / "form.xls")

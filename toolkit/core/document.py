@@ -1,0 +1,270 @@
+"""A document of headings, paragraphs, lists, tables and pictures: as Markdown, HTML, Word or PDF."""
+
+import base64
+import html
+import io
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.core.extras import check_extras, extra
+
+_STYLE = (
+    "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff}"
+    "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
+    "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:break-word}"
+    "thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"
+    "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.5em;font-size:.85em}"
+)
+_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_MARKS = re.compile(r"([\\`*<\[\]|])")
+_LEADING = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of a document.
+
+    Parameters
+    ----------
+    kind : str
+        "h1", "h2", "h3", "p", "li", "code", "table" or "picture".
+    text : str
+        What it says; of a picture, what there is to see.
+    rows : tuple of tuple of str
+        Of a table, its head first.
+    png : bytes
+        Of a picture.
+    """
+
+    kind: str
+    text: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+    png: bytes = b""
+
+
+@dataclass(frozen=True)
+class Document:
+    r"""Blocks in their order, which `save` writes in the form that a file's name asks for.
+
+    Parameters
+    ----------
+    blocks : tuple of Block
+        The first one is the title.
+    language : str
+        Code of the language that most of it is in.
+
+    Examples
+    --------
+    >>> Document((Block("h1", "Title"), Block("p", "1 < 2"))).markdown()
+    '# Title\n\n1 \\< 2\n'
+    """
+
+    blocks: tuple[Block, ...]
+    language: str = "en"
+
+    @classmethod
+    def from_markdown(cls, text: str, language: str = "en") -> "Document":
+        """Read Markdown as this package writes it: headings, paragraphs, lists and tables.
+
+        Parameters
+        ----------
+        text : str
+            The Markdown.
+        language : str
+            Code of its language.
+
+        Returns
+        -------
+        Document
+            The same content.
+        """
+        blocks: list[Block] = []
+        for line in text.splitlines():
+            level = len(line) - len(line.lstrip("#"))
+            if line.startswith("|"):
+                cells = tuple(cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1])
+                last = blocks.pop() if blocks and blocks[-1].kind == "table" else Block("table")
+                blocks.append(Block("table", rows=last.rows if set(line) <= set("|-: ") else (*last.rows, cells)))
+            elif line.startswith("- "):
+                blocks.append(Block("li", line[2:]))
+            elif line:
+                blocks.append(Block(f"h{level}", line[level:].strip()) if level else Block("p", line.strip("*")))
+        return cls(tuple(blocks), language)
+
+    def markdown(self) -> str:
+        """Return it as Markdown; pictures are their words.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        parts: list[str] = []
+        for place, block in enumerate(self.blocks):
+            near = place and block.kind == "li" == self.blocks[place - 1].kind
+            parts += [*([] if near or not place else [""]), *_marked(block)]
+        return "\n".join(parts) + "\n"
+
+    def html(self) -> str:
+        """Return it as one HTML file that loads nothing else, and prints well.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        body: list[str] = []
+        for place, block in enumerate(self.blocks):
+            before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (place - 1, place + 1))
+            shown = _tagged(block)
+            if block.kind == "li":
+                shown = f"{'' if before == 'li' else '<ul>'}{shown}{'' if after == 'li' else '</ul>'}"
+            body.append(shown)
+        title = next((block.text for block in self.blocks if block.kind == "h1"), "")
+        size = "<meta name='viewport' content='width=device-width'>"
+        head = f"<meta charset='utf-8'>{size}<title>{_escaped(title)}</title><style>{_STYLE}</style>"
+        where = f"lang='{self.language}' dir='{'rtl' if self.language[:2] in ('ar', 'fa', 'he', 'ur') else 'ltr'}'"
+        return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the name ends otherwise, or nothing here can make a PDF.
+        """
+        target = Path(path)
+        suffix = target.suffix.lower()
+        makers: dict[str, Callable[[], str | bytes]] = {
+            ".md": self.markdown,
+            ".html": self.html,
+            ".docx": self._docx,
+            ".pdf": self._pdf,
+        }
+        if suffix not in makers:
+            refuse(f"a document must end in {', '.join(makers)}", repr(target.suffix), "nothing was written")
+        content = makers[suffix]()
+        target.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))
+        return target
+
+    def _docx(self) -> bytes:
+        check_extras("docx")
+        document = extra("docx").Document()
+        for block in self.blocks:
+            _typed(document, block)
+        document.core_properties.title = _legal(self.blocks[0].text if self.blocks else "")[:255]
+        document.core_properties.author = ""
+        out = io.BytesIO()
+        document.save(out)
+        return out.getvalue()
+
+    def _pdf(self) -> bytes:
+        """Printed by a browser, or by LibreOffice; neither loads anything."""
+        browser = next(filter(None, map(shutil.which, _BROWSERS)), None)
+        office = shutil.which("soffice") or shutil.which("libreoffice")
+        if browser is None and office is None:
+            rule = "for a PDF there must be a Chromium or LibreOffice on this machine"
+            refuse(rule, "neither", "write .html, and print it from a browser")
+        with tempfile.TemporaryDirectory() as folder:
+            source, out = Path(folder, "page.html" if browser else "page.docx"), Path(folder, "page.pdf")
+            if browser:
+                source.write_text(self.html(), encoding="utf-8", errors="backslashreplace")
+                alone = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+                command = [browser, "--headless", "--disable-gpu", *alone, f"--user-data-dir={folder}/profile"]
+                command += ["--no-pdf-header-footer", f"--print-to-pdf={out}", source.as_uri()]
+            else:
+                source.write_bytes(self._docx())
+                command = [str(office), "--headless", f"-env:UserInstallation={Path(folder, 'profile').as_uri()}"]
+                command += ["--convert-to", "pdf", "--outdir", folder, str(source)]
+            run = subprocess.run(command, capture_output=True, timeout=180, check=False)  # noqa: S603
+            if run.returncode or not out.is_file():
+                refuse("the program that prints must end well", f"code {run.returncode}", "write .html and print that")
+            return out.read_bytes()
+
+
+def _legal(text: str) -> str:
+    """Without what no XML file can hold."""
+    return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(_legal(text)).replace("\n", "<br>")
+
+
+def _marked(block: Block) -> list[str]:
+    """A block as lines of Markdown, in which nothing that was said is a mark."""
+    if block.kind == "code":
+        return ["```", *block.text.splitlines(), "```"]
+    text = _LEADING.sub(r"\\", _in_line(block.text))
+    if block.kind == "table":
+        lines = [f"| {' | '.join(map(_in_line, row))} |" for row in block.rows]
+        return [*([f"*{text}*", ""] if text else []), lines[0], f"|{'---|' * len(block.rows[0])}", *lines[1:]]
+    leads = {"p": "", "li": "- ", "picture": "Picture: "}
+    return [f"{leads[block.kind] if block.kind in leads else '#' * int(block.kind[1]) + ' '}{text}"]
+
+
+def _in_line(text: str) -> str:
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+def _tagged(block: Block) -> str:
+    """A block as HTML."""
+    if block.kind == "picture":
+        data = base64.b64encode(block.png).decode()
+        return f"<figure><img alt='{html.escape(_legal(block.text))}' src='data:image/png;base64,{data}'></figure>"
+    if block.kind == "table":
+        head, *rest = ["".join(_cell(cell, place) for place, cell in enumerate(row)) for row in block.rows]
+        head = "".join(f"<th>{_escaped(cell)}</th>" for cell in block.rows[0])
+        caption = f"<caption>{_escaped(block.text)}</caption>" if block.text else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody><tr>{'</tr><tr>'.join(rest)}</tr></tbody></table>"
+    tag = "pre" if block.kind == "code" else block.kind
+    return f"<{tag}>{html.escape(_legal(block.text)) if tag == 'pre' else _escaped(block.text)}</{tag}>"
+
+
+def _cell(text: str, place: int) -> str:
+    return f"<td>{_escaped(text)}</td>" if place else f"<th scope='row'>{_escaped(text)}</th>"
+
+
+def _typed(document: Any, block: Block) -> None:
+    """A block at the end of a Word document."""
+    if block.kind == "picture":
+        shape = document.add_picture(io.BytesIO(block.png), width=extra("docx.shared").Inches(6))
+        shape._inline.docPr.set("descr", _legal(block.text))
+    elif block.kind == "table":
+        table = document.add_table(rows=0, cols=len(block.rows[0]), style="Table Grid")
+        for place, row in enumerate(block.rows):
+            _type_row(table.add_row().cells, row, bold=not place)
+        document.add_paragraph()
+    elif block.kind.startswith("h"):
+        document.add_heading(_legal(block.text), int(block.kind[1]))
+    else:
+        style = {"li": "List Bullet", "code": "No Spacing"}.get(block.kind)
+        run = document.add_paragraph(style=style).add_run(_legal(block.text))
+        if block.kind == "code":
+            run.font.name, run.font.size = "Courier New", extra("docx.shared").Pt(8)
+
+
+def _type_row(cells: Sequence[Any], row: Sequence[str], *, bold: bool) -> None:
+    for cell, text in zip(cells, row, strict=True):
+        run = cell.paragraphs[0].add_run(_legal(text))
+        run.bold, run.font.size = bold, extra("docx.shared").Pt(9)

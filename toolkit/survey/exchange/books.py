@@ -1,0 +1,273 @@
+"""A codebook for people and archives: as a document, and as DDI-Codebook 2.5, with what computes each estimate."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.reports import estimated_labels
+from toolkit.core.checks import choice, refuse
+from toolkit.core.document import Block, Document
+from toolkit.local.protocol import Randomizer
+from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.export import codebook
+from toolkit.survey.question import Question
+from toolkit.survey.reading.table import code_labels
+from toolkit.survey.spec import Survey
+from toolkit.texts.multilingual import text_in
+from toolkit.texts.phrases import phrases
+
+SUFFIXES = (".json", ".md", ".html", ".docx", ".pdf", ".xml")
+_NAMESPACE = "ddi:codebook:2_5"
+_WIDEST = 12
+_REPORTS = (
+    "A column that is marked as randomized holds reports, which chance has changed, and no answers: what share of the "
+    "reports says yes is not what share of the people does. The estimator is given with each."
+)
+_EMPTY = (
+    "What is missing: in .sav files two negative codes, the lower for a question that was not asked after an earlier "
+    "answer and the other for one that was left out; in .dta files .a and .b; in all others an empty cell for both."
+)
+
+
+def write_codebook(survey: Survey, path: str | Path, language: str | None = None, remarks: Sequence[str] = ()) -> Path:
+    """Write what was asked, how answers were hidden, and how each estimate is computed from the file of reports.
+
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    path : str or Path
+        A .json file, which `Survey.load` reads; a .md, .html, .docx or .pdf file for people; or .xml for an archive,
+        as DDI-Codebook 2.5 with all languages. The lines of R, Stata and SPSS name a file of the same name.
+    language : str, optional
+        Of labels and questions; by default the first of the survey.
+    remarks : sequence of str
+        Sentences about the collection.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    ValueError
+        If the file's name ends otherwise.
+    """
+    target = Path(path)
+    code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
+    if target.suffix not in SUFFIXES:
+        refuse(f"a codebook must end in {', '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
+    stem = target.stem.removesuffix(".codebook")
+    if target.suffix == ".json":
+        text = json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n"
+    elif target.suffix == ".xml":
+        text = _ddi(survey, stem)
+    else:
+        return _document(survey, code, stem, remarks).save(target)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def program_lines(question: Question) -> dict[str, str]:
+    """Return what computes a question's estimate from the .sav or .dta file, by program; nothing if no line can.
+
+    >>> from toolkit import warner
+    >>> program_lines(Question("cheated", "Cheated?", design=warner("3/4")))["R"]
+    'mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)'
+    """
+    design = question.design
+    if design is None:
+        return {}
+    name = file_names([question.name], ".dta")[question.name]
+    if is_set(question):
+        lines = [_affine(f"{name}__{i + 1}", *ends) for i, ends in enumerate(_by_tick(design))]
+        return {program: "\n".join(line[program] for line in lines) for program in lines[0]} if lines else {}
+    if design.matrix is not None:
+        codes = list(range(len(design.report_options)))
+        return _coded(name, np.asarray(design.scores_sent(codes)).reshape(len(codes), -1))
+    ends = _by_number(design) if question.kind == "number" else None
+    return {} if ends is None else _affine(name, *ends)
+
+
+def _by_tick(design: Randomizer) -> list[tuple[float, float]]:
+    """What an option that is not in a report counts, and one that is; nothing if that depends on the others."""
+    k = len(design.options)
+    sets = [sorted((first + i) % k for i in range(size)) for size in range(k + 1) for first in range(k)]
+    reports = [one for one in sets if design.accepts(one)]
+    scores = np.asarray(design.scores_sent(reports)).reshape(len(reports), -1)
+    ends = []
+    for option in range(k):
+        inside = np.array([option in one for one in reports])
+        parts = [scores[inside == so, option] for so in (False, True)]
+        if any(not len(part) or np.ptp(part) > 1e-9 for part in parts):
+            return []
+        ends.append((float(parts[0][0]), float(parts[1][0])))
+    return ends
+
+
+def _by_number(design: Randomizer) -> tuple[float, float] | None:
+    """What the reports 0 and 1 count, or would, if all reports lie on one line."""
+    points = [point for point in range(-50, 200) if design.accepts(point)]
+    try:
+        scores = np.asarray(design.scores_sent(points), dtype=np.float64)
+    except TypeError:  # its estimate is no mean
+        return None
+    slopes = [(b - a) / (q - p) for (p, a), (q, b) in pairwise(zip(points, scores, strict=True))]
+    if not slopes or not np.allclose(slopes, slopes[0], rtol=1e-9):
+        return None
+    zero = float(scores[0] - points[0] * slopes[0])
+    return zero, zero + float(slopes[0])
+
+
+def _affine(name: str, zero: float, one: float) -> dict[str, str]:
+    step = one - zero
+    return {
+        "R": f"mean({zero!r} + {step!r} * d${name}, na.rm = TRUE)",
+        "Stata": f'mata: mean({zero!r} :+ {step!r} :* select(st_data(., "{name}"), st_data(., "{name}") :< .))',
+        "SPSS": f"COMPUTE e = {zero!r} + {step!r} * {name}.\nFORMATS e (F16.6).\nDESCRIPTIVES e.",
+    }
+
+
+def _coded(name: str, scores: Any) -> dict[str, str]:
+    """By a table of what each report counts for each option."""
+    rows, single = [[repr(float(score)) for score in row] for row in scores], scores.shape[1] == 1
+    column = f'select(st_data(., "{name}"), st_data(., "{name}") :< .) :+ 1'
+    if single:
+        r_line = f"mean(c({', '.join(row[0] for row in rows)})[d${name} + 1], na.rm = TRUE)"
+    else:
+        numbers = ", ".join(", ".join(row) for row in rows)
+        r_line = f"colMeans(matrix(c({numbers}), ncol = {len(rows[0])}, byrow = TRUE)[d${name} + 1, ], na.rm = TRUE)"
+    table = " \\ ".join(", ".join(row) for row in rows)
+    recoded = [
+        f"RECODE {name} {' '.join(f'({code}={row[place]})' for code, row in enumerate(rows))} INTO e{place + 1}."
+        for place in range(len(rows[0]))
+    ]
+    names = " ".join(f"e{place + 1}" for place in range(len(rows[0])))
+    return {
+        "R": r_line,
+        "Stata": f"mata: mean(({table})[{column}{'' if single else ', .'}])",
+        "SPSS": "\n".join([*recoded, f"FORMATS {names} (F16.6).", f"DESCRIPTIVES {names}."]),
+    }
+
+
+def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) -> Document:
+    book = codebook(survey, remarks)
+    facts = f"Hash {survey.hash}. What one respondent spends at most: epsilon {survey.loss.epsilon:.4g}."
+    opening = f'R: d <- haven::read_sav("{stem}.sav")\nStata: use "{stem}.dta"\nSPSS: GET FILE="{stem}.sav".'
+    blocks = [Block("h1", f"Codebook: {survey.heading[language]}"), Block("p", facts), Block("p", _REPORTS)]
+    blocks += [*(Block("p", remark) for remark in book["remarks"]), Block("p", _EMPTY)]
+    blocks += [Block("p", "The lines below compute each estimate once the file is read:"), Block("code", opening)]
+    for question in survey.questions:
+        blocks += [Block("h2", question.name), Block("p", text_in(question.text, language))]
+        blocks += _described(survey, question, language, book["columns"][question.name])
+    return Document(tuple(blocks), language)
+
+
+def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
+    """How a column is read, and how it is estimated."""
+    words = phrases(language, survey.words)
+    shown = [
+        (str(code), str(option), question.label(option, language, words))
+        for code, option in enumerate(code_labels(question) or question.options)
+    ]
+    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *shown))]
+    blocks = blocks if shown else []
+    if question.show_if:
+        asked = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
+        blocks.append(Block("p", f"Asked if {asked}."))
+    if question.design is None:
+        return [*blocks, Block("p", "Plain: the answer as it was given.")]
+    blocks.append(Block("p", f"Randomized ({question.mode}), epsilon {question.loss.epsilon:.6g}. {_how(question)}"))
+    if question.anchor is not None:
+        blocks.append(Block("p", f"An anchor: everybody's true answer is {question.anchor}."))
+    if "reading" in column and question.design.matrix is None:
+        blocks.append(Block("p", f"Reading: {column['reading']}."))
+    blocks += _matrix(question.design)
+    lines = program_lines(question)
+    if not lines:
+        why = "No short line computes its estimate; toolkit.survey.read_reports and estimate do."
+        return [*blocks, Block("p", why)]
+    names = ", ".join(map(str, estimated_labels(question.design)))
+    blocks.append(Block("p", f"Estimator: the mean of unbiased scores of the reports. It estimates: {names}."))
+    return [*blocks, Block("code", "\n".join(f"{program}: {line}" for program, line in lines.items()))]
+
+
+def _how(question: Question) -> str:
+    return "" if question.design is None else question.design.describe()
+
+
+def _matrix(design: Randomizer) -> list[Block]:
+    if design.matrix is None:
+        return []
+    if max(design.matrix.shape) > _WIDEST:
+        return [Block("p", "The probabilities of its reports are in the .json codebook.")]
+    head = ("truth \\ report", *map(str, design.report_options))
+    rows = [
+        (str(option), *(f"{chance:.6g}" for chance in row))
+        for option, row in zip(design.options, design.matrix, strict=True)
+    ]
+    return [Block("table", rows=(head, *rows))]
+
+
+def _ddi(survey: Survey, stem: str) -> str:
+    """All languages, with the design of each column as JSON in its notes."""
+    ET.register_namespace("", _NAMESPACE)
+    root = ET.Element(f"{{{_NAMESPACE}}}codeBook", {"version": "2.5"})
+    study = _part(root, "stdyDscr")
+    title = _part(_part(study, "citation"), "titlStmt")
+    _part(title, "titl", survey.name)
+    _part(title, "IDNo", survey.hash, agency="SHA-256")
+    collection = _part(_part(study, "method"), "dataColl")
+    _part(collection, "collMode", "Answers to questions with a design were randomized before anybody received them.")
+    _part(collection, "collSitu", _REPORTS)
+    file = _part(_part(root, "fileDscr", ID="F1"), "fileTxt")
+    _part(file, "fileName", f"{stem}.sav")
+    data = _part(root, "dataDscr")
+    for question in survey.questions:
+        places = range(1, len(question.options) + 1) if is_set(question) else [0]
+        for place in places:
+            _variable(data, survey, question, place)
+    ET.indent(root)
+    return f"<?xml version='1.0' encoding='UTF-8'?>\n{ET.tostring(root, encoding='unicode')}\n"
+
+
+def _variable(data: Any, survey: Survey, question: Question, place: int) -> None:
+    """One column; of a set of options the one at a place."""
+    name = f"{question.name}__{place}" if place else question.name
+    called = file_names([name], ".sav")[name]
+    labels: list[Any] = [0, 1] if place else list(code_labels(question))
+    kind = "contin" if question.kind == "number" else "discrete"
+    var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
+    option = f" ({question.options[place - 1]})" if place else ""
+    for code in survey.languages:
+        _part(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
+    asked = _part(var, "qstn")
+    for code in survey.languages:
+        _part(asked, "qstnLit", text_in(question.text, code), lang=code)
+    hidden = f"Randomized, epsilon {question.loss.epsilon:.6g}. {_how(question)}" if question.randomized else "Plain."
+    _part(var, "txt", hidden)
+    for number, label in enumerate(labels):
+        category = _part(var, "catgry")
+        _part(category, "catValu", str(number))
+        for code in survey.languages:
+            words = ("not ticked", "ticked")[label] if place else None
+            shown = words or question.label(label, code, phrases(code, survey.words))
+            _part(category, "labl", shown, lang=code)
+    if question.design is not None:
+        _part(var, "notes", json.dumps(question.design.to_dict()), type="randomization")
+        for program, line in program_lines(question).items():
+            _part(var, "notes", line, type="estimator", subject=program)
+
+
+def _part(parent: Any, tag: str, text: str | None = None, lang: str | None = None, **attributes: str) -> Any:
+    child = ET.SubElement(parent, f"{{{_NAMESPACE}}}{tag}", attributes)
+    child.text = text
+    if lang is not None:
+        child.set("{http://www.w3.org/XML/1998/namespace}lang", lang)
+    return child

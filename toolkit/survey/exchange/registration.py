@@ -1,0 +1,243 @@
+"""Pre-registration: what will be asked, of how many, and how it will be analysed, written down before anybody is."""
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import refuse, whole
+from toolkit.core.document import Block, Document
+from toolkit.planning import plan as solve
+from toolkit.survey.reading.turnout import checked_groups
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing import files
+from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
+from toolkit.texts.multilingual import text_in
+
+_TEXTS = {
+    "stopping": "When the collection ends",
+    "exclusions": "Which reports are left out",
+    "missing": "What is done about missing reports",
+}
+_FIELDS = ("n", *_TEXTS, "level", "questions", "groups", "contrasts", "prevalence", "subgroup", "power", "hypotheses")
+_CONTRAST = ("question", "by", "reference")
+_AGREED = "registered", "exploratory"
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What was registered of a survey.
+
+    Parameters
+    ----------
+    survey : str
+        The survey's hash.
+    date : str
+        The day, as 2026-12-01.
+    plan : mapping
+        The fields of the plan.
+
+    Examples
+    --------
+    >>> plan = {
+    ...     "n": 500,
+    ...     "stopping": "At 500.",
+    ...     "exclusions": "None.",
+    ...     "missing": "Left out.",
+    ...     "questions": ["cheated"],
+    ... }
+    >>> Registration("ab", "2026-12-01", plan).status("cheated", ())
+    'registered'
+    """
+
+    survey: str
+    date: str
+    plan: Mapping[str, Any]
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Registration":
+        """Read what `register` has written.
+
+        Parameters
+        ----------
+        path : str or Path
+            The .md file.
+
+        Returns
+        -------
+        Registration
+            What was registered.
+
+        Raises
+        ------
+        ValueError
+            If there is no registration in it, or it was changed since.
+        """
+        text = Path(path).read_text(encoding="utf-8")
+        try:
+            data = json.loads(text.rpartition("```\n{")[2].partition("\n```")[0].join(["{", ""]))
+            made, seal = cls(data["survey"], data["date"], data["plan"]), data["sha256"]
+        except (ValueError, KeyError, TypeError):
+            refuse("the file must be a registration", "something else", "`toolkit register` writes one")
+        if made.seal != seal:
+            refuse("a registration must be as it was written", "one that was changed", "register the change by itself")
+        return made
+
+    @property
+    def seal(self) -> str:
+        """SHA-256 of all of it, in hexadecimal."""
+        data = json.dumps([self.survey, self.date, dict(self.plan)], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(data.encode()).hexdigest()
+
+    def check(self, survey: Survey) -> None:
+        """Refuse another survey than the one that was registered; a rehearsal of it is the same.
+
+        Parameters
+        ----------
+        survey : Survey
+            What was asked.
+
+        Raises
+        ------
+        ValueError
+            If its hash is another one.
+        """
+        if replace(survey, rehearsal=False, panel=None).hash != self.survey:
+            rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
+            refuse(rule, "one with another hash", "what was changed since is not registered")
+
+    def status(self, question: str, by: Sequence[str] = (), reference: Any = None) -> str:
+        """Return whether an estimate, or a difference from a reference, was planned.
+
+        Parameters
+        ----------
+        question : str
+            Its name.
+        by : sequence of str
+            What people are sorted by.
+        reference : object, optional
+            The group that others are compared with.
+
+        Returns
+        -------
+        str
+            "registered" or "exploratory".
+        """
+        groups = [_listed(one) for one in self.plan.get("groups", [])]
+        planned = question in self.plan["questions"] and (not by or list(by) in groups)
+        if reference is not None:
+            contrast = [
+                (one["question"], _listed(one["by"]), one["reference"]) for one in self.plan.get("contrasts", [])
+            ]
+            planned = (question, list(by), reference) in contrast
+        return _AGREED[not planned]
+
+
+def _listed(names: Any) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
+
+
+def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | Path) -> Registration:
+    """Write a pre-registration: what is asked, designs, epsilon, people, margins, power, and all that is planned.
+
+    Parameters
+    ----------
+    survey : Survey
+        What will be asked.
+    plan : mapping, str or Path
+        Fields, or the .toml file that they are in: `n`, `stopping`, `exclusions`, `missing`; and if wanted `level`,
+        `questions` (all if left out), `groups`, `contrasts` (question, by, reference), `prevalence` and `subgroup` as
+        for `Survey.plan`, `power` ({question = {prevalence, detect}}), `hypotheses`.
+    path : str or Path
+        The .md file, which `Registration.load` reads.
+
+    Returns
+    -------
+    Registration
+        What `Results.registered` takes.
+
+    Raises
+    ------
+    ValueError
+        If a field is missing, unknown or against the survey.
+    """
+    fields = _checked(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
+    made = Registration(replace(survey, rehearsal=False).hash, dt.datetime.now(dt.UTC).date().isoformat(), fields)
+    target = Path(path)
+    if target.suffix != ".md":
+        refuse("a registration must end in .md", repr(target.suffix), "nothing was written")
+    _document(survey, made).save(target)
+    return made
+
+
+def _checked(survey: Survey, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        refuse("a plan must be a table of fields", type(given).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
+    refuse_unknown(given, list(_FIELDS), "a plan")
+    for name in ("n", *_TEXTS):
+        if name not in given:
+            refuse(f"a plan must have `{name}`", "none", "say none where there is none")
+    fields = {"questions": [one.name for one in survey.questions if one.kind != "text"], **given}
+    fields |= {"n": whole(given["n"], "n"), "level": checked_level(given.get("level", 0.95))}
+    for name in [*fields["questions"], *fields.get("power", {})]:
+        survey[name]
+    for groups in fields.get("groups", []):
+        checked_groups(survey, groups)
+    for contrast in fields.get("contrasts", []):
+        with naming("contrasts"):
+            refuse_unknown(contrast, list(_CONTRAST), "a contrast")
+            checked_groups(survey, contrast["by"])
+            survey[contrast["question"]]
+    return fields
+
+
+def _document(survey: Survey, made: Registration) -> Document:
+    fields, language = made.plan, survey.languages[0]
+    facts = f"Registered on {made.date}; hash of the survey {made.survey}; epsilon in all {survey.loss.epsilon:.4g}."
+    blocks = [Block("h1", f"Pre-registration: {survey.name}"), Block("p", facts)]
+    blocks += [Block("h2", "Hypotheses"), *(Block("li", one) for one in fields.get("hypotheses", ["None."]))]
+    rows = [("question", "wording", "design", "epsilon")]
+    for one in survey.questions:
+        how = "plain" if one.design is None else f"{one.design.name}, {one.mode}: {one.design.describe()}"
+        rows.append((one.name, text_in(one.text, language), how, f"{one.loss.epsilon:.4g}" if one.randomized else "—"))
+    blocks += [Block("h2", "Questions and designs"), Block("table", rows=tuple(rows))]
+    blocks += [Block("h2", "People"), Block("p", f"{fields['n']:,} people are planned.")]
+    for name, title in _TEXTS.items():
+        blocks += [Block("h3", title), Block("p", str(fields[name]))]
+    options = {name: fields[name] for name in ("prevalence", "subgroup") if name in fields}
+    planned = survey.plan(fields["n"], level=fields["level"], **options)
+    blocks += [Block("h2", "Margins"), Block("table", rows=tuple(planned.rows()))]
+    blocks += [Block("li", note) for note in planned.notes] + _powers(survey, fields)
+    blocks += [Block("h2", "Analyses"), *_analyses(fields)]
+    data = {"survey": made.survey, "date": made.date, "plan": fields, "sha256": made.seal}
+    sealed = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
+    return Document((*blocks, Block("h2", "For programs"), Block("code", sealed)), "en")
+
+
+def _powers(survey: Survey, fields: Mapping[str, Any]) -> list[Block]:
+    rows = []
+    for name, wish in fields.get("power", {}).items():
+        design = survey[name].design
+        if design is None:
+            refuse("`power` must be of randomized questions", f"{name!r}, which is plain", "leave it out")
+        with naming(f"power of {name!r}"):
+            solution = solve(design, n=fields["n"], level=fields["level"], **wish)
+        rows.append((name, str(wish["prevalence"]), str(wish["detect"]), f"{solution.power:.3f}"))
+    if not rows:
+        return []
+    return [Block("h2", "Power"), Block("table", rows=(("question", "null", "alternative", "power"), *rows))]
+
+
+def _analyses(fields: Mapping[str, Any]) -> list[Block]:
+    how = f"Unbiased estimates from the designs, with {100 * fields['level']:g} % intervals"
+    lines = [f"{how}, of {', '.join(fields['questions'])}."]
+    lines += [f"The same by {' and '.join(_listed(one))}." for one in fields.get("groups", [])]
+    lines += [
+        f"Differences of {one['question']} by {' and '.join(_listed(one['by']))}, from {one['reference']}."
+        for one in fields.get("contrasts", [])
+    ]
+    return [Block("li", line) for line in [*lines, "All else is exploratory, and results say so."]]

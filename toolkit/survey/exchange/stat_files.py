@@ -1,0 +1,205 @@
+"""Reports as SPSS and Stata files: codes with labels, codes for what is missing, the design in every label."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.checks import is_missing
+from toolkit.core.extras import extra
+from toolkit.survey.question import Question
+from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, code_labels, value_of
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.texts.multilingual import text_in
+from toolkit.texts.phrases import phrases
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".sav", ".dta")
+_SETS = ("capped_boxes", "subset", "unary")
+"""Randomizers whose report is a set of options: a column of 0 and 1 for each of them."""
+
+_RESERVED = frozenset(
+    [
+        "all",
+        "and",
+        "by",
+        "eq",
+        "ge",
+        "gt",
+        "le",
+        "lt",
+        "ne",
+        "not",
+        "or",
+        "to",
+        "with",
+        "byte",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "using",
+        "_all",
+    ]
+)
+
+
+class _Gap(str):
+    """Why a cell is empty; no text that somebody wrote is one."""
+
+    __slots__ = ()
+
+
+GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
+_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 32, "file": 80}
+
+
+def file_names(names: Iterable[str], suffix: str) -> dict[str, str]:
+    """Return how columns are called in a file: as in the survey, unless the program knows no such name.
+
+    >>> file_names(["cheated", "by"], ".sav"), file_names(["a" * 40, "a" * 39], ".dta")["a" * 40][-6:]
+    ({'cheated': 'cheated', 'by': 'by_'}, 'aaaa_2')
+    """
+    most, called = (_DTA if suffix == ".dta" else _SAV)["name"], dict[str, str]()
+    for name in sorted(names, key=len):
+        own = f"{name}_" if name.lower() in _RESERVED or re.fullmatch(r"str\d+", name) else name
+        short, number = own[:most], 1
+        while short in called.values():
+            number += 1
+            short = f"{own[: most - 2 - number // 10]}_{number}"
+        called[name] = short
+    return {name: called[name] for name in names}
+
+
+def is_set(question: Question) -> bool:
+    """Return whether a report is a set of the options.
+
+    >>> is_set(Question("tried", "Which?", options=["a", "b"], multiple=True))
+    True
+    """
+    return question.kind == "ticks" if question.design is None else question.design.name in _SETS
+
+
+@dataclass
+class _File:
+    """What goes into a file, column by column."""
+
+    suffix: str
+    limits: Mapping[str, int]
+    columns: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    values: dict[str, dict[Any, str]] = field(default_factory=dict)
+    missing: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add(self, name: str, label: str, cells: list[Any], values: Mapping[Any, str] | None = None) -> None:
+        """Numbers, or texts; a word for why it is missing stands where nothing else does."""
+        texts = any(isinstance(cell, str) and not isinstance(cell, _Gap) for cell in cells)
+        self.labels[name] = _cut(label, self.limits["label"], in_bytes=self.suffix == ".sav")
+        if texts or (not values and all(isinstance(cell, str) for cell in cells)):
+            self.columns[name] = ["" if isinstance(cell, _Gap) else cell for cell in cells]
+            return
+        codes: dict[str, Any] = {_NOT_ASKED: "a", _NO_ANSWER: "b"} if self.suffix == ".dta" else _codes(cells, values)
+        self.columns[name] = [codes.get(cell, cell) if isinstance(cell, str) else float(cell) for cell in cells]
+        self.values[name] = {**self._named(values or {}), **{code: str(why) for why, code in codes.items()}}
+        self.missing[name] = list(codes.values())
+
+    def _named(self, values: Mapping[Any, str]) -> dict[Any, str]:
+        """Labels that fit; where two would be the same, the number of each before it."""
+        most = self.limits["value"]
+        named = {code: _cut(text, most, in_bytes=True) for code, text in values.items()}
+        if len(set(named.values())) == len(named):
+            return named
+        return {code: _cut(f"{code + 1}. {text}", most, in_bytes=True) for code, text in values.items()}
+
+    def frame(self) -> "pd.DataFrame":
+        """In Stata letters for what is missing stand among numbers: the cells of such a column are objects."""
+        pd = extra("pandas")
+        texts = {name for name, cells in self.columns.items() if any(isinstance(cell, str) for cell in cells)}
+        kinds = {name: "float64" if name in self.values and name not in texts else object for name in self.columns}
+        return pd.DataFrame({name: pd.Series(cells, dtype=kinds[name]) for name, cells in self.columns.items()})
+
+
+def _codes(cells: list[Any], values: Mapping[Any, str] | None) -> dict[str, float]:
+    """Two numbers below all others, as -9 and -8, or -99 and -98."""
+    least, size = min((*(cell for cell in cells if not isinstance(cell, str)), *(values or ()), 0)), 10
+    while least <= 2 - size:
+        size *= 10
+    return {_NOT_ASKED: 1.0 - size, _NO_ANSWER: 2.0 - size}
+
+
+def _cut(text: str, most: int, *, in_bytes: bool) -> str:
+    """On one line and no longer than the program allows."""
+    line = " ".join(text.split())
+    size = len(line.encode()) if in_bytes else len(line)
+    if size <= most:
+        return line
+    cut = line.encode()[: most - 3].decode(errors="ignore") if in_bytes else line[: most - 1]
+    return f"{cut}…"
+
+
+def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
+    """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
+    program = extra("pyreadstat")
+    made = _File(suffix, _DTA if suffix == ".dta" else _SAV)
+    for question in survey.questions:
+        _add_question(made, survey, question, frame, language)
+    for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
+        if name in frame:
+            truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
+            made.add(name, text, truths, {0: "no", 1: "yes"})
+    if PERSON in frame:
+        made.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
+    names = file_names(made.columns, suffix)
+    by_name: dict[str, Any] = {
+        "column_labels": {names[name]: label for name, label in made.labels.items()},
+        "variable_value_labels": {names[name]: values for name, values in made.values.items()},
+    }
+    missing = {names[name]: codes for name, codes in made.missing.items()}
+    data, title = made.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
+    title = _cut(title, made.limits["file"], in_bytes=suffix == ".sav")
+    if suffix == ".dta":
+        program.write_dta(data, str(path), file_label=title, missing_user_values=missing, **by_name)
+    else:
+        program.write_sav(data, str(path), file_label=title, missing_ranges=missing, note=note, **by_name)
+
+
+def _add_question(made: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
+    """One column; of a set of options one for each of them."""
+    text, cells = text_in(question.text, language), _cells(question, frame)
+    if question.randomized:
+        text = f"RANDOMIZED, epsilon {question.loss.epsilon:.4g}: {text}"
+    words = phrases(language, survey.words)
+    if not is_set(question):
+        labels = {code: question.label(one, language, words) for code, one in enumerate(code_labels(question))}
+        made.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
+        return
+    for code, option in enumerate(question.options):
+        ticked = [cell if isinstance(cell, str) else int(code in cell) for cell in cells]
+        label = f"{question.label(option, language, words)} — {text}"
+        made.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
+
+
+def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
+    """Codes, numbers, texts and lists; where nothing is, why."""
+    text = question.kind == "text"
+    read = {cell: cell if text else value_of(question, cell) for cell in frame[question.name].unique()}
+    empty = [is_missing(cell) for cell in frame[question.name]]
+    shown = [True] * len(frame)
+    for name, options in (question.show_if or {}).items():
+        known = {str(option) for option in options}
+        shown = [so and _word(cell) in known for so, cell in zip(shown, frame[name], strict=True)]
+    return [
+        (_NO_ANSWER if so else _NOT_ASKED) if gone else read[cell]
+        for cell, gone, so in zip(frame[question.name], empty, shown, strict=True)
+    ]
+
+
+def _word(cell: Any) -> str:
+    """A label as text, whatever an engine made of a whole number."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

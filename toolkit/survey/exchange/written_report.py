@@ -1,0 +1,136 @@
+"""A report for readers: what was asked, who answered, estimates with pictures, methods, and what protects people."""
+
+import io
+from dataclasses import replace
+from typing import Any
+
+from toolkit.core.document import Block, Document
+from toolkit.core.inference.digits import short
+from toolkit.core.lazy import lazy
+from toolkit.survey.dpia import sheet
+from toolkit.survey.question import Question
+from toolkit.survey.reading.printing import label_of
+from toolkit.survey.reading.survey_results import Results
+from toolkit.texts.multilingual import text_in
+
+_READERS = (
+    "Answers to protected questions were not collected. What was received are reports, each drawn by chance from an "
+    "answer, with known probabilities. A report whose epsilon is finite fits every answer: nobody can be certain from "
+    "it what its sender answered, and how much surer a guess becomes is bounded by epsilon. What can be known are "
+    "shares of many people, each with its error. Plain questions are not protected."
+)
+_CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
+
+
+def written(results: Results, level: float = 0.95) -> Document:
+    """Return the report of results that are shown: what has too few people for them is not in it."""
+    survey = results.survey
+    blocks = [Block("h1", survey.name), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
+    asked = [(one.name, text_in(one.text, survey.languages[0]), _hidden(one)) for one in survey.questions]
+    blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *asked))]
+    blocks += [Block("h2", "Who answered"), *_people(results)]
+    blocks += [Block("li", note) for note in results.notes() if note not in results.remarks]
+    blocks.append(Block("h2", "Estimates" if not results.by else f"Estimates by {', '.join(results.by)}"))
+    for question in results.estimated:
+        blocks += _estimated(results, question, level)
+    blocks += [*_differences(results, level), Block("h2", "Methods"), Block("p", methods(results, level))]
+    certain = [one.name for one in survey.questions if one.randomized and one.loss.epsilon == float("inf")]
+    readers = (_CERTAIN.format(names=", ".join(certain)) if certain else "") + _READERS
+    blocks += [Block("h2", "What protects the people who answered"), Block("p", readers)]
+    board = Document.from_markdown(sheet(survey)).blocks[1:]
+    blocks += [
+        Block("h2", "For an ethics board"),
+        *(replace(one, kind="h3") if one.kind == "h2" else one for one in board),
+    ]
+    return Document(tuple(blocks), "en")
+
+
+def _hidden(question: Question) -> str:
+    if question.design is None:
+        return "not: a plain answer"
+    return f"{question.design.name} ({question.mode}), epsilon {question.loss.epsilon:.4g}"
+
+
+def _people(results: Results) -> list[Block]:
+    """How many answered each question, or left it, over all groups that are shown."""
+    rows = []
+    for question in results.estimated:
+        own = [finding.counts for finding in results.findings if finding.question == question.name]
+        rows.append((question.name, *(f"{sum(one[name] for one in own):,}" for name in own[0])))
+    head = ("question", "answered", "refused", "missing", "not asked")
+    return [Block("table", rows=(head, *rows))] if rows else [Block("p", "There is nothing to estimate from.")]
+
+
+def _estimated(results: Results, question: Question, level: float) -> list[Block]:
+    """One question: its picture, if it can be drawn, its table and what stands below it."""
+    own = tuple(one for one in results.findings if one.question == question.name)
+    rows = [
+        (*row.group, row.option, row.estimate, row.se, row.interval, f"{row.n:,}")
+        for row in results.rows(question.name, level)
+    ]
+    head = (*results.by, "answer", "estimate", "standard error", f"{100 * level:g} % interval", "people")
+    table = Block("table", rows=(head, *rows))
+    title = Block("h3", text_in(question.text, results.survey.languages[0]))
+    below = [Block("p", line) for line in results.below(question)]
+    return [title, *_picture(replace(results, findings=own), level), table, *below]
+
+
+def _picture(results: Results, level: float) -> list[Block]:
+    try:
+        drawn = results.plot(level)
+    except ValueError:  # a distribution of many points, or too many groups
+        return []
+    out = io.BytesIO()
+    drawn.figure.savefig(out, format="png", dpi=150)
+    return [Block("picture", drawn.alt, png=out.getvalue())]
+
+
+def _differences(results: Results, level: float) -> list[Block]:
+    """Each group less the first that is shown, with p-values for all of them together."""
+    groups = sorted({finding.group for finding in results.findings}, key=str)
+    if not results.by or len(groups) < 2:
+        return []
+    reference = groups[0][0] if len(results.by) == 1 else groups[0]
+    frame = results.differences(reference, adjust="holm", level=level)
+    rows = [
+        (
+            row["question"],
+            results.group_words(tuple(row[name] for name in results.by)),
+            label_of(results.survey, row["question"], row["option"]),
+            *_in_unit(results.survey[row["question"]], row),
+            "below 0.0001" if row["p"] < 1e-4 else f"{row['p']:.4f}",
+            *([row["status"]] if results.registration else []),
+        )
+        for row in frame.to_dict("records")
+    ]
+    head = ("question", "group", "answer", "difference", f"{100 * level:g} % interval", "p (Holm)")
+    named = results.group_words(groups[0])
+    table = Block("table", rows=((*head, *(["status"] if results.registration else [])), *rows))
+    return [Block("h2", f"Differences from {named}"), table]
+
+
+def _in_unit(question: Question, row: Any) -> tuple[str, str]:
+    scale, unit = (100, " points") if question.is_share else (1, "")
+    value, low, high = (short(scale * row[name]) for name in ("difference", "low", "high"))
+    return f"{value}{unit}", f"{low} to {high}{unit}"
+
+
+def methods(results: Results, level: float) -> str:
+    """Return a paragraph for a paper: design, estimator, interval, sample, software, hash."""
+    survey = results.survey
+    people = max((sum(one.counts.values()) for one in results.findings), default=0)
+    hidden = [f"{one.name} ({_hidden(one)})" for one in survey.questions if one.randomized]
+    numbers = [one.estimate for one in results.findings if one.estimate.n]
+    ways = sorted({f"{one.method}; {one.interval(level).method} intervals" for one in numbers})
+    covers = sorted({str(one.covers) for one in numbers})
+    version = lazy("toolkit", "__version__")
+    waves = "" if survey.waves == 1 else f" in wave {survey.wave} of {survey.waves}"
+    whose = " of the largest group" if results.by else ""
+    return (
+        f"{people:,} reports{whose} were analysed{waves}. Randomized before they were sent were the answers to "
+        f"{', '.join(hidden) or 'no question'}; the privacy loss of one respondent is at most epsilon "
+        f"{survey.loss.epsilon:.4g}. Estimates follow from the known probabilities of the reports "
+        f"({'; '.join(ways)}), with {100 * level:g} % intervals that cover {'; '.join(covers)}. Estimates of fewer "
+        f"than {results.minimum:,} people are withheld. Access was {survey.access}. Computed with the "
+        f"privacy-survey-toolkit {version}; SHA-256 of the survey {survey.hash}."
+    )

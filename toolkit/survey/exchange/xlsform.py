@@ -1,0 +1,286 @@
+"""Forms for ODK and Kobo: a survey as an XLSForm where people have a die or coin of their own, and back."""
+
+import json
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
+from toolkit.local.catalogue import restore
+from toolkit.survey.consent.page_data import as_number
+from toolkit.survey.consent.statement import odds_in_all
+from toolkit.survey.consent.wheel import filled
+from toolkit.survey.exchange.raw_files import sheets
+from toolkit.survey.question import Question
+from toolkit.survey.reading.table import code_labels
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.unknown_fields import naming
+from toolkit.texts.multilingual import text_in
+from toolkit.texts.phrases import phrases
+from toolkit.texts.voice import Voice
+
+_LANGUAGES = {"en": "English", "de": "Deutsch", "fr": "Français", "es": "Español", "ar": "العربية"}
+_DESIGN, _OPTION = "rr::design", "rr_option"
+"""Columns of ours, which those programs pass over."""
+
+_CHOICE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_METADATA = {"start", "end", "today", "deviceid", "username", "email", "phonenumber", "audit", "note"}
+_GROUPS = {"begin group", "begin_group", "end group", "end_group"}
+_CONDITION = re.compile(r"\$\{(\w+)\}\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
+_RANGE = re.compile(r"\.\s*(>=|<=)\s*(-?\d+(?:\.\d+)?)")
+
+
+def write_xlsform(survey: Survey, path: str | Path) -> Path:
+    """Write an XLSForm with all languages, instructions and ranges, for ODK, Kobo and others.
+
+    Parameters
+    ----------
+    survey : Survey
+        Its protected questions have mode "physical": people draw with a die or coin of their own. Where a device would
+        draw, such a form would store the true answer, and is refused.
+    path : str or Path
+        An .xlsx file.
+
+    Returns
+    -------
+    Path
+        The file; `read_reports` reads what is collected with it.
+
+    Raises
+    ------
+    ValueError
+        If a question would be drawn on the device, or the file's name ends otherwise.
+    """
+    target = Path(path)
+    if target.suffix != ".xlsx":
+        refuse("an XLSForm must end in .xlsx", repr(target.suffix), "nothing was written")
+    for question in survey.questions:
+        _check(question)
+    book = extra("openpyxl").Workbook()
+    rows = {"survey": _survey_rows(survey), "choices": _choice_rows(survey), "settings": [_settings(survey)]}
+    for place, (name, some) in enumerate(rows.items()):
+        sheet = book.active if place == 0 else book.create_sheet()
+        sheet.title = name
+        head = list(dict.fromkeys(key for row in some for key in row)) or ["list_name", "name", "label"]
+        for row in [dict(zip(head, head, strict=True)), *some]:
+            sheet.append([None] * len(head))
+            for column, key in enumerate(head, 1):
+                cell = sheet.cell(sheet.max_row, column)
+                cell.value, cell.data_type = str(row.get(key, "")), "s"  # never a formula
+    book.save(target)
+    return target
+
+
+def _check(question: Question) -> None:
+    if question.mode not in ("plain", "physical"):
+        why = "the true answer would be stored in clear beside it: take mode='physical', and say what people do"
+        received = f"{question.name!r} with mode {question.mode!r}"
+        refuse("what a form randomizes must be drawn with a die or coin of the respondent's own", received, why)
+    if question.design is not None and question.design.matrix is None:
+        rule = "a protected question in a form must have a design that is a matrix"
+        refuse(rule, question.name, "its report is none of a few answers")
+
+
+def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict[str, str]:
+    """A column for each language; what looks like a reference is none."""
+    named = {code: f"{column}::{_LANGUAGES.get(code, code)} ({code})" for code in survey.languages}
+    return {named[code]: text.replace("${", "$ {") for code, text in words.items() if text}
+
+
+def _survey_rows(survey: Survey) -> list[dict[str, str]]:
+    consent = {
+        code: "\n\n".join([survey.said(code, paper=True), *odds_in_all(survey.questions, code, survey.words)])
+        for code in survey.languages
+    }
+    rows = [{"type": "note", "name": "consent_text", **_texts(survey, "label", consent)}]
+    for question in survey.questions:
+        hints = {code: _hint(question, code) for code in survey.languages}
+        row = {"type": _type(question), "name": question.name}
+        row |= _texts(survey, "label", {code: text_in(question.text, code) for code in survey.languages})
+        row |= _texts(survey, "hint", hints)
+        row |= {"required": "yes" if question.required or question.randomized else "no"}
+        row |= {"relevant": _relevant(survey, question), **_limits(survey, question)}
+        if question.design is not None:
+            row[_DESIGN] = json.dumps(question.design.to_dict())
+        rows.append(row)
+    return rows
+
+
+def _hint(question: Question, code: str) -> str:
+    parts = (question.help, question.instructions, question.warning)
+    return "\n\n".join(text_in(words, code) for words in parts if words is not None)
+
+
+def _type(question: Question) -> str:
+    kinds = {"choice": f"select_one {question.name}", "ticks": f"select_multiple {question.name}", "text": "text"}
+    return kinds.get(question.kind, "integer" if question.whole else "decimal")
+
+
+def choice_names(question: Question) -> list[str]:
+    """Return a name for each choice: as the option is written if a form can hold it."""
+    options = [str(option) for option in code_labels(question) or question.options]
+    good = all(map(_CHOICE_NAME.fullmatch, options))
+    return options if good else [f"option{code}" for code in range(1, len(options) + 1)]
+
+
+def _choice_rows(survey: Survey) -> list[dict[str, str]]:
+    rows = []
+    for question in survey.questions:
+        for option, name in zip(code_labels(question) or question.options, choice_names(question), strict=True):
+            labels = {code: question.label(option, code, phrases(code, survey.words)) for code in survey.languages}
+            row = {"list_name": question.name, "name": name, **_texts(survey, "label", labels)}
+            rows.append({**row, _OPTION: json.dumps(option, ensure_ascii=False)})
+    return rows
+
+
+def _relevant(survey: Survey, question: Question) -> str:
+    parts = []
+    for name, options in (question.show_if or {}).items():
+        names = dict(zip(survey[name].options, choice_names(survey[name]), strict=True))
+        parts.append("(" + " or ".join(f"${{{name}}} = '{names[option]}'" for option in options) + ")")
+    return " and ".join(parts)
+
+
+def _limits(survey: Survey, question: Question) -> dict[str, str]:
+    if question.kind != "number" or question.bounds is None:
+        return {}
+    low, high = (as_number(bound) for bound in question.bounds)
+    key = "whole" if question.whole else "number"
+    said = {}
+    for code in survey.languages:
+        voice = Voice(phrases(code, survey.words))
+        said[code] = filled(survey.page_words()[code][key], low=voice.number(low), high=voice.number(high))
+    return {"constraint": f". >= {low} and . <= {high}", **_texts(survey, "constraint_message", said)}
+
+
+def _settings(survey: Survey) -> dict[str, str]:
+    code = survey.languages[0]
+    form = re.sub(r"\W+", "_", survey.name.lower(), flags=re.ASCII).strip("_") or "survey"
+    language = f"{_LANGUAGES.get(code, code)} ({code})"
+    version = {"version": survey.hash[:16], "default_language": language}
+    return {"form_title": survey.name.replace("${", "$ {"), "form_id": f"f_{form[:40]}", **version}
+
+
+def from_xlsform(path: str | Path, *, consent: Any, **fields: Any) -> Survey:
+    """Make a survey of the choices, numbers and texts of an XLSForm; what it cannot hold is refused or told.
+
+    Parameters
+    ----------
+    path : str or Path
+        An .xlsx file.
+    consent : str or mapping
+        What people agree to.
+    **fields : Any
+        All else that `Survey` takes.
+
+    Returns
+    -------
+    Survey
+        With the form's questions, languages and title. A warning names what was left out, as times and devices.
+
+    Raises
+    ------
+    SurveyError
+        If a question has a type, condition or range that a survey does not know.
+    """
+    read = {name: _records(rows) for name, rows in sheets(Path(path)).items()}
+    if not read.get("survey"):
+        refuse("an XLSForm must have the sheet survey", "none", "nothing was read")
+    languages = _languages(read["survey"])
+    choices: dict[str, list[dict[str, str]]] = {}
+    for row in read.get("choices", []):
+        choices.setdefault(row.get("list_name") or row.get("list name", ""), []).append(row)
+    questions, left_out = list[Question](), []
+    for row in read["survey"]:
+        kind, name = row.get("type", ""), row.get("name", "")
+        if kind in _METADATA | _GROUPS:
+            left_out += [] if kind in _GROUPS or name == "consent_text" else [name or kind]
+            if kind in _GROUPS and row.get("relevant"):
+                refuse("a group must have no condition of its own", name, "write it as relevant of its questions")
+            continue
+        with naming(f"question {name!r}"):
+            questions.append(_question(row, choices, languages, questions))
+    if left_out:
+        warnings.warn(f"Left out of the form: {', '.join(left_out)}.", stacklevel=2)
+    settings = (read.get("settings") or [{}])[0]
+    title = settings.get("form_title") or Path(path).stem
+    codes = [code for code, _ in languages]
+    texts = {"title": dict.fromkeys(codes, title), "consent": consent}
+    return Survey(**{**texts, "questions": questions, "languages": codes, **fields})
+
+
+def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
+    if not rows:
+        return []
+    head = [str(cell).strip() for cell in rows[0]]
+    return [
+        {key: _plain(cell) for key, cell in zip(head, row, strict=True) if cell not in (None, "")} for row in rows[1:]
+    ]
+
+
+def _plain(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
+
+
+def _languages(rows: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """Codes with the end of their columns' names; English where none is named."""
+    ends = dict.fromkeys(key.removeprefix("label") for row in rows for key in row if re.match(r"label(::|$)", key))
+    named = [(match[1], end) for end in ends if (match := re.search(r"\(([\w-]+)\)$", end))]
+    return named or [("en", next(iter(ends), ""))]
+
+
+def _said(row: Mapping[str, str], column: str, languages: Sequence[tuple[str, str]]) -> dict[str, str] | None:
+    words = {code: row[f"{column}{end}"] for code, end in languages if f"{column}{end}" in row}
+    return words or None
+
+
+def _question(row: Mapping[str, str], choices: Any, languages: Any, before: Sequence[Question]) -> Question:
+    kind, _, listed = row.get("type", "").partition(" ")
+    fields: dict[str, Any] = {"required": row.get("required", "").lower() in ("yes", "true", "true()")}
+    hint = _said(row, "hint", languages)
+    if kind in ("select_one", "select_multiple"):
+        options = choices.get(listed.strip(), [])
+        names = [json.loads(one[_OPTION]) if _OPTION in one else _number(one.get("name", "")) for one in options]
+        labels = {name: _said(one, "label", languages) for name, one in zip(names, options, strict=True)}
+        fields |= {"labels": {name: words for name, words in labels.items() if words}}
+        fields |= {"options": names, "multiple": kind == "select_multiple", "help": hint}
+    elif kind in ("integer", "decimal"):
+        fields |= {"bounds": _bounds(row.get("constraint", "")), "whole": kind == "integer", "help": hint}
+    elif kind == "text":
+        fields |= {"free_text": True, "warning": hint}
+    else:
+        refuse("a type must be select_one, select_multiple, integer, decimal or text", row.get("type"), "change it")
+    if _DESIGN in row:
+        fields = {"labels": fields["labels"], "design": restore(json.loads(row[_DESIGN])), "mode": "physical"}
+        fields["instructions"] = hint
+    condition = _conditions(row.get("relevant", ""), before)
+    return Question(row.get("name", "").lower(), _said(row, "label", languages) or "", show_if=condition, **fields)
+
+
+def _number(name: str) -> str | int:
+    return int(name) if name.isdecimal() else name
+
+
+def _bounds(constraint: str) -> tuple[str, str]:
+    limits = dict(_RANGE.findall(constraint))
+    if set(limits) != {">=", "<="}:
+        refuse("a number must have a constraint such as . >= 0 and . <= 80", repr(constraint)[:60], "give it bounds")
+    return limits[">="], limits["<="]
+
+
+def _conditions(relevant: str, before: Sequence[Question]) -> dict[str, list[Any]] | None:
+    """Plain answers before it, joined by or for one question and by and between them."""
+    pairs = [(name, first or second) for name, first, second in _CONDITION.findall(relevant)]
+    rest = re.sub(r"\band\b|\bor\b|[()\s]", "", _CONDITION.sub("", relevant))
+    known = {
+        one.name: {name: option for option, name in zip(one.options, choice_names(one), strict=True)} for one in before
+    }
+    if rest or any(value not in known.get(name.lower(), {}) for name, value in pairs):
+        refuse("a condition must be of plain choices before, as ${faculty} = 'law'", repr(relevant)[:60], "change it")
+    conditions: dict[str, list[Any]] = {}
+    for name, value in pairs:
+        conditions.setdefault(name.lower(), []).append(known[name.lower()][value])
+    return conditions or None
