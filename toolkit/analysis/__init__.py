@@ -7,7 +7,7 @@ from toolkit.analysis.findings import Findings
 from toolkit.analysis.homogeneity import homogeneity
 from toolkit.analysis.mixed import mixed_logistic
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression import logistic, multinomial, predictor
+from toolkit.analysis.regression import compare_models, logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.tipping import tipping_point
@@ -29,6 +29,7 @@ __all__ = [
     "Sample",
     "association",
     "cheater_detection",
+    "compare_models",
     "double_list",
     "estimates",
     "extended_crosswise",

@@ -157,6 +157,16 @@ class MixedFit(Fitted):
     model: GroupModel
     ratios = "odds ratio"
 
+    @property
+    def parameters(self) -> int:
+        """Coefficients, and the standard deviation of the groups."""
+        return len(self.labels) + 1
+
+    def measures(self) -> list[tuple[str, str]]:
+        """What a table says of the whole fit: name and text."""
+        several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
+        return [*super().measures(), *several]
+
     def predict(self, data: Any, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
         """The prevalence among people with these covariates, one entry per row.
 

@@ -186,6 +186,11 @@ class LatentFit(Fitted):
     share: Share
     model: Model
 
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the trait."""
+        return self.predictors[0].covariates
+
     def predict(self, data: Any = None) -> Estimate:
         """The prevalence of the trait among people with these covariates, one entry per row.
 

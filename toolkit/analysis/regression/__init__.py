@@ -3,5 +3,6 @@
 from toolkit.analysis.regression.logistic import logistic
 from toolkit.analysis.regression.multinomial import multinomial
 from toolkit.analysis.regression.predictor import predictor
+from toolkit.analysis.regression.tables import compare_models
 
-__all__ = ["logistic", "multinomial", "predictor"]
+__all__ = ["compare_models", "logistic", "multinomial", "predictor"]

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
@@ -171,6 +171,11 @@ class LogisticFit(Fitted):
     @property
     def ratios(self) -> str:  # type: ignore[override]
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
+
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the fit."""
+        return self.data.covariates
 
     def predict(self, data: Any = None) -> Estimate:
         """Estimate the prevalence among people with these covariates.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
@@ -145,6 +145,11 @@ class MultinomialFit(Fitted):
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
         return tuple(self.data.channel.options[place] for place in self.order)
+
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the fit."""
+        return self.data.covariates
 
     def predict(self, data: Any = None) -> Estimate:
         """Estimate the share of each option among people with these covariates.
