@@ -10,7 +10,7 @@ from toolkit.analysis.plain import plain
 from toolkit.analysis.regression import compare_models, logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.tipping import tipping_point
+from toolkit.analysis.tipping import bounds, sensitivity, tipping_point
 from toolkit.analysis.twogroup import (
     cheater_detection,
     double_list,
@@ -28,6 +28,7 @@ __all__ = [
     "Replicates",
     "Sample",
     "association",
+    "bounds",
     "cheater_detection",
     "compare_models",
     "double_list",
@@ -44,6 +45,7 @@ __all__ = [
     "multinomial",
     "plain",
     "predictor",
+    "sensitivity",
     "tipping_point",
     "unknown_question",
 ]

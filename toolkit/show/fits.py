@@ -8,7 +8,20 @@ from matplotlib.axes import Axes
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.show.bars import interval_row
-from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent_ticks
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    draws,
+    finish,
+    name_rows,
+    percent,
+    percent_ticks,
+)
 
 _POINTS = 41
 _MOST_LEVELS = 12
@@ -121,3 +134,54 @@ def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
     if len(distinct) <= _MOST_LEVELS:
         return distinct.tolist(), True
     return np.linspace(float(distinct[0]), float(distinct[-1]), _POINTS).tolist(), True
+
+
+@draws
+def conduct(found: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
+    """Draw what an estimate becomes if shares of people do not follow the instructions.
+
+    Of two groups contours of equal estimates: where it is explained away, and, shaded, where its interval holds that
+    value. Of one group a line with its band.
+
+    Parameters
+    ----------
+    found : Sensitivity
+        Of `toolkit.analysis.sensitivity`; its `plot` calls this function.
+    most : float, default 0.2
+        The largest share that is drawn.
+
+    Examples
+    --------
+    >>> from toolkit import forced, show
+    >>> from toolkit.analysis import sensitivity
+    >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
+    >>> show.fits.conduct(sensitivity({"women": women, "men": men}))
+    <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
+    """
+    ax = axes(ax, width=5.6, height=4.2 if len(found.groups) == 2 else 3.6)
+    shares = np.linspace(0, most, 21)
+    table = found.to_frame(shares.tolist())
+    doing = found.way.replace("_", " ") if found.way != "carriers" else "carriers who protect themselves"
+    if len(found.groups) == 2:
+        value, low, high = (table[name].to_numpy().reshape(21, 21) for name in ("estimate", "low", "high"))
+        # The signed distance from the null to the nearer limit: negative where the interval holds the null.
+        held = np.maximum(low - found.null, found.null - high)
+        ax.contourf(shares, shares, held.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
+        lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
+        ax.clabel(lines, fontsize=8)
+        if np.nanmin(value) < found.null < np.nanmax(value):
+            ax.contour(shares, shares, value.T, levels=[found.null], colors=[VERMILLION], linewidths=2.6)
+        ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)
+        ax.set(xlabel=f"{doing}, {found.groups[0]}", ylabel=f"{doing}, {found.groups[1]}")
+        title = f"Red: explained away ({found.null:g}). Shaded: in doubt"
+    else:
+        ax.fill_between(shares, table["low"], table["high"], color=BLUE, alpha=0.18, linewidth=0)
+        ax.plot(shares, table["estimate"], color=BLUE, linewidth=2.2)
+        ax.axhline(found.null, color=VERMILLION, linestyle="--", linewidth=1.5)
+        ax.set(xlabel=doing, ylabel="estimate")
+        title = f"What becomes of the estimate; dashed: {found.null:g}"
+    percent_ticks(ax, "xy" if len(found.groups) == 2 else "x")
+    tips = {name: point.explains[found.way] for name, point in found.tipping.items()}
+    words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
+    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {found.null:g} if {', '.join(words)} are {doing}"
+    return finish(ax, title, alt)

@@ -260,6 +260,11 @@ class LogisticFit(Fitted):
         share, rest = self.link.share(eta), self.link.rest(eta)
         return np.asarray(share * channel.seen[1] / channel.likelihood(share, rest))
 
+    def through(self, channel: Channel) -> "LogisticFit":
+        """The same model, its reports read through other designs."""
+        rows = replace(self.data, channel=channel)
+        return _fit(rows, self.link, self.provenance.error, self.provenance.penalized)
+
     def _shares(self, matrix: Array) -> list[Effect]:
         eta = matrix @ self.value
         return [Effect("", self.link.share(eta), self.link.slope(eta)[:, None] * matrix)]

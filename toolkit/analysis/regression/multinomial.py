@@ -208,6 +208,11 @@ class MultinomialFit(Fitted):
         shares = variable is None or levels is not None
         return margin_estimate(self.coefficients, self.data.people, averaged, influence, shares)
 
+    def through(self, channel: Channel) -> "MultinomialFit":
+        """The same model, its reports read through other designs."""
+        rows = replace(self.data, channel=channel)
+        return _fit(rows, self.order, self.provenance.error, self.provenance.penalized)
+
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))
         predicted = []

@@ -53,7 +53,7 @@ class Mover:
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
         if method == "wald":
             return wald(self.value, self.se, level)
-        a, b = (_limits(basis, level) for basis in (self.first, self.second))
+        a, b = (limits_of(basis, level) for basis in (self.first, self.second))
         low, high = mover(*a, *b)
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
 
@@ -117,7 +117,7 @@ class Quotient:
             with np.errstate(invalid="ignore", divide="ignore"):
                 low, high = wald(np.log(np.asarray(self.value)), self.log_se, level)
             return np.exp(low), np.exp(high)
-        tops, bottoms = (_limits(basis, level) for basis in (self.first, self.second))
+        tops, bottoms = (limits_of(basis, level) for basis in (self.first, self.second))
         cells = np.broadcast_arrays(*map(np.atleast_1d, (*tops, *bottoms, self.correlation)))
         rows = [[float(number) for number in cell] for cell in zip(*cells, strict=True)]
         ends = [_fieller(row[:3], row[3:6], row[6], self.within[0] == 0) for row in rows]
@@ -243,10 +243,10 @@ def _known(basis: Any) -> bool:
     return _known(basis.basis) if isinstance(basis, Affine) else hasattr(basis, "uncut")
 
 
-def _limits(basis: Any, level: float) -> tuple[Any, Any, Any]:
+def limits_of(basis: Any, level: float) -> tuple[Any, Any, Any]:
     """The value that limits are made around, and the limits."""
     if isinstance(basis, Affine):
-        value, low, high = (basis.offset + basis.factor * part for part in _limits(basis.basis, level))
+        value, low, high = (basis.offset + basis.factor * part for part in limits_of(basis.basis, level))
         return value, low, high
     low, high = (np.asarray(limit) for limit in basis.uncut(level, basis.methods[0]))
     return np.asarray(basis.value).reshape(low.shape), low, high
