@@ -7,7 +7,7 @@ from toolkit.analysis.findings import Findings
 from toolkit.analysis.homogeneity import homogeneity
 from toolkit.analysis.mixed import mixed_logistic
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression import compare_models, logistic, multinomial, predictor
+from toolkit.analysis.regression import compare_models, linear, logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.tipping import bounds, sensitivity, tipping_point
@@ -38,6 +38,7 @@ __all__ = [
     "item_sum",
     "latent",
     "lie_detector",
+    "linear",
     "list_experiment",
     "list_with_direct",
     "logistic",

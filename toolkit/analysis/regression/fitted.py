@@ -23,6 +23,8 @@ from toolkit.core.loss import Loss
 if TYPE_CHECKING:
     import pandas as pd
 
+MANY = 1000  # predictions whose covariance matrix is still kept
+
 
 @dataclass(frozen=True)
 class Comparison:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
+from toolkit.analysis.regression.fitted import MANY, Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
@@ -27,7 +27,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
 
-_MANY = 1000  # predictions whose covariance matrix is still kept
 _FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
     "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design moves "
@@ -198,7 +197,7 @@ class LogisticFit(Fitted):
         spread = np.sqrt(np.einsum("ij,jk,ik->i", matrix, self.cov, matrix))
         basis = self.coefficients.basis
         inner = Student(eta, spread, basis.df) if isinstance(basis, Student) else Normal(eta, spread)
-        few = len(eta) <= _MANY
+        few = len(eta) <= MANY
         return replace(
             self.coefficients,
             value=self.link.share(eta),
