@@ -130,7 +130,8 @@ def linear(
         number; those of all else follow.
     se : {"HC1", "HC3"}, optional
         Errors that hold whatever the spread: with n / (n - k), or, by default, with each residual divided by one less
-        its leverage, which covers more of small samples (Long and Ervin 2000).
+        its leverage (Long and Ervin 2000), and never less than what the device alone makes: where few people have a
+        value, their reports may happen to agree.
     sample, weights, strata, clusters, missing : optional
         As for `logistic`; `missing` is "refuse" or "drop".
 
@@ -212,6 +213,10 @@ def _fit(
     cov = wide @ _spread(people, columns, left, bread, kind) @ wide
     turn = np.kron(np.eye(outcomes.shape[1]), back)
     value, cov = turn @ at.T.ravel(), turn @ cov @ turn.T
+    if not people.complex and kind is None:
+        pull = (columns @ bread @ back.T) ** 2
+        noise = [pull.T @ _noise(one, columns @ b) for one, b in zip(device[0], at.T, strict=True)]
+        cov[np.diag_indices(len(cov))] = np.maximum(np.diag(cov), np.concatenate(noise))
     labels = tuple(f"{part}: {name}" if part else name for part in parts for name in covariates.labels)
     error, (known, loss) = np.sqrt(np.diag(cov)), device
     through = " and ".join(dict.fromkeys("plain" if one is None else one.name for one in known))
@@ -227,6 +232,19 @@ def _fit(
     provenance = FitProvenance(("linear", *told), covariates.matrix, "robust", False, df)
     used = {"used": people.n, **answers.dropped}
     return LinearFit(estimate, np.nan, used, title, provenance, covariates, people, parts)
+
+
+def _noise(design: Any, mean: Array) -> Array:
+    """The variance that a device alone gives a score: few people who happen to agree show less."""
+    if design is None:
+        return np.zeros_like(mean)
+    if getattr(design, "matrix", None) is not None:
+        (no, yes), score = design.matrix, report_scores(design)[:, -1]
+        share = np.clip(mean, 0, 1)
+        return np.asarray(share * (yes @ score**2) + (1 - share) * (no @ score**2) - share**2)
+    low, high = map(float, design.bounds)
+    share, (c0, c1, c2) = np.clip((mean - low) / (high - low), 0, 1), design.square
+    return np.asarray((c0 + c1 * share + (c2 - 1) * share**2) * (high - low) ** 2)
 
 
 def _spread(people: People, columns: Array, left: Array, bread: Array, kind: str | None) -> Array:
