@@ -16,6 +16,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    gram,
     influence_of,
     inner_maximum,
     kind_of_error,
@@ -114,7 +115,7 @@ class BinaryModel:
         gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
         kappa, change = self.channel.curvature(share, rest)
         weight = self.people.mass * slope * slope * kappa
-        information = self.columns.T @ (self.columns * weight[:, None])
+        information = gram(self.columns, weight)
         if self.jeffreys:
             sign, log_determinant = np.linalg.slogdet(information)
             if sign <= 0:
@@ -130,9 +131,14 @@ class BinaryModel:
 
     def observed(self, at: Array) -> Array:
         """Minus the Hessian of the log-likelihood."""
-        lean = self._lean(at)
-        curved = self.people.mass * lean * (lean - self.link.bend(self.columns @ at))
-        return np.asarray(self.columns.T @ (self.columns * curved[:, None]))
+        if (key := at.tobytes()) not in self._bent:
+            lean = self._lean(at)
+            self._bent[key] = gram(self.columns, self.people.mass * lean * (lean - self.link.bend(self.columns @ at)))
+        return self._bent[key]
+
+    @cached_property
+    def _bent(self) -> dict[bytes, Array]:
+        return {}
 
     def randomization(self, at: Array, share: Array) -> Array:
         """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
@@ -147,7 +153,7 @@ class BinaryModel:
             for truth, chances in ((no, matrix[0]), (yes, matrix[1])):
                 spread[rows] += truth[rows] * (chances @ lean**2 - (chances @ lean) ** 2)
         weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
-        return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
+        return gram(self.columns, weight)
 
     @property
     def _weights(self) -> Array:
@@ -369,7 +375,8 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         if jeffreys
         else inner_maximum(model.observed, ascent, "use penalty='jeffreys'")
     )
-    cov = covariance(model, at, kind, model.point(at).information)
+    point = replace(model, jeffreys=False).point(at) if jeffreys else ascent.point
+    cov = covariance(model, at, kind, point.information)
     how = "penalized" if jeffreys else "maximum"
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
@@ -377,7 +384,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         as_estimate(
             back @ at, back @ cov @ back.T, rows.covariates.labels, rows.people, rows.channel.loss, method, rows.notes
         ),
-        model.log_likelihood(at),
+        point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
         provenance_of(rows, link.name, kind, jeffreys),

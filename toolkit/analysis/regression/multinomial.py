@@ -14,6 +14,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    gram,
     influence_of,
     inner_maximum,
     kind_of_error,
@@ -114,7 +115,7 @@ class OptionsModel:
         for s in range(k):
             for t in range(s, k):
                 weight = self.people.mass * weights[s + 1, t + 1]
-                blocks[s, :, t] = self.columns.T @ (self.columns * weight[:, None])
+                blocks[s, :, t] = gram(self.columns, weight)
                 blocks[t, :, s] = blocks[s, :, t]
         return blocks.reshape(k * p, k * p)
 
