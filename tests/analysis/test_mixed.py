@@ -122,3 +122,54 @@ def test_what_cannot_be_is_refused(frame) -> None:
         mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=5)
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
+
+
+def census_of(groups):
+    return {"g": np.repeat(groups, 2), "x": np.tile([-0.5, 0.5], len(groups)), "N": np.repeat(50.0, 2 * len(groups))}
+
+
+def test_five_hundred_groups_of_plain_answers_are_those_of_lme4() -> None:
+    """glmer(z ~ x + (1 | g), binomial, nAGQ = 25), lme4 1.1-31, R 4.2.2; its AIC and BIC, too."""
+    found = mixed_logistic("z ~ x", people(500, 20, 32), DIRECT, group="g")
+    assert found.value == pytest.approx([-0.7833184377, 0.6309621411], abs=2e-5)
+    assert found.se == pytest.approx([0.04540499, 0.02570461], rel=1e-2)
+    assert found.group_sd == pytest.approx(0.8547028807, abs=2e-5)
+    assert found.log_likelihood == pytest.approx(-5828.417497, abs=1e-4)
+    assert (found.aic, found.bic) == (pytest.approx(11662.83499, abs=1e-3), pytest.approx(11684.46602, abs=1e-3))
+
+
+def test_a_group_without_reports_is_known_as_well_as_groups_are_alike(fit) -> None:
+    """The variance of E(eta + sd u) over u, on a fine grid, comes on top of that of the parameters."""
+    u = np.linspace(-9, 9, 200_001)
+    law = np.exp(-(u**2) / 2) / np.exp(-(u**2) / 2).sum()
+    share = 1 / (1 + np.exp(-(fit.value[0] + fit.group_sd * u)))
+    between = law @ share**2 - (law @ share) ** 2
+    population, own = fit.predict({"x": [0.0]}), fit.predict({"x": [0.0], "g": [99]}, at="group")
+    assert float(own.value) == pytest.approx(float(population.value), abs=1e-9)
+    assert float(own.se) ** 2 - float(population.se) ** 2 == pytest.approx(between, rel=1e-6)
+    apart = fit.poststratify(census_of([98, 99]), count="N")
+    together = fit.poststratify(census_of([99, 99]), count="N")
+    assert float(apart.se) < float(together.se)
+
+
+def test_small_areas_stand_beside_what_their_own_reports_say(fit) -> None:
+    """Direct estimates .525, .442, .658 with errors .164, .164, .161, of 30 people each."""
+    table = fit.areas(census_of([0, 1, 2, 99]), count="N")
+    assert table["direct"].tolist()[:3] == pytest.approx([0.525, 0.442, 0.658], abs=6e-4)
+    assert table["direct se"].tolist()[:3] == pytest.approx([0.164, 0.164, 0.161], abs=6e-4)
+    assert table["n"].tolist() == [30, 30, 30, 0]
+    assert (table["se"].iloc[:3] < table["direct se"].iloc[:3]).all()
+    assert np.isnan(table["direct"].iloc[3])
+    assert table.index.tolist() == [0, 1, 2, 99]
+
+
+def test_margins_average_over_people_and_groups(fit, frame) -> None:
+    predicted = fit.predict(frame)
+    assert predicted.cov is None
+    assert float(fit.margins()) == pytest.approx(predicted.value.mean(), abs=1e-9)
+    first = fit.predict({"x": frame["x"][:3]})
+    assert predicted.se[:3] == pytest.approx(first.se, rel=1e-9)
+    at_zero = fit.margins("x", levels=[0.0])
+    assert float(at_zero) == pytest.approx(0.355171, abs=1e-6)
+    assert float(at_zero.se) == pytest.approx(float(fit.predict({"x": [0.0]}).se), rel=1e-5)
+    assert fit.plot("x").alt.startswith("mean prediction along x")

@@ -1,12 +1,19 @@
-"""How many people who do not follow the instructions would explain an estimate: by putting them in."""
+"""How many people who do not follow the instructions would explain an estimate: by putting them in.
+
+Numbers of differences and slopes were computed by two codes that share nothing with ours: formulas for shares, and a
+likelihood with the mixed matrix maximized by BFGS; by a die, women 469 of 1230, men 393 of 1170.
+"""
 
 import math
 
+import numpy as np
 import pytest
 
+from tests.analysis.reference_survey import survey
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.analysis import Sample, tipping_point
+from toolkit.analysis import Sample, bounds, logistic, multinomial, sensitivity, tipping_point
 from toolkit.analysis.tipping import WAYS
+from toolkit.local import anchor
 from toolkit.local.compliance import Compliance
 
 DIE = forced("1/6", "1/6")
@@ -68,3 +75,155 @@ def test_what_has_no_two_answers_is_refused() -> None:
         tipping_point(0.2)
     with pytest.raises(ValueError, match="between 0 and 1"):
         tipping_point(DIE.estimate_counts([5, 5]), 2)
+
+
+WOMEN, MEN = (DIE.estimate_counts(counts) for counts in ([761, 469], [777, 393]))
+BOTH = {"women": WOMEN, "men": MEN}
+
+
+@pytest.mark.parametrize(
+    ("way", "shares", "value", "se"),
+    [
+        ("self_protective", (0.05, 0.05), 0.071690, 0.030892),
+        ("self_protective", (0.1, 0.1), 0.075672, None),
+        ("self_protective", (0.1, 0.0), 0.131655, None),
+        ("self_protective", (0.0, 0.1), 0.012122, 0.031015),
+        ("random", (0.1, 0.0), 0.048322, None),
+        ("random", (0.0, 0.1), 0.095455, None),
+    ],
+)
+def test_a_difference_of_shares_under_other_conduct(way, shares, value, se) -> None:
+    found = sensitivity(BOTH, way=way).at(*shares)
+    assert float(found) == pytest.approx(value, abs=1e-6)
+    assert se is None or found.se == pytest.approx(se, abs=1e-6)
+
+
+def test_equal_cheating_never_removes_a_difference_and_unequal_cheating_of_two_percent_does() -> None:
+    found = sensitivity(BOTH)
+    assert found.tipping["men"].explains["self_protective"] == pytest.approx(0.119075, abs=1e-6)
+    assert math.isnan(found.tipping["everybody"].explains["self_protective"])
+    doubt = found.tipping["men"].doubt["self_protective"]
+    assert 0.018 < doubt < 0.02
+    assert found.at(0, doubt).interval().low == pytest.approx(0, abs=1e-8)
+    assert sensitivity(BOTH, way="random").tipping["women"].explains["random"] == pytest.approx(0.276677, abs=1e-6)
+    assert sensitivity(BOTH, way="carriers").tipping["men"].explains["carriers"] == pytest.approx(0.169231, abs=1e-6)
+    assert repr(found).startswith("<Sensitivity to self_protective: 0.0681 becomes 0 by women no share")
+    nothing = sensitivity({"a": WOMEN, "b": DIE.estimate_counts([761, 469])})
+    assert nothing.tipping["a"].doubt["self_protective"] == 0
+
+
+FIT = logistic("forced ~ female + age10", survey(), DIE)
+
+
+@pytest.mark.parametrize(
+    ("way", "men", "women", "value", "se"),
+    [
+        ("self_protective", 0.0, 0.0, 0.372136, 0.149537),
+        ("self_protective", 0.1, 0.1, 0.370819, 0.151204),
+        ("self_protective", 0.0, 0.1, 0.663308, None),
+        ("self_protective", 0.05, 0.0, 0.229927, None),
+        ("self_protective", 0.1, 0.0, 0.080619, None),
+        ("random", 0.1, 0.1, 0.444317, 0.177436),
+        ("random", 0.0, 0.1, 0.290611, None),
+        ("carriers", 0.1, 0.1, 0.396031, None),
+        ("carriers", 0.1, 0.0, 0.178151, None),
+    ],
+)
+def test_a_slope_under_other_conduct(way, men, women, value, se) -> None:
+    found = sensitivity(FIT, "female", by="female", way=way)
+    assert found.groups == ("female = 0", "female = 1")
+    slope = found.at(men, women)
+    assert float(slope) == pytest.approx(value, abs=1e-6)
+    assert se is None or slope.se == pytest.approx(se, rel=2e-5)
+
+
+def test_the_tipping_points_of_a_slope() -> None:
+    fit = logistic("forced ~ female + age10", survey(), DIE, se="expected")
+    found = sensitivity(fit, "female", by="female").tipping["female = 0"]
+    assert found.explains["self_protective"] == pytest.approx(0.125835, abs=1e-6)
+    assert found.doubt["self_protective"] == pytest.approx(0.028644, abs=1e-5)
+    carriers = sensitivity(fit, "female", by=survey().female, way="carriers").tipping["0"]
+    assert carriers.explains["carriers"] == pytest.approx(0.176500, abs=1e-6)
+
+
+def test_margins_options_and_arrays_of_groups_are_read_again_too() -> None:
+    """Two options are the same model as a logistic one, and the order of two groups does not matter."""
+    margin = sensitivity(FIT, lambda fit: fit.margins("female"), by="female").at(0.1, 0.0)
+    again = logistic("forced ~ female + age10", survey(), DIE)
+    assert float(margin) < float(again.margins("female"))
+    options = multinomial("forced ~ female + age10", survey(), DIE)
+    slope = sensitivity(options, f"{options.options[1]}: female", by="female").at(0.1, 0.0)
+    assert float(slope) == pytest.approx(0.080619, abs=1e-5)
+    table = sensitivity(FIT, "female", by="female").to_frame((0, 0.1))
+    assert table.index.names == ["female = 0", "female = 1"]
+    assert table["estimate"].tolist() == pytest.approx([0.372136, 0.663308, 0.080619, 0.370819], abs=1e-6)
+    alone = sensitivity(WOMEN, null=0.25).to_frame((0.0, 0.1))
+    assert len(alone) == 2
+
+
+def test_a_model_that_has_no_maximum_under_some_conduct_has_no_number_there() -> None:
+    table = sensitivity(FIT, "female", by="female", way="self_incriminating").to_frame((0.0, 0.3))
+    assert table["estimate"].isna().any()
+    assert table.iloc[0].notna().all()
+
+
+def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
+    pairs = {share: [bounds(one, share, way="self_protective") for one in (WOMEN, MEN)] for share in (0.05, 0.1)}
+    women, men = pairs[0.05]
+    assert (women.low, women.high) == pytest.approx((0.334451, 0.384451), abs=1e-6)
+    assert (men.low, men.high) == pytest.approx((0.266346, 0.316346), abs=1e-6)
+    for share, (low, high) in {0.05: (0.018105, 0.118105), 0.1: (-0.031895, 0.168105)}.items():
+        apart = pairs[share][0] - pairs[share][1]
+        assert (apart.low, apart.high) == pytest.approx((low, high), abs=1e-6)
+        assert apart.interval.low < apart.low < apart.high < apart.interval.high
+    anything = bounds(WOMEN, 0.05)
+    assert anything.low < women.low
+    assert anything.high >= women.high
+    none = bounds(WOMEN, 0)
+    assert (none.low, none.high) == pytest.approx((WOMEN.value, WOMEN.value))
+    assert tuple(none.interval) == pytest.approx(tuple(WOMEN.interval()))
+    wide = bounds(WOMEN, (0.0, 0.1), way="self_protective")
+    assert (wide.low, wide.high) == pytest.approx((WOMEN.value, 0.396951 + 0.05), abs=1e-6)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("design", [DIE, warner("3/4"), crosswise("0.15")], ids=["die", "warner", "crosswise"])
+def test_bounds_hold_the_truth_of_every_mixture(design, way: str) -> None:
+    """Expected counts of a population, so that nothing is left to chance."""
+    for share, followers, others in ((0.1, 0.3, 0.0), (0.1, 0.3, 1.0), (0.2, 0.05, 0.5)):
+        row = design.matrix[:, 1]
+        last = {"random": 0.5}.get(way, float((row[1] > row[0]) == (way == "self_incriminating")))
+        seen = (1 - share) * (row[0] + (row[1] - row[0]) * followers) + share * last
+        counts = [round(10**9 * (1 - seen)), round(10**9 * seen)]
+        found = bounds(design.estimate_counts(counts), share, way=way)
+        truth = (1 - share) * followers + share * others
+        assert found.low - 1e-6 <= truth <= found.high + 1e-6
+        loose = bounds(design.estimate_counts(counts), share)
+        assert loose.low - 1e-6 <= truth <= loose.high + 1e-6
+
+
+def test_an_anchor_and_a_second_arm_narrow_or_contradict_bounds() -> None:
+    follow = anchor.attention_counts(DIE, [1600, 400])
+    by_anchor = bounds(WOMEN, follow)
+    assert by_anchor.low < bounds(WOMEN, 1 - float(follow)).low + 1e-12
+    other = warner("3/4").estimate_counts([560, 440])
+    both = bounds([WOMEN, other], 0.1)
+    assert both.low == max(bounds(one, 0.1).low for one in (WOMEN, other))
+    assert both.high == min(bounds(one, 0.1).high for one in (WOMEN, other))
+    with pytest.raises(ValueError, match="arms must have a share in common"):
+        bounds([WOMEN, DIE.estimate_counts([8300, 1700])], 0.01)
+
+
+def test_what_cannot_be_asked_of_conduct_is_refused() -> None:
+    with pytest.raises(ValueError, match="`of` must say what"):
+        sensitivity(FIT)
+    with pytest.raises(ValueError, match="must make two groups, got 3"):
+        sensitivity(FIT, "female", by=np.arange(2400) % 3)
+    with pytest.raises(ValueError, match="one value for each row of the fit, got 10 for 2400"):
+        sensitivity(FIT, "female", by=np.arange(10))
+    with pytest.raises(ValueError, match="a share below 1 for each of women, men"):
+        sensitivity(BOTH).at(0.1, 0.1, 0.1)
+    with pytest.raises(ValueError, match="two estimates by name, got 3"):
+        sensitivity(BOTH | {"others": MEN})
+    with pytest.raises(ValueError, match="still be told from others"):
+        sensitivity(BOTH, way="carriers").at(0.9)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from toolkit import Pure, k_ary, plan, show, warner
+from toolkit.analysis import logistic, sensitivity
 from toolkit.attacks.averaging import Belief
 from toolkit.attacks.linkage import Profile
 from toolkit.attacks.membership import roc
@@ -18,6 +19,7 @@ from toolkit.planning.split import budget_for
 from toolkit.show import canvas, plots
 
 DESIGN = warner(p="2/3")
+FIT = logistic("yes ~ x", {"yes": [0, 1] * 50, "x": [-1, 0, 1, 2, 0] * 20}, DESIGN)
 CURVE = {"one": [(1.0, 1.0), (100.0, 0.5)]}
 
 
@@ -61,6 +63,9 @@ FIGURES = [
     lambda ax: show.designing.conduct_lines(DESIGN, 0.1, ax=ax),
     lambda ax: show.designing.option_shares(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.designing.options_against_k(2.0, ks=(2, 8), ax=ax),
+    lambda ax: show.fits.coefficients(FIT, ax=ax),
+    lambda ax: show.fits.along(FIT, "x", ax=ax),
+    lambda ax: show.fits.conduct(sensitivity(FIT, "x"), ax=ax),
     lambda ax: show.promises.output_laws({"a": {0: 1}, "b": {0: 1}}, ax=ax),
     lambda ax: show.promises.ratios({0: 1}, {0: 1}, epsilon=1, ax=ax),
     lambda ax: show.promises.belief_band(1, ax=ax),
@@ -89,7 +94,9 @@ def test_axes_of_the_caller_are_drawn_on_and_returned(draw):
 
 
 def test_the_list_of_figures_is_complete_and_each_says_what_all_share():
-    rooms = [getattr(show, name) for name in ("auditing", "breaches", "designing", "promises", "robust", "stream")]
+    rooms = [
+        getattr(show, name) for name in ("auditing", "breaches", "designing", "fits", "promises", "robust", "stream")
+    ]
     rooms += [show.tables, show.tradeoffs, plots]
     functions = {value for room in rooms for value in vars(room).values() if isfunction(value)}
     figures = [function for function in functions if "Axes to draw on" in (function.__doc__ or "")]

@@ -7,10 +7,10 @@ from toolkit.analysis.findings import Findings
 from toolkit.analysis.homogeneity import homogeneity
 from toolkit.analysis.mixed import mixed_logistic
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression import logistic, multinomial, predictor
+from toolkit.analysis.regression import compare_models, linear, logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.tipping import tipping_point
+from toolkit.analysis.tipping import bounds, sensitivity, tipping_point
 from toolkit.analysis.twogroup import (
     cheater_detection,
     double_list,
@@ -28,7 +28,9 @@ __all__ = [
     "Replicates",
     "Sample",
     "association",
+    "bounds",
     "cheater_detection",
+    "compare_models",
     "double_list",
     "estimates",
     "extended_crosswise",
@@ -36,6 +38,7 @@ __all__ = [
     "item_sum",
     "latent",
     "lie_detector",
+    "linear",
     "list_experiment",
     "list_with_direct",
     "logistic",
@@ -43,6 +46,7 @@ __all__ = [
     "multinomial",
     "plain",
     "predictor",
+    "sensitivity",
     "tipping_point",
     "unknown_question",
 ]

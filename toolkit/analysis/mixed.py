@@ -1,24 +1,30 @@
 """`mixed_logistic`: a random intercept per group, through randomized answers; and poststratification."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import Comparison, FitProvenance, Fitted
-from toolkit.analysis.regression.rows import Rows, read_rows
+from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted
+from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.rows import People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Mapped, Normal
 from toolkit.core.inference.special import chdtrc, expit
 from toolkit.frames.table import as_frame, column, floats
+from toolkit.local.compliance import report_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LEAST = 1e-150
 # Below it the curvature at a mode is replaced by an upper bound: the likelihood is not log-concave.
@@ -26,6 +32,7 @@ _FLATTEST = 0.1
 # Of the logarithm of the standard deviation: there the likelihood is flat.
 _ZERO = -6.0
 _POPULATION = 51
+_NO_GROUP = np.iinfo(np.intp).min
 _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
 
 Codes = npt.NDArray[np.intp]
@@ -155,7 +162,18 @@ class MixedFit(Fitted):
     group: str
     groups: Mapping[Any, int]
     model: GroupModel
+    direct: tuple[tuple[int, float, float], ...]
     ratios = "odds ratio"
+
+    @property
+    def parameters(self) -> int:
+        """Coefficients, and the standard deviation of the groups."""
+        return len(self.labels) + 1
+
+    def measures(self) -> list[tuple[str, str]]:
+        """What a table says of the whole fit: name and text."""
+        several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
+        return [*super().measures(), *several]
 
     def predict(self, data: Any, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
         """The prevalence among people with these covariates, one entry per row.
@@ -166,7 +184,7 @@ class MixedFit(Fitted):
             People; with the column of groups for at="group".
         at : {"population", "typical", "group"}
             Averaged over all groups that there could be; in a group whose intercept is 0; or in the row's own
-            group, given its reports (a group that the fit has not seen is averaged over).
+            group, given its reports (of one that the fit has not seen nothing is known but how groups differ).
 
         Returns
         -------
@@ -175,10 +193,64 @@ class MixedFit(Fitted):
         """
         way = choice(at, "at", ("population", "typical", "group"))
         matrix = self.covariates.of(data)
-        places = self._places(data) if way == "group" else np.full(len(matrix), -1)
-        weights = np.eye(len(matrix))
-        labels = tuple(range(len(matrix)))
-        return self._averages(matrix, places, weights, labels, f"prediction, {way}", way == "typical")
+        places = self._places(data) if way == "group" else np.full(len(matrix), _NO_GROUP)
+        parts = [
+            self._averages(matrix[rows], places[rows], np.eye(len(rows)), way == "typical")
+            for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MANY)
+        ]
+        value, se = (
+            np.concatenate([part[k] if k == 0 else np.sqrt(np.diag(part[k])) for part in parts]) for k in (0, 1)
+        )
+        cov = parts[0][1] if len(parts) == 1 else None
+        return self._shares(value, se, cov, tuple(range(len(matrix))), f"prediction, {way}")
+
+    def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
+        """Prevalences and their differences in the population of groups, averaged over the people of the fit.
+
+        Parameters
+        ----------
+        variable, levels : optional
+            As for `toolkit.analysis.logistic`.
+
+        Returns
+        -------
+        Estimate
+            With errors by the delta method, at the covariates of these people.
+        """
+        averaged = effects(self.covariates, self._population, variable, levels)
+        people = People(len(self.covariates.matrix), weights=self.model.weights[self._places(self.covariates.data)])
+        known = replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
+        return margin_estimate(known, people, averaged, None, variable is None or levels is not None)
+
+    def _population(self, matrix: Array) -> list[Effect]:
+        """Each row's prevalence, averaged over groups, and its gradient by all parameters."""
+        points, chances = _normal_rule()
+        share = expit((matrix @ self.value)[:, None] + self.group_sd * points)
+        slope = share * (1 - share) * chances
+        by_sd = (slope * points).sum(axis=1) * self.group_sd
+        return [Effect("", share @ chances, np.column_stack([matrix * slope.sum(axis=1)[:, None], by_sd]))]
+
+    def areas(self, census: Any, *, count: str) -> "pd.DataFrame":
+        """Small areas: each group's prevalence by the model and a census, beside what its own reports say alone.
+
+        Parameters
+        ----------
+        census, count : frame and str
+            As for `poststratify`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per group of the census: estimate, se, low, high of the model; people, direct estimate and its
+            error. Groups without people have no direct one.
+        """
+        pd = extra("pandas")
+        groups = list(dict.fromkeys(column(as_frame(census), self.group, "the groups").tolist()))
+        table = self.poststratify(census, count=count, by=self.group).to_frame()
+        table.index = pd.Index(groups, name=self.group, tupleize_cols=False)
+        unseen = (0, np.nan, np.nan)
+        own = [self.direct[self.groups[one]] if one in self.groups else unseen for one in groups]
+        return table.assign(**{name: [row[k] for row in own] for k, name in enumerate(("n", "direct", "direct se"))})
 
     def poststratify(self, census: Any, *, count: str, by: str | None = None) -> Estimate:
         """The prevalence in a population of counted cells: multilevel regression and poststratification.
@@ -210,39 +282,20 @@ class MixedFit(Fitted):
         if np.any(weights.sum(axis=1) <= 0):
             refuse("every part of the population must have people", "one without", "it has no prevalence")
         names = ("population",) if by is None else tuple(map(str, labels))
-        return self._averages(
-            self.covariates.of(frame),
-            self._places(frame),
-            weights / weights.sum(axis=1, keepdims=True),
-            names,
-            "poststratification",
-        )
+        each = weights / weights.sum(axis=1, keepdims=True)
+        value, cov = self._averages(self.covariates.of(frame), self._places(frame), each)
+        return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification")
 
     def _places(self, data: Any) -> Codes:
-        values = column(as_frame(data), self.group, "the groups")
-        return np.array([self.groups.get(value, -1) for value in values.tolist()], dtype=np.intp)
+        """For each row the place of its group; of a group that the fit has not seen one of its own, below 0."""
+        values = column(as_frame(data), self.group, "the groups").tolist()
+        unseen = dict.fromkeys(value for value in values if value not in self.groups)
+        places = {**self.groups, **{value: -1 - place for place, value in enumerate(unseen)}}
+        return np.array([places[value] for value in values], dtype=np.intp)
 
-    def _averages(
-        self, matrix: Array, places: Codes, weights: Array, labels: tuple[Any, ...], method: str, typical: bool = False
-    ) -> Estimate:
-        """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
-        at = np.asarray(self.everything.value)
-        value, spread = self._posterior(at, matrix, places, weights, typical)
-        width = 1e-5
-        slopes = np.array(
-            [
-                (
-                    self._posterior(at + width * axis, matrix, places, weights, typical)[0]
-                    - self._posterior(at - width * axis, matrix, places, weights, typical)[0]
-                )
-                / (2 * width)
-                for axis in np.eye(len(at))
-            ]
-        )
-        cov = spread + slopes.T @ np.nan_to_num(np.asarray(self.everything.cov)) @ slopes
-        se = np.sqrt(np.diag(cov))
-        odds = np.maximum(value * (1 - value), _LEAST)
-        logit, spread, one = np.log(value / (1 - value)), se / odds, len(labels) == 1
+    def _shares(self, value: Array, se: Array, cov: Array | None, labels: tuple[Any, ...], method: str) -> Estimate:
+        """With intervals of the log odds, inside 0 to 1."""
+        logit, spread, one = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), _LEAST), len(labels) == 1
         inner = Normal(float(logit[0]), float(spread[0])) if one else Normal(logit, spread)
         return Estimate(
             value=float(value[0]) if one else value,
@@ -256,6 +309,19 @@ class MixedFit(Fitted):
             basis=Mapped(inner, expit),
         )
 
+    def _averages(self, matrix: Array, places: Codes, weights: Array, typical: bool = False) -> tuple[Array, Array]:
+        """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
+        at, width = np.asarray(self.everything.value), 1e-5
+        value, spread = self._posterior(at, matrix, places, weights, typical)
+        slopes = np.array(
+            [
+                self._posterior(at + step, matrix, places, weights, typical)[0]
+                - self._posterior(at - step, matrix, places, weights, typical)[0]
+                for step in width * np.eye(len(at))
+            ]
+        ) / (2 * width)
+        return value, spread + slopes.T @ np.nan_to_num(np.asarray(self.everything.cov)) @ slopes
+
     def _posterior(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> tuple[Array, Array]:
         """Means of weighted prevalences, and the covariance that the unknown intercepts leave them."""
         beta, sd = at[:-1], float(np.exp(at[-1]))
@@ -263,18 +329,22 @@ class MixedFit(Fitted):
         if typical or self.group_sd == 0:
             return np.asarray(weights @ expit(eta)), np.zeros((len(weights),) * 2)
         _, nodes, chances, _ = self.model.integrate(at)
-        points, logs = np.polynomial.hermite.hermgauss(_POPULATION)
-        unseen = np.sqrt(2) * points, logs / np.sqrt(np.pi)
         total, spread = np.zeros(len(weights)), np.zeros((len(weights),) * 2)
         for place in np.unique(places):
             mine = np.flatnonzero(places == place)
-            u, chance = unseen if place < 0 else (nodes[place], chances[place])
+            u, chance = _normal_rule() if place < 0 else (nodes[place], chances[place])
             shares = weights[:, mine] @ expit(eta[mine, None] + sd * u)
             mean = shares @ chance
             total += mean
-            if place >= 0:
+            # Of the population of groups the mean itself is meant; of a group, also one without reports, its own share.
+            if place != _NO_GROUP:
                 spread += (shares * chance) @ shares.T - np.outer(mean, mean)
         return total, spread
+
+
+def _normal_rule() -> tuple[Array, Array]:
+    points, weights = np.polynomial.hermite.hermgauss(_POPULATION)
+    return np.sqrt(2) * points, weights / np.sqrt(np.pi)
 
 
 def mixed_logistic(
@@ -423,7 +493,21 @@ def _as_fit(
         group,
         places,
         replace(model, columns=model.columns @ np.linalg.inv(back)),
+        _direct(rows, group, places),
     )
+
+
+def _direct(rows: Rows, group: str, places: Mapping[Any, int]) -> tuple[tuple[int, float, float], ...]:
+    """Of each group its people, and the share that its own reports say, with its error."""
+    scores = np.empty(len(rows.channel.codes))
+    for place, design in enumerate(rows.channel.designs):
+        mine = rows.channel.which == place
+        scores[mine] = report_scores(design)[rows.channel.codes[mine], -1]
+    codes = [places[label] for label in column(rows.covariates.data, group, "the groups").tolist()]
+    n, total, square = (np.bincount(codes, weights=part) for part in (np.ones(len(scores)), scores, scores**2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.sqrt(np.maximum(square - total**2 / n, 0) / (n - 1) / n)
+    return tuple((int(size), float(sum_ / size), float(se)) for size, sum_, se in zip(n, total, error, strict=True))
 
 
 def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:

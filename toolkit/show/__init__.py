@@ -2,16 +2,16 @@
 
 Widgets are in `widgets`. Figures of designs and estimates are in `plots`, that of a survey's results in
 `findings`, those of plans in `tradeoffs` and `designing`, those of attacks in `breaches` and `auditing`,
-those of the definition in `promises`, those of sensitivity and influence in `robust`, those of totals that
-are published every week in `stream`, that of a released table in `tables`, those of private learners in
-`learning`.
+those of fitted models in `fits`, those of the definition in `promises`, those of sensitivity and influence in
+`robust`, those of totals that are published every week in `stream`, that of a released table in `tables`,
+those of private learners in `learning`.
 """
 
 from toolkit.core.extras import check_extras
 
 check_extras("matplotlib", "anywidget", "pandas")  # a sentence, before any of them is imported
 
-from toolkit.show import auditing, breaches, designing, promises, robust, stream, tradeoffs, widgets
+from toolkit.show import auditing, breaches, designing, fits, promises, robust, stream, tradeoffs, widgets
 from toolkit.show import bars as tables
 from toolkit.show import robust as learning
 from toolkit.show.plots import design_matrix, estimate_intervals, posterior, repeated_estimates
@@ -23,6 +23,7 @@ __all__ = [
     "design_matrix",
     "designing",
     "estimate_intervals",
+    "fits",
     "learning",
     "posterior",
     "promises",

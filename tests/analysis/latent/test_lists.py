@@ -145,3 +145,121 @@ def test_what_cannot_be_is_refused() -> None:
         list_experiment("y ~ x", frame, treatment="t", items=4, floor=True)
     with pytest.raises(ValueError, match="at least two people"):
         list_experiment("y ~ x", frame | {"t": np.ones(1500, bool)}, treatment="t", items=4)
+
+
+def double_survey():
+    """Two lists to the same people, whose answers go together."""
+    rng, n = np.random.default_rng(7), 1500
+    x = rng.normal(size=n)
+    z = rng.random(n) < expit(-0.8 + 0.5 * x)
+    u = 0.7 * rng.normal(size=n)
+    first, second = rng.binomial(4, expit(-0.2 + 0.3 * x + u)), rng.binomial(4, expit(-0.1 + 0.2 * x + u))
+    t = rng.random(n) < 0.5
+    return {"a": first + (t & z), "b": second + (~t & z), "x": x, "t": t}
+
+
+def item_survey():
+    """The harmless items one by one in the control group."""
+    rng, n = np.random.default_rng(8), 1500
+    x = rng.normal(size=n)
+    z = rng.random(n) < expit(-0.8 + 0.5 * x)
+    t = rng.random(n) < 0.5
+    items = rng.random((n, 3)) < expit(np.column_stack([-0.5 + 0.3 * x, 0.4 - 0.2 * x, -0.1 + 0 * x]))
+    single = {f"c{j}": np.where(t, np.nan, items[:, j]) for j in range(3)}
+    return {"y": np.where(t, items.sum(axis=1) + (t & z), np.nan), "x": x, "t": t} | single
+
+
+def by_equations(at, equations):
+    """The root of a person's estimating equations, and its sandwich: derivatives by differences."""
+
+    def total(b):
+        return equations(b).sum(axis=0)
+
+    for _ in range(50):
+        slope = np.array([(total(at + d) - total(at - d)) / 2e-6 for d in 1e-6 * np.eye(len(at))]).T
+        at = at - np.linalg.solve(slope, total(at))
+    # Expected derivatives, as the errors of the toolkit have: those of the residuals' factor are left out.
+    return at, equations(at)
+
+
+def test_two_lists_are_one_set_of_estimating_equations() -> None:
+    data = double_survey()
+    rows, t = np.column_stack([np.ones(1500), data["x"]]), data["t"]
+
+    def equations(b):
+        trait, one, two = (expit(rows @ part) for part in b.reshape(3, 2))
+        long = np.where(t, data["a"] - 4 * one, data["b"] - 4 * two) - trait
+        parts = [long * trait * (1 - trait), ~t * (data["a"] - 4 * one) * 4 * one * (1 - one)]
+        parts.append(t * (data["b"] - 4 * two) * 4 * two * (1 - two))
+        return np.column_stack([rows * part[:, None] for part in parts])
+
+    fit = list_experiment("a ~ x", data, treatment="t", items=4, second="b")
+    root, scores = by_equations(fit.value + 0.02, equations)
+    assert fit.value == pytest.approx(root, abs=1e-6)
+    assert fit.labels[2:] == ("control: Intercept", "control: x", "second control: Intercept", "second control: x")
+    trait, one, two = (expit(rows @ part) for part in root.reshape(3, 2))
+    d, g, h = (rows * (w * s * (1 - s))[:, None] for w, s in ((1, trait), (4, one), (4, two)))
+    bread = np.zeros((6, 6))
+    bread[:2] = np.column_stack([d.T @ d, d[t].T @ g[t], d[~t].T @ h[~t]])
+    bread[2:4, 2:4], bread[4:, 4:] = g[~t].T @ g[~t], h[t].T @ h[t]
+    inverse = np.linalg.inv(bread)
+    assert fit.cov == pytest.approx(inverse @ scores.T @ scores @ inverse.T, rel=1e-5, abs=1e-9)
+    assert float(fit.difference) == pytest.approx(0.301546942, abs=1e-9)
+    alone = list_experiment("a ~ x", data, treatment="t", items=4)
+    assert fit.se[1] < 0.8 * alone.se[1]
+
+
+def test_items_asked_one_by_one_are_one_set_of_estimating_equations() -> None:
+    data = item_survey()
+    rows, t = np.column_stack([np.ones(1500), data["x"]]), data["t"]
+    single = [np.nan_to_num(data[f"c{j}"]) for j in range(3)]
+
+    def equations(b):
+        trait, *shares = (expit(rows @ part) for part in b.reshape(4, 2))
+        long = t * (np.nan_to_num(data["y"]) - sum(shares) - trait) * trait * (1 - trait)
+        others = [~t * (y - s) * s * (1 - s) for y, s in zip(single, shares, strict=True)]
+        return np.column_stack([rows * part[:, None] for part in (long, *others)])
+
+    fit = list_experiment("y ~ x", data, treatment="t", items=3, control_items=["c0", "c1", "c2"])
+    root, scores = by_equations(fit.value + 0.02, equations)
+    assert fit.value == pytest.approx(root, abs=1e-6)
+    slopes = [rows * (s * (1 - s))[:, None] for s in (expit(rows @ part) for part in root.reshape(4, 2))]
+    bread = np.zeros((8, 8))
+    bread[:2] = np.column_stack([slopes[0][t].T @ one[t] for one in slopes])
+    for j in (1, 2, 3):
+        bread[2 * j : 2 * j + 2, 2 * j : 2 * j + 2] = slopes[j][~t].T @ slopes[j][~t]
+    inverse = np.linalg.inv(bread)
+    assert fit.cov == pytest.approx(inverse @ scores.T @ scores @ inverse.T, rel=1e-5, abs=1e-9)
+    assert fit.labels[2] == "control item c0: Intercept"
+    control = np.sum(single, axis=0)[~t].mean()
+    assert float(fit.difference) == pytest.approx(np.nanmean(data["y"][t]) - control)
+
+
+def test_what_no_likelihood_is_offered_for_is_refused() -> None:
+    data = double_survey()
+    with pytest.raises(ValueError, match="`second` must go with method='nls'"):
+        list_experiment("a ~ x", data, treatment="t", items=4, second="b", method="ml")
+    with pytest.raises(ValueError, match="must name the items of the short list, got 2"):
+        list_experiment("y ~ x", item_survey(), treatment="t", items=3, control_items=["c0", "c1"])
+    odd = item_survey()
+    with pytest.raises(ValueError, match="'c0' must be 0 or 1"):
+        list_experiment("y ~ x", odd | {"c0": odd["c0"] * 2}, treatment="t", items=3, control_items=["c0", "c1", "c2"])
+
+
+def test_likelihoods_are_told_apart() -> None:
+    """29.46 on 4 degrees of freedom (Intercept, x, w and an overdispersion of their own for carriers); a spread of 0
+    lies on the edge, so that half of chi-squared is above its likelihood ratio.
+    """
+    frame = survey(6000, True)
+    ways = [{}, {"control": "beta-binomial"}, {"control": "beta-binomial", "constrained": False}]
+    one, two, three = (list_experiment("y ~ x + w", frame, treatment="t", items=4, method="ml", **way) for way in ways)
+    apart = three.compare(two)
+    assert (apart.statistic, apart.df) == (pytest.approx(29.457842, abs=1e-4), 4)
+    assert apart.method == "likelihood ratio, on the edge"
+    spread = two.compare(one)
+    assert spread.statistic == pytest.approx(2 * (10498.465862 - 9813.525392), abs=1e-3)
+    near = list_experiment("y ~ 1", frame, treatment="t", items=4, method="ml").compare
+    with pytest.raises(ValueError, match="a smaller one inside this one"):
+        near(one)
+    squares = list_experiment("y ~ x + w", frame, treatment="t", items=4)
+    assert squares.compare(list_experiment("y ~ x", frame, treatment="t", items=4)).method == "Wald, F"

@@ -4,14 +4,13 @@ There is no epsilon here: somebody who says "none" or "all" has told everything.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from toolkit.analysis.latent.model import (
-    Answers,
     Codes,
     Errors,
     Fit,
@@ -19,20 +18,21 @@ from toolkit.analysis.latent.model import (
     Model,
     Predictor,
     constant,
-    expit,
     fit_latent,
-    read_answers,
     trait_share,
     vanishing_share,
 )
+from toolkit.analysis.regression.covariates import sides
 from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
+from toolkit.analysis.regression.rows import Answers, People, read_answers
 from toolkit.analysis.regression.scoring import Point, climb
-from toolkit.analysis.twogroup.lists import item_counts, mean_difference
+from toolkit.analysis.twogroup.lists import double_list, item_counts, mean_difference
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.special import ndtr
+from toolkit.core.inference.special import expit, ndtr
+from toolkit.frames.table import as_frame, column, floats, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NONE = "no epsilon: who tells the least or the most possible has told the truth"
@@ -73,6 +73,8 @@ def list_experiment(
     floor: bool = False,
     ceiling: bool = False,
     direct: Any = None,
+    second: Any = None,
+    control_items: Sequence[str] | None = None,
     se: Errors | None = None,
     sample: Any = None,
     weights: Any = None,
@@ -109,6 +111,10 @@ def list_experiment(
         whether carriers with none, or all, of the harmless items may deny the sensitive one.
     direct : str or array, optional
         Answers to the direct question of everybody; nobody is taken to confess falsely. Needs method="ml".
+    second : str or array, optional
+        Counts of a second list, of as many items: its long form was seen by those who saw the short one of the first.
+    control_items : sequence of str, optional
+        The modified design: columns of the harmless items, 0 or 1, which the others were asked one by one.
     se, sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -128,19 +134,33 @@ def list_experiment(
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
     choice(method, "method", ("nls", "ml"))
+    most, sampling = (
+        whole(items, "items"),
+        {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters},
+    )
     named = {"treatment": treatment} | ({} if direct is None else {"direct": direct})
-    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    named |= {} if second is None else {"second": second}
+    if control_items is not None:
+        data = _with_sums(formula, data, treatment, control_items, most)
+        named |= {f"control item {name}": name for name in control_items}
     answers = read_answers(formula, data, named, sampling, missing)
-    most = whole(items, "items")
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
     answers = replace(answers, notes=(*answers.notes, _NONE))
-    plain = mean_difference(counts[~treated], counts[treated], "difference in means")
     if method == "nls":
         options = {"control": control != "binomial", "constrained": not constrained, "floor": floor}
         options |= {"ceiling": ceiling, "direct": direct is not None, "se": se is not None}
-        _only_for_likelihoods([name for name, given in options.items() if given])
-        return _least_squares(answers, counts, treated, most, plain)
+        _only_for("ml", [name for name, given in options.items() if given])
+        return _squares(answers, counts, treated, most)
+    _only_for(
+        "nls",
+        [
+            name
+            for name in ("second", "control_items")
+            if {"second": second, "control_items": control_items}[name] is not None
+        ],
+    )
+    plain = mean_difference(counts[~treated], counts[treated], "difference in means")
     choice(control, "control", ("binomial", "beta-binomial"))
     confessed = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
     law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, confessed is not None)
@@ -148,10 +168,52 @@ def list_experiment(
     return _likelihood(answers, codes.astype(np.intp), law, plain, se, counts)
 
 
-def _only_for_likelihoods(given: Sequence[str]) -> None:
-    if given:
-        rule = f"{', '.join(f'`{name}`' for name in given)} must go with method='ml'"
-        refuse(rule, "method='nls'", "least squares does not model the control count; its errors are robust")
+def _with_sums(formula: str, data: Any, treatment: Any, control_items: Sequence[str], most: int) -> Any:
+    """Those with the short list were asked item by item: their count is the sum; the others have no single items."""
+    if len(control_items) != most:
+        refuse("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
+    frame, left = as_frame(data), sides(formula)[0]
+    treated = encode(column(frame, treatment, "`treatment`"), ("no", "yes"), "treatment").codes == 1
+    single = []
+    for name in control_items:
+        values = floats(column(frame, name, "a control item"))
+        if values is None or np.any(~treated & ~np.isnan(values) & (values != 0) & (values != 1)):
+            refuse(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
+        single.append(np.where(treated, 0.0, values))
+        frame = with_column(frame, name, single[-1])
+    told = floats(column(frame, left, "answers"))
+    return with_column(frame, left, np.where(treated, np.nan if told is None else told, np.sum(single, axis=0)))
+
+
+def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListFit:
+    """Least squares of the design that the columns are of: one list, two, or items that were asked one by one."""
+    single = {
+        name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
+    }
+    if single:
+        short = {name: Told(~treated, values, 1) for name, values in single.items()}
+        plain = mean_difference(counts[~treated], counts[treated], "difference in means")
+        long = [Told(treated, counts, holds=tuple(range(most)))]
+        return _least_squares(answers, short, long, plain, "list experiment, modified design")
+    if "second" in answers.columns:
+        other = _counts(answers.columns["second"], ~treated, most)
+        plain, _ = double_list(counts, other, treated, items=most)
+        short = {"control": Told(~treated, counts, most), "second control": Told(treated, other, most)}
+        long = [Told(treated, counts, holds=(0,)), Told(~treated, other, holds=(1,))]
+        return _least_squares(answers, short, long, plain, "double list experiment")
+    plain = mean_difference(counts[~treated], counts[treated], "difference in means")
+    long = [Told(treated, counts, holds=(0,))]
+    return _least_squares(answers, {"control": Told(~treated, counts, most)}, long, plain, "list experiment")
+
+
+def _only_for(method: str, options: Sequence[str]) -> None:
+    if options:
+        rule, other = (
+            f"{', '.join(f'`{name}`' for name in options)} must go with method={method!r}",
+            "nls" if method == "ml" else "ml",
+        )
+        why = "least squares does not model the control count; its errors are robust"
+        refuse(rule, f"method={other!r}", why if method == "ml" else "no likelihood of such lists is offered")
 
 
 def _counts(values: Any, treated: Mask, most: int) -> Array:
@@ -167,37 +229,62 @@ def _counts(values: Any, treated: Mask, most: int) -> Array:
 # Nonlinear least squares
 
 
-def _least_squares(answers: Answers, counts: Array, treated: Mask, most: int, plain: Estimate) -> ListFit:
-    """Both steps, and the sandwich of both together (Imai 2011, appendix)."""
-    covariates, people = answers.covariates, answers.people
-    x, mass = covariates.matrix, people.mass
-    gamma = _curve_fit(x[~treated], counts[~treated] / most, mass[~treated], np.zeros(x.shape[1]))
-    share = expit(x @ gamma)
-    rest = counts - most * share
-    start = _intercept_only(covariates.labels, float(np.asarray(plain.value)))
-    delta = _curve_fit(x[treated], rest[treated], mass[treated], start)
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Counts that some people told: `most` items at most; of a long list which control curves it holds."""
+
+    rows: Mask
+    counts: Array
+    most: int = 0
+    holds: tuple[int, ...] = ()
+
+
+def _least_squares(
+    answers: Answers, short: Mapping[str, Told], long: Sequence[Told], plain: Estimate, title: str
+) -> ListFit:
+    """Both steps, and the sandwich of both together (Imai 2011, appendix): a curve for each short list or control
+    item, then what long lists add to their sum. A person's row of scores holds all that the person told.
+    """
+    x, mass = answers.covariates.matrix, answers.people.mass
+    width, curves = x.shape[1], list(short.values())
+    at = [_curve_fit(x[c.rows], c.counts[c.rows] / c.most, mass[c.rows], np.zeros(width)) for c in curves]
+    shares = [expit(x @ one) for one in at]
+    rests = [one.counts - sum(curves[k].most * shares[k] for k in one.holds) for one in long]
+    start = _intercept_only(answers.covariates.labels, float(np.asarray(plain.value)))
+    stacked = [
+        np.concatenate([part[one.rows] for part, one in zip(parts, long, strict=True)])
+        for parts in ([x] * len(long), rests, [mass] * len(long))
+    ]
+    delta = _curve_fit(stacked[0], stacked[1], stacked[2], start)
     trait = expit(x @ delta)
-    first = x * (most * share * (1 - share))[:, None]
-    second = x * (trait * (1 - trait))[:, None]
-    error = np.where(treated, rest - trait, rest)
-    weights = np.ones(1) if people.weights is None else people.weights
-    scores = np.column_stack([second * (treated * error)[:, None], first * (~treated * error)[:, None]])
-    scores = scores * weights[:, None] if people.weights is not None else scores
-    on, off = (mass * treated)[:, None], (mass * ~treated)[:, None]
-    bread = np.block(
-        [
-            [second.T @ (second * on), second.T @ (first * on)],
-            [np.zeros_like(second.T @ second), first.T @ (first * off)],
-        ]
-    )
-    spread = (
-        people.scatter(scores)
-        if people.complex
-        else scores.T @ (scores * (1 if people.times is None else people.times[:, None]))
-    )
+    slopes = [x * (trait * (1 - trait))[:, None]]
+    slopes += [x * (c.most * share * (1 - share))[:, None] for c, share in zip(curves, shares, strict=True)]
+    scores = [sum(slopes[0] * (one.rows * (rest - trait))[:, None] for one, rest in zip(long, rests, strict=True))]
+    scores += [
+        slope * (c.rows * (c.counts - c.most * share))[:, None]
+        for c, share, slope in zip(curves, shares, slopes[1:], strict=True)
+    ]
+    bread = np.zeros((width * len(slopes),) * 2)
+    for one in long:
+        for k in (-1, *one.holds):
+            bread[:width, (k + 1) * width : (k + 2) * width] += slopes[0].T @ (
+                slopes[k + 1] * (mass * one.rows)[:, None]
+            )
+    for k, c in enumerate(curves, 1):
+        here = slice(k * width, (k + 1) * width)
+        bread[here, here] = slopes[k].T @ (slopes[k] * (mass * c.rows)[:, None])
     inverse = np.linalg.inv(bread)
-    cov = inverse @ spread @ inverse.T
-    return _as_list_fit(answers, counts, treated, most, np.concatenate([delta, gamma]), cov, plain)
+    cov = inverse @ _scatter(answers.people, np.column_stack(scores)) @ inverse.T
+    told = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
+    return _as_list_fit(answers, tuple(short), np.concatenate([delta, *at]), cov, (plain, title, told))
+
+
+def _scatter(people: People, scores: Array) -> Array:
+    if people.weights is not None:
+        scores = scores * people.weights[:, None]
+    if people.complex:
+        return people.scatter(scores)
+    return np.asarray(scores.T @ (scores * (1 if people.times is None else people.times[:, None])))
 
 
 def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array:
@@ -218,19 +305,27 @@ def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array:
 
 
 def _as_list_fit(
-    answers: Answers, counts: Array, treated: Mask, most: int, value: Array, cov: Array, plain: Estimate
+    answers: Answers, names: tuple[str, ...], value: Array, cov: Array, about: tuple[Estimate, str, tuple[Array, ...]]
 ) -> ListFit:
-    people, covariates = answers.people, answers.covariates
-    predictors = (Predictor("", covariates, value[:0]), Predictor("control", covariates, value[:0]))
+    people, covariates, (plain, title, told) = answers.people, answers.covariates, about
+    predictors = tuple(Predictor(name, covariates, value[:0]) for name in ("", *names))
     labels = tuple(label for one in predictors for label in one.labels)
-    method = "list experiment, nonlinear least squares, robust errors"
+    method = f"{title}, nonlinear least squares, robust errors"
     estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
-    law = ListLaw(most, treated, False, True, False, False, False)
-    model = Model(law.probabilities, (covariates.matrix,) * 2, counts.astype(np.intp), people)
-    provenance = FitProvenance(("nls", counts, treated, people.mass), covariates.matrix, "robust", False, people.df)
-    used, title = {"used": people.n, **answers.dropped}, "list experiment with covariates (nonlinear least squares)"
-    about = _without_randomization(estimate)
-    return ListFit(about, np.nan, used, title, provenance, answers, predictors, trait_share, model, plain)
+    provenance = FitProvenance(("nls", *told, people.mass), covariates.matrix, "robust", False, people.df)
+    used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
+    return ListFit(
+        _without_randomization(estimate),
+        np.nan,
+        used,
+        about_it,
+        provenance,
+        answers,
+        predictors,
+        trait_share,
+        None,
+        plain,
+    )
 
 
 def _without_randomization(estimate: Estimate) -> Estimate:

@@ -4,17 +4,18 @@ A model is a law: for each person the probabilities of all answers as a function
 Likelihood, scores and expected information follow from it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.covariates import Covariates, absent_in, from_formula, sides, standardize, variables
-from toolkit.analysis.regression.fitted import FitProvenance, Fitted, as_estimate
+from toolkit.analysis.regression.covariates import Covariates, standardize
+from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
-from toolkit.analysis.regression.rows import People, complete, gaps_in, sampling_columns, who
+from toolkit.analysis.regression.rows import Answers, People
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -29,7 +30,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
-from toolkit.frames.table import Values, as_frame, column, some_rows
+from toolkit.core.inference.special import chdtrc, expit
 
 Law = Callable[[Array], tuple[Array, Array]]
 """Linear predictors (predictor, person) -> probabilities (person, answer) and their derivatives."""
@@ -110,34 +111,6 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """What a model with latent classes is fitted to: columns of a frame, and who stands behind its rows."""
-
-    covariates: Covariates
-    columns: Mapping[str, Values]
-    people: People
-    dropped: Mapping[str, int]
-    notes: tuple[str, ...]
-
-
-def read_answers(
-    formula: str, data: Any, named: Mapping[str, Any], sampling: Mapping[str, Any], missing: str
-) -> Answers:
-    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays."""
-    left, right = sides(formula)
-    frame = as_frame(data)
-    columns = {"answers": column(frame, left, "answers")}
-    columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
-    columns |= sampling_columns(frame, sampling)
-    wanted = variables(right, frame)
-    gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
-    used, dropped = complete(gaps, missing)
-    people, notes = who(columns, used, sampling, dropped, frame, finite=False)
-    cut = {what: values[used] for what, values in columns.items()}
-    return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
-
-
-@dataclass(frozen=True, eq=False)
 class Predictor:
     """One linear predictor: its name (nothing for the trait), its covariates, and where the climb begins.
 
@@ -184,7 +157,12 @@ class LatentFit(Fitted):
     answers: Answers
     predictors: tuple[Predictor, ...]
     share: Share
-    model: Model
+    model: Model | None
+
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the trait."""
+        return self.predictors[0].covariates
 
     def predict(self, data: Any = None) -> Estimate:
         """The prevalence of the trait among people with these covariates, one entry per row.
@@ -201,8 +179,7 @@ class LatentFit(Fitted):
         """
         matrices = [one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors]
         value, gradient = self._shares_of(matrices)
-        cov = gradient @ self.cov @ gradient.T
-        spread = np.sqrt(np.diag(cov))
+        spread = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
         odds = np.maximum(value * (1 - value), _TINY)
         eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
         basis = self.coefficients.basis
@@ -212,11 +189,36 @@ class LatentFit(Fitted):
             value=value,
             se=spread,
             labels=tuple(range(len(value))),
-            cov=cov,
+            cov=gradient @ self.cov @ gradient.T if len(value) <= MANY else None,
             notes=(),
             method=f"prediction; {self.method}",
             basis=Mapped(inner, expit),
         )
+
+    def compare(self, smaller: Fitted) -> Comparison:
+        """Test this model against a smaller one inside it; a share of 0 lies on the edge of what is possible.
+
+        Parameters
+        ----------
+        smaller : Fitted
+            A model of the same kind with fewer coefficients, or without a share.
+
+        Returns
+        -------
+        Comparison
+            The likelihood ratio; on the edge against a mixture of chi-squared laws (Self and Liang 1987), as if the
+            shares were estimated independently of each other.
+        """
+        plain = super().compare(smaller)
+        edge = sum(one.may_vanish and not set(one.labels) & set(smaller.labels) for one in self.predictors)
+        if not edge or plain.method != "likelihood ratio":
+            return plain
+        mixed = 0.0
+        for there in range(edge + 1):
+            df = int(plain.df) - edge + there
+            above = float(chdtrc(df, plain.statistic)) if df else float(plain.statistic < 1e-9)
+            mixed += math.comb(edge, there) / 2**edge * above
+        return replace(plain, p=mixed, method="likelihood ratio, on the edge")
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
         """Prevalences and their differences, averaged over the people of the fit.
@@ -331,10 +333,6 @@ def _blocks(matrices: Sequence[Array]) -> Array:
         matrix[place : place + len(one), place : place + len(one)] = one
         place += len(one)
     return matrix
-
-
-def expit(eta: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))
 
 
 Errors = Literal["observed", "expected", "opg", "robust"]

@@ -6,21 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.latent.model import (
-    Answers,
-    Codes,
-    Errors,
-    Fit,
-    LatentFit,
-    Predictor,
-    constant,
-    expit,
-    fit_latent,
-    read_answers,
-    trait_share,
-)
+from toolkit.analysis.latent.model import Codes, Errors, Fit, LatentFit, Predictor, constant, fit_latent, trait_share
+from toolkit.analysis.regression.rows import Answers, read_answers
 from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import expit
 from toolkit.local.matrix.encoding import encode
 
 

@@ -1,6 +1,5 @@
 """`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a comparison."""
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,18 +7,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from toolkit.analysis.regression.rows import People, Rows
+from toolkit.analysis.regression.tables import FitTable, p_value
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.digits import concise
+from toolkit.core.extras import extra
+from toolkit.core.inference.digits import between, concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
 from toolkit.core.inference.special import chdtrc, fdtrc
+from toolkit.core.lazy import lazy
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MANY = 1000  # predictions whose covariance matrix is still kept
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ class Fitted:
     provenance: FitProvenance
     ratios: ClassVar[str] = ""
     """What the exponential of a coefficient is called; nothing where it has no meaning."""
+    in_units: ClassVar[bool] = False
+    """Whether predictions are in the unit of the outcome, and no shares."""
 
     @property
     def value(self) -> Array:
@@ -169,16 +175,168 @@ class Fitted:
         pandas.DataFrame
             One row per coefficient.
         """
-        frame = self.coefficients.to_frame(level)
         tests = self.test()
+        frame = (self.ratio_estimate() if exp else self.coefficients).to_frame(level)
         frame = frame.assign(statistic=tests.statistic, p=tests.p)
-        if exp:
-            if not self.ratios:
-                rule = "`exp` needs a link whose coefficients are logarithms of ratios"
-                refuse(rule, "another", "their exponentials have no meaning")
-            grown = np.exp(frame[["estimate", "low", "high"]])
-            frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(columns={"estimate": self.ratios})
-        return frame
+        return frame.rename(columns={"estimate": self.ratios}) if exp else frame
+
+    def ratio_estimate(self) -> Estimate:
+        """Exponentials of the coefficients, with their limits and errors by the delta method; refused where
+        they have no meaning.
+        """
+        if not self.ratios:
+            rule = "`exp` needs a link whose coefficients are logarithms of ratios"
+            refuse(rule, "another", "their exponentials have no meaning")
+        return self.coefficients.map(np.exp, np.exp)
+
+    def _series(self, values: Any) -> "pd.Series[Any]":
+        return extra("pandas").Series(np.asarray(values, dtype=float), index=list(self.labels))
+
+    @property
+    def params(self) -> "pd.Series[Any]":
+        """The coefficients by label."""
+        return self._series(self.value)
+
+    @property
+    def bse(self) -> "pd.Series[Any]":
+        """Their standard errors."""
+        return self._series(self.se)
+
+    @property
+    def tvalues(self) -> "pd.Series[Any]":
+        """Each coefficient in its standard errors."""
+        return self._series(self.test().statistic)
+
+    @property
+    def pvalues(self) -> "pd.Series[Any]":
+        """The p-value of each coefficient's test of zero."""
+        return self._series(self.test().p)
+
+    def conf_int(self, *, level: float = 0.95, alpha: float | None = None) -> "pd.DataFrame":
+        """Return the limits of each coefficient.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level.
+        alpha : float, optional
+            One less the level, as other packages have it.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns low and high.
+        """
+        return self.to_frame(level=level if alpha is None else 1 - alpha)[["low", "high"]]
+
+    @property
+    def nobs(self) -> int | None:
+        """How many people it was fitted to."""
+        return self.n
+
+    @property
+    def llf(self) -> float:
+        """The log-likelihood; NaN of a fit that has none."""
+        return self.log_likelihood
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters the likelihood has, those of the covariates among them."""
+        return len(self.labels)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion; NaN where there is no likelihood: least squares, a penalty, weights, strata, clusters."""
+        return 2 * self.parameters - 2 * self._likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, with the number of people; NaN where there is no likelihood."""
+        return float(np.log(self.n or np.nan)) * self.parameters - 2 * self._likelihood
+
+    @property
+    def _likelihood(self) -> float:
+        whole = not self.provenance.penalized and self.provenance.df is None
+        return self.log_likelihood if whole else np.nan
+
+    def measures(self) -> list[tuple[str, str]]:
+        """What a table says of the whole fit: name and text."""
+        loss, df = "no privacy claim" if self.loss is None else str(self.loss), self.provenance.df
+        height = "log-likelihood" if df is None else "weighted log-likelihood"
+        numbers = {height: self.log_likelihood, "AIC": self.aic, "BIC": self.bic}
+        return [
+            ("n", f"{self.n:,}"),
+            *([] if df is None else [("degrees of freedom", f"{df:,}")]),
+            *((name, f"{number:.2f}") for name, number in numbers.items() if not np.isnan(number)),
+            ("privacy loss", loss),
+        ]
+
+    def summary(self, level: float = 0.95) -> FitTable:
+        """Return all that is known of the fit as a table that prints, with `to_latex` and `to_html`.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        FitTable
+            Coefficients, errors, tests and intervals; people, likelihood, privacy; what the errors cover.
+        """
+        tests, limits = self.test(), np.atleast_2d(self.conf_int(level=level))
+        several = zip(
+            self.coefficients.text_rows(), np.atleast_1d(tests.statistic), np.atleast_1d(tests.p), strict=True
+        )
+        rows = [
+            (str(label), value, se, f"{z:.2f}", p_value(float(p)), between(low, high, float(error)))
+            for ((label, value, se, _), z, p), (low, high), error in zip(several, limits, self.se, strict=True)
+        ]
+        letter = "t" if isinstance(self.coefficients.basis, Student) else "z"
+        head = ("", "estimate", "se", letter, "p", f"{100 * level:g} % interval")
+        measures = tuple((name, text, "", "", "", "") for name, text in self.measures())
+        return FitTable(
+            self.title, head, tuple(rows), measures, (f"covers {self.covers}; {self.method}", *self._notes())
+        )
+
+    def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
+        """Write the summary as a LaTeX tabular (with booktabs).
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to; the text is returned without it.
+        level : float
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
+        return self.summary(level).to_latex(path)
+
+    def plot(self, variable: str | None = None, *, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw the coefficients with their intervals; or the mean prediction along a variable, with its band.
+
+        Parameters
+        ----------
+        variable : str, optional
+            A variable of the formula: the prediction averaged over the people of the fit, if all of them had each of
+            its values. Without it, the coefficients but the intercept.
+        level : float
+            Confidence level.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+        """
+        if variable is None:
+            return lazy("toolkit.show.fits", "coefficients")(self, level=level, ax=ax)
+        return lazy("toolkit.show.fits", "along")(self, variable, level=level, ax=ax)
 
     def compare(self, smaller: "Fitted") -> Comparison:
         """Test this model against a smaller one inside it, fitted to the same rows.
@@ -233,35 +391,22 @@ class Fitted:
         return added
 
     def __repr__(self) -> str:
-        rows = [("", "estimate", "se", "95 % interval", "p"), *self._text_rows()]
-        widths = [max(len(row[place]) for row in rows) for place in range(5)]
-        lines = [
-            row[0].ljust(widths[0])
-            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
-            for row in rows
-        ]
-        return "\n".join([self.title, *lines, self._foot(), *(f"note: {note}" for note in self.notes)])
+        return str(self._table("se"))
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p"))
-        cells = "".join(
-            f"<tr><th>{html.escape(row[0])}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
-            for row in self._text_rows()
-        )
-        notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
-        return (
-            f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
-            f"<thead><tr>{head}</tr></thead><tbody>{cells}</tbody><tfoot><tr>"
-            "<td colspan='5' "
-            f"style='text-align:left'>{html.escape(self._foot())}{notes}</td></tr></tfoot></table>"
-        )
+        return self._table("standard error").to_html()
 
-    def _text_rows(self) -> list[tuple[str, str, str, str, str]]:
+    def _table(self, error: str) -> FitTable:
         chances = np.atleast_1d(self.test().p)
-        return [
+        rows = [
             (str(label), value, se, limits, p_value(float(p)))
             for (label, value, se, limits), p in zip(self.coefficients.text_rows(), chances, strict=True)
         ]
+        head = ("", "estimate", error, "95 % interval", "p")
+        return FitTable(self.title, head, tuple(rows), (), (self._foot(), *self._notes()))
+
+    def _notes(self) -> tuple[str, ...]:
+        return tuple(f"note: {note}" for note in self.notes)
 
     def _foot(self) -> str:
         estimate = self.coefficients
@@ -270,15 +415,6 @@ class Fitted:
         )
         loss = "no privacy claim" if estimate.loss is None else f"privacy loss {estimate.loss}"
         return f"{size}; covers {estimate.covers}; {loss}; {estimate.method}"
-
-
-def p_value(p: float) -> str:
-    """A p-value as it is printed.
-
-    >>> p_value(0.0123), p_value(1e-9)
-    ('0.012', '< 0.001')
-    """
-    return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def part_of(whole: Estimate, place: int) -> Estimate:

@@ -8,14 +8,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardize
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
+from toolkit.analysis.regression.covariates import Covariates, standardize
+from toolkit.analysis.regression.fitted import MANY, Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    gram,
     influence_of,
     inner_maximum,
     kind_of_error,
@@ -27,7 +28,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
 
-_MANY = 1000  # predictions whose covariance matrix is still kept
 _FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
     "a posterior speaks of one person's secret: never publish it, and never join it to a name. The design moves "
@@ -115,7 +115,7 @@ class BinaryModel:
         gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
         kappa, change = self.channel.curvature(share, rest)
         weight = self.people.mass * slope * slope * kappa
-        information = self.columns.T @ (self.columns * weight[:, None])
+        information = gram(self.columns, weight)
         if self.jeffreys:
             sign, log_determinant = np.linalg.slogdet(information)
             if sign <= 0:
@@ -131,9 +131,14 @@ class BinaryModel:
 
     def observed(self, at: Array) -> Array:
         """Minus the Hessian of the log-likelihood."""
-        lean = self._lean(at)
-        curved = self.people.mass * lean * (lean - self.link.bend(self.columns @ at))
-        return np.asarray(self.columns.T @ (self.columns * curved[:, None]))
+        if (key := at.tobytes()) not in self._bent:
+            lean = self._lean(at)
+            self._bent[key] = gram(self.columns, self.people.mass * lean * (lean - self.link.bend(self.columns @ at)))
+        return self._bent[key]
+
+    @cached_property
+    def _bent(self) -> dict[bytes, Array]:
+        return {}
 
     def randomization(self, at: Array, share: Array) -> Array:
         """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
@@ -148,7 +153,7 @@ class BinaryModel:
             for truth, chances in ((no, matrix[0]), (yes, matrix[1])):
                 spread[rows] += truth[rows] * (chances @ lean**2 - (chances @ lean) ** 2)
         weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
-        return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
+        return gram(self.columns, weight)
 
     @property
     def _weights(self) -> Array:
@@ -172,6 +177,11 @@ class LogisticFit(Fitted):
     def ratios(self) -> str:  # type: ignore[override]
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the fit."""
+        return self.data.covariates
+
     def predict(self, data: Any = None) -> Estimate:
         """Estimate the prevalence among people with these covariates.
 
@@ -193,7 +203,7 @@ class LogisticFit(Fitted):
         spread = np.sqrt(np.einsum("ij,jk,ik->i", matrix, self.cov, matrix))
         basis = self.coefficients.basis
         inner = Student(eta, spread, basis.df) if isinstance(basis, Student) else Normal(eta, spread)
-        few = len(eta) <= _MANY
+        few = len(eta) <= MANY
         return replace(
             self.coefficients,
             value=self.link.share(eta),
@@ -254,6 +264,11 @@ class LogisticFit(Fitted):
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
         share, rest = self.link.share(eta), self.link.rest(eta)
         return np.asarray(share * channel.seen[1] / channel.likelihood(share, rest))
+
+    def through(self, channel: Channel) -> "LogisticFit":
+        """The same model, its reports read through other designs."""
+        rows = replace(self.data, channel=channel)
+        return _fit(rows, self.link, self.provenance.error, self.provenance.penalized)
 
     def _shares(self, matrix: Array) -> list[Effect]:
         eta = matrix @ self.value
@@ -360,7 +375,8 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         if jeffreys
         else inner_maximum(model.observed, ascent, "use penalty='jeffreys'")
     )
-    cov = covariance(model, at, kind, model.point(at).information)
+    point = replace(model, jeffreys=False).point(at) if jeffreys else ascent.point
+    cov = covariance(model, at, kind, point.information)
     how = "penalized" if jeffreys else "maximum"
     method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
     form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
@@ -368,7 +384,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         as_estimate(
             back @ at, back @ cov @ back.T, rows.covariates.labels, rows.people, rows.channel.loss, method, rows.notes
         ),
-        model.log_likelihood(at),
+        point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
         provenance_of(rows, link.name, kind, jeffreys),

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
 from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
@@ -14,6 +14,7 @@ from toolkit.analysis.regression.scoring import (
     Point,
     climb,
     covariance,
+    gram,
     influence_of,
     inner_maximum,
     kind_of_error,
@@ -114,7 +115,7 @@ class OptionsModel:
         for s in range(k):
             for t in range(s, k):
                 weight = self.people.mass * weights[s + 1, t + 1]
-                blocks[s, :, t] = self.columns.T @ (self.columns * weight[:, None])
+                blocks[s, :, t] = gram(self.columns, weight)
                 blocks[t, :, s] = blocks[s, :, t]
         return blocks.reshape(k * p, k * p)
 
@@ -145,6 +146,11 @@ class MultinomialFit(Fitted):
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
         return tuple(self.data.channel.options[place] for place in self.order)
+
+    @property
+    def covariates(self) -> Covariates:
+        """The covariates of the fit."""
+        return self.data.covariates
 
     def predict(self, data: Any = None) -> Estimate:
         """Estimate the share of each option among people with these covariates.
@@ -202,6 +208,11 @@ class MultinomialFit(Fitted):
             influence = influence_of(model, self.value)
         shares = variable is None or levels is not None
         return margin_estimate(self.coefficients, self.data.people, averaged, influence, shares)
+
+    def through(self, channel: Channel) -> "MultinomialFit":
+        """The same model, its reports read through other designs."""
+        rows = replace(self.data, channel=channel)
+        return _fit(rows, self.order, self.provenance.error, self.provenance.penalized)
 
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))

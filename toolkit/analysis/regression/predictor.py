@@ -188,6 +188,11 @@ class PredictorFit(Fitted):
     def ratios(self) -> str:  # type: ignore[override]
         return "odds ratio" if self.family == "logistic" else ""
 
+    @property
+    def parameters(self) -> int:
+        """Those of the outcome, its spread, and those of the model of the truths."""
+        return len(self.labels) + len(self.truth.labels) + (self.sigma is not None)
+
 
 @explains('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
 def predictor(

@@ -119,12 +119,12 @@ def channel(reports: Values, design: Any, ways: Values | None, missing: tuple[An
                 remedy = f"there are {len(design)} designs; write design_by='a column with their names'"
                 refuse("`design_by` must say which design is whose", "none", remedy)
             design = next(iter(design.values()))
-        designs: tuple[Design, ...] = (_with_matrix(design),)
-        codes = _codes(reports, designs[0], missing)
+        designs: tuple[Design, ...] = (with_matrix(design),)
+        codes = report_codes(reports, designs[0], missing)
         return Channel(designs, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
         refuse("`design_by` needs a mapping of designs", type(design).__name__, "it chooses among several", TypeError)
-    designs = tuple(map(_with_matrix, design.values()))
+    designs = tuple(map(with_matrix, design.values()))
     if not designs or any(one.options != designs[0].options for one in designs):
         received = " and ".join(str(list(one.options[:8])) for one in designs) or "none"
         rule = "designs must have the same options in the same order"
@@ -135,7 +135,7 @@ def channel(reports: Values, design: Any, ways: Values | None, missing: tuple[An
         mine = np.flatnonzero(ways == key)
         which[mine] = place
         if len(mine):
-            codes[mine] = _codes(reports[mine], one, missing)
+            codes[mine] = report_codes(reports[mine], one, missing)
     if unknown := int(np.count_nonzero(which < 0)):
         rule = f"`design_by` must hold the keys of `design` ({', '.join(map(str, design))})"
         refuse(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
@@ -162,7 +162,7 @@ def missing_codes(missing: Any) -> tuple[str, tuple[Any, ...]]:
     return "drop", tuple(missing) if isinstance(missing, Iterable) else (missing,)
 
 
-def _codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
+def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
     """Reports as codes. Numbers and truth values are those that the design itself makes; text, and what looks like a
     label's text, is read as everywhere in an analysis: labels in any case, and the usual words for yes and no.
     """
@@ -178,7 +178,7 @@ def _codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> Codes:
     return np.fromiter((code[report] for report in cells), dtype=np.intp, count=len(cells))
 
 
-def _with_matrix(design: Any) -> Design:
+def with_matrix(design: Any) -> Design:
     """What has a table of probabilities, or the data that its `to_dict` wrote."""
     restored: Any = restore(design) if isinstance(design, dict) else design
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "scores_sent"):
@@ -343,6 +343,34 @@ def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Ma
     covariates = from_formula(right, rows, own) if by_formula else from_arrays(rows)
     reports = channel(columns["reports"], design, columns.get("design_by"), codes)
     return Rows(covariates, reports, drawn, dropped, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What other models are fitted to: columns of a frame, and who stands behind its rows."""
+
+    covariates: Covariates
+    columns: Mapping[str, Values]
+    people: People
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def read_answers(
+    formula: str, data: Any, named: Mapping[str, Any], sampling: Mapping[str, Any], missing: str
+) -> Answers:
+    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays."""
+    left, right = sides(formula)
+    frame = as_frame(data)
+    columns = {"answers": column(frame, left, "answers")}
+    columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
+    columns |= sampling_columns(frame, sampling)
+    wanted = variables(right, frame)
+    gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
+    used, dropped = complete(gaps, missing)
+    people, notes = who(columns, used, sampling, dropped, frame, finite=False)
+    cut = {what: values[used] for what, values in columns.items()}
+    return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
 
 
 def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:

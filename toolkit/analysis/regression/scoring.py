@@ -53,12 +53,23 @@ def covariance(model: Curved, at: Array, kind: str, expected: Array) -> Array:
     """
     if kind == "expected":
         return inverse(expected)
+    if kind == "observed":
+        return inverse(model.observed(at))
     scores = model.scores(at)
     if kind == "opg":
         counted = scores if model.people.times is None else scores * model.people.times[:, None]
         return inverse(scores.T @ counted)
     bread = inverse(model.observed(at))
-    return bread if kind == "observed" else np.asarray(bread @ _spread(model, at, scores) @ bread)
+    return np.asarray(bread @ _spread(model, at, scores) @ bread)
+
+
+def gram(columns: Array, weights: Array) -> Array:
+    """The sum over people of weight x x', in blocks: no second matrix of all people is made."""
+    total = np.zeros((columns.shape[1],) * 2)
+    for first in range(0, len(columns), _BLOCK):
+        part = columns[first : first + _BLOCK]
+        total += part.T @ (part * weights[first : first + _BLOCK, None])
+    return total
 
 
 def _spread(model: Curved, at: Array, scores: Array) -> Array:
@@ -86,6 +97,7 @@ def inverse(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information))
 
 
+_BLOCK = 4096
 _STEPS = 100
 _LONGEST = 3.0  # of a step, in any coefficient of a standardized column
 _HALVINGS = 40

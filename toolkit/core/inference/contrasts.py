@@ -19,6 +19,7 @@ from toolkit.core.inference.intervals import (
     Interval,
     IntervalBasis,
     Normal,
+    Shares,
     Student,
     Tails,
     cut,
@@ -52,7 +53,7 @@ class Mover:
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
         if method == "wald":
             return wald(self.value, self.se, level)
-        a, b = (_limits(basis, level) for basis in (self.first, self.second))
+        a, b = (limits_of(basis, level) for basis in (self.first, self.second))
         low, high = mover(*a, *b)
         return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
 
@@ -60,30 +61,97 @@ class Mover:
         return cut(*self.uncut(level, method), self.within, level, method)
 
     def tails(self, null: float, method: str) -> Tails:
-        """From the level at which a limit meets the null: so the test and the interval never disagree."""
         if method == "wald":
             return Normal(self.value, self.se).tails(null, method)
-        p = self._meeting(null)
-        with np.errstate(invalid="ignore"):
-            z = np.sign(np.asarray(self.value) - null) * np.abs(ndtri(p / 2))
-        return z, ndtr(z), ndtr(-z)
+        return _meeting(self, null, method)
 
-    def _meeting(self, null: float) -> Array:
-        """The least 1 - level whose interval leaves out the null, by bisection to 12 digits; at least 1e-15."""
-        value = np.atleast_1d(np.asarray(self.value, dtype=np.float64))
-        levels = np.full(value.shape, np.nan)
-        for entry in np.ndindex(value.shape):
-            low, high = np.log(_LEAST), 0.0
-            for _ in range(60):
-                middle = (low + high) / 2
-                limits = [np.atleast_1d(limit)[entry] for limit in self.uncut(1 - np.exp(middle), "mover")]
-                if np.isnan(limits).any():
-                    break
-                left_out = not limits[0] <= null <= limits[1]
-                low, high = (low, middle) if left_out else (middle, high)
-            else:
-                levels[entry] = np.exp(high)
-        return levels.reshape(np.shape(self.value))
+
+def _meeting(basis: Any, null: float, method: str) -> Tails:
+    """From the least 1 - level whose interval leaves out the null, by bisection to 12 digits, at least 1e-15: so the
+    test and the interval never disagree.
+    """
+    value = np.atleast_1d(np.asarray(basis.value, dtype=np.float64))
+    p = np.full(value.shape, np.nan)
+    for entry in np.ndindex(value.shape):
+        low, high = np.log(_LEAST), 0.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            limits = [np.atleast_1d(limit)[entry] for limit in basis.uncut(1 - np.exp(middle), method)]
+            if np.isnan(limits).any():
+                break
+            left_out = not limits[0] <= null <= limits[1]
+            low, high = (low, middle) if left_out else (middle, high)
+        else:
+            p[entry] = np.exp(high)
+    p = p.reshape(np.shape(basis.value))
+    with np.errstate(invalid="ignore"):
+        z = np.sign(np.asarray(basis.value) - null) * np.abs(ndtri(p / 2))
+    return z, ndtr(z), ndtr(-z)
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """One estimate divided by another, whose uncut limits are known; `correlation` : of both.
+
+    A ratio r is inside while 0 is inside the interval of first - r * second, which is made of the limits of both as
+    that of a difference (MOVER: Donner and Zou 2012). Of normal limits it is Fieller's. Where the second could be 0
+    there is no upper limit; of numbers that can be negative, no limit at all. "log" : by the delta method on the
+    logarithm, for positive estimates.
+    """
+
+    first: IntervalBasis
+    second: IntervalBasis
+    value: float | Array
+    se: float | Array
+    log_se: float | Array
+    correlation: float | Array = 0.0
+    methods: tuple[str, ...] = ("fieller", "log")
+
+    @property
+    def within(self) -> tuple[float, float]:
+        shares = possible(self.first)[0] >= 0 and possible(self.second)[0] >= 0
+        return (0.0 if shares else -np.inf), np.inf
+
+    def uncut(self, level: float, method: str) -> tuple[Any, Any]:
+        if method == "log":
+            with np.errstate(invalid="ignore", divide="ignore"):
+                low, high = wald(np.log(np.asarray(self.value)), self.log_se, level)
+            return np.exp(low), np.exp(high)
+        tops, bottoms = (limits_of(basis, level) for basis in (self.first, self.second))
+        cells = np.broadcast_arrays(*map(np.atleast_1d, (*tops, *bottoms, self.correlation)))
+        rows = [[float(number) for number in cell] for cell in zip(*cells, strict=True)]
+        ends = [_fieller(row[:3], row[3:6], row[6], self.within[0] == 0) for row in rows]
+        low, high = np.array(ends).T
+        return low.reshape(np.shape(self.value)), high.reshape(np.shape(self.value))
+
+    def interval(self, level: float, method: str) -> Interval:
+        return cut(*self.uncut(level, method), self.within, level, method)
+
+    def tails(self, null: float, method: str) -> Tails:
+        return _meeting(self, null, method)
+
+
+def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, positive: bool) -> tuple[float, float]:
+    """All r with 0 in the interval of x - r y, from values and limits of both; roots in the form that does not
+    cancel.
+    """
+    (x, low, high), (y, least, most) = top, bottom
+    if most < 0 and not positive:
+        x, low, high, y, least, most = -x, -high, -low, -y, -most, -least
+    if math.isnan(low + high + least + most) or (positive and (most <= 0 or high < 0)):
+        return math.nan, math.nan
+    if least <= 0 and not positive:
+        return -math.inf, math.inf
+
+    def root(reach: float, other: float, side: int) -> float:
+        square, half, rest = y**2 - other**2, x * y - correlation * reach * other, x**2 - reach**2
+        depth = math.sqrt(max(half**2 - square * rest, 0.0))
+        same = side * half >= 0
+        return (half + side * depth) / square if same else rest / (half - side * depth)
+
+    lower = root(x - low, most - y if low > 0 else y - least, -1) if low > 0 or not positive else 0.0
+    upper = root(high - x, y - least if high > 0 else most - y, 1) if least > 0 else math.inf
+    return lower, upper
 
 
 def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any) -> tuple[Array, Array]:
@@ -108,6 +176,25 @@ class Apart:
         share = 1 - (1 - level) / 2
         a, b = (basis.interval(share, basis.methods[0]) for basis in (self.first, self.second))
         return Interval(a.low - b.high, a.high - b.low, level, method)
+
+
+def quotient_basis(
+    first: IntervalBasis, second: IntervalBasis, value: Any, se: Any, log_se: Any, correlation: Any = 0.0
+) -> IntervalBasis:
+    """What intervals of a ratio are made from."""
+    if not (_known(first) and _known(second)):
+        refuse("a ratio must be of estimates with limits of their own", "others", "they are known as intervals only")
+    return Quotient(first, second, value, se, log_se, correlation)
+
+
+def entry_basis(basis: Any, value: Any, se: Any, place: int) -> IntervalBasis:
+    """Of one entry of an estimate by itself."""
+    if isinstance(basis, Shares):
+        return basis.rows(np.array([place]))
+    one, error = (float(np.atleast_1d(part)[place]) for part in (value, se))
+    if isinstance(basis, Student):
+        return Student(one, error, basis.df, within=basis.within)
+    return Normal(one, error, possible(basis))
 
 
 def difference_basis(
@@ -156,10 +243,10 @@ def _known(basis: Any) -> bool:
     return _known(basis.basis) if isinstance(basis, Affine) else hasattr(basis, "uncut")
 
 
-def _limits(basis: Any, level: float) -> tuple[Any, Any, Any]:
+def limits_of(basis: Any, level: float) -> tuple[Any, Any, Any]:
     """The value that limits are made around, and the limits."""
     if isinstance(basis, Affine):
-        value, low, high = (basis.offset + basis.factor * part for part in _limits(basis.basis, level))
+        value, low, high = (basis.offset + basis.factor * part for part in limits_of(basis.basis, level))
         return value, low, high
     low, high = (np.asarray(limit) for limit in basis.uncut(level, basis.methods[0]))
     return np.asarray(basis.value).reshape(low.shape), low, high

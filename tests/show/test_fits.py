@@ -1,0 +1,56 @@
+"""Pictures of fits: their words are their numbers."""
+
+import numpy as np
+import pytest
+
+from tests.analysis.reference_survey import COVARIATES, DIE, survey
+from toolkit import k_ary, show
+from toolkit.analysis import logistic, multinomial, predictor, sensitivity
+
+DATA = survey()
+FIT = logistic("forced" + COVARIATES, DATA, DIE)
+
+
+def test_coefficients_are_drawn_without_the_intercept() -> None:
+    picture = FIT.plot()
+    assert [label.get_text() for label in picture.get_yticklabels()] == ["female", "age10", "loginc"]
+    low, high = (limit[1] for limit in FIT.interval())
+    assert f"female {FIT.value[1]:.2f} ({low:.2f} to {high:.2f})" in picture.alt
+    alone = logistic("forced ~ 1", DATA, DIE).plot(level=0.9)
+    assert alone.alt.startswith("90 % intervals of coefficients: Intercept")
+
+
+def test_a_prediction_along_a_quantity_is_that_of_the_margins() -> None:
+    picture = FIT.plot("age10")
+    line = picture.get_lines()[0]
+    ages = np.asarray(line.get_xdata(), dtype=float)
+    assert (ages[0], ages[-1], len(ages)) == (DATA.age10.min(), DATA.age10.max(), 41)
+    margins = FIT.margins("age10", levels=[ages[0], ages[-1]])
+    assert np.asarray(line.get_ydata())[[0, -1]] == pytest.approx(margins.value)
+    assert f"{100 * margins.value[0]:.0f} % at" in picture.alt
+
+
+def test_categories_and_several_options_have_marks_of_their_own() -> None:
+    data = {"yes": [0, 1, 2, 1, 0, 0] * 60, "town": ["b", "a", "a", "b", "b", "a", "a"] * 51 + ["a"] * 3}
+    fit = multinomial("yes ~ town", data, k_ary(("no", "once", "often"), epsilon=3.0))
+    picture = fit.plot("town")
+    assert [label.get_text() for label in picture.get_xticklabels()] == ["a", "b"]
+    assert [text.get_text() for text in picture.get_legend().get_texts()] == ["no", "once", "often"]
+    assert show.fits.along(FIT, "female").get_legend() is None
+
+
+def test_a_fit_without_margins_draws_its_coefficients_only() -> None:
+    fit = predictor("age ~ forced", DATA, {"forced": DIE})
+    with pytest.raises(ValueError, match="must have margins to draw"):
+        fit.plot("forced")
+    assert "forced" in fit.plot().alt
+
+
+def test_conduct_is_drawn_with_its_tipping_points_in_words() -> None:
+    women, men = (DIE.estimate_counts(counts) for counts in ([761, 469], [777, 393]))
+    picture = sensitivity({"women": women, "men": men}).plot()
+    assert picture.alt.startswith("0.068 if all follow; 0 if of women no share, of men 11.9 %")
+    assert (picture.get_xlabel(), picture.get_ylabel()) == ("self protective, women", "self protective, men")
+    alone = sensitivity(FIT, "female")
+    line = alone.plot(most=0.1).get_lines()[0]
+    assert np.asarray(line.get_ydata())[-1] == pytest.approx(float(alone.at(0.1)))

@@ -1,0 +1,232 @@
+"""Fits as tables for people: one with all that is known of it, or several models side by side."""
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.paper_table import escape
+from toolkit.core.checks import choice, refuse
+from toolkit.core.extras import extra
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Cells = tuple[str, ...]
+_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+_LEGEND = "* p < 0.05, ** p < 0.01, *** p < 0.001"
+
+
+@dataclass(frozen=True, repr=False)
+class FitTable:
+    """A table of text that prints, shows itself in a notebook, and writes itself as LaTeX or HTML.
+
+    Parameters
+    ----------
+    title : str
+        What it is about.
+    head : tuple of str
+        The names of the columns; the first is of the rows' names.
+    rows : tuple of tuple of str
+        The coefficients.
+    measures : tuple of tuple of str
+        What is known of the whole fit: people, likelihood, privacy.
+    notes : tuple of str
+        Lines below the table.
+    """
+
+    title: str
+    head: Cells
+    rows: tuple[Cells, ...]
+    measures: tuple[Cells, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        cells = [self.head, *self.rows, *self.measures]
+        widths = [max(len(row[place]) for row in cells) for place in range(len(self.head))]
+        lines = [
+            row[0].ljust(widths[0])
+            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            for row in cells
+        ]
+        if self.measures:
+            lines.insert(1 + len(self.rows), "-" * max(map(len, lines)))
+        return "\n".join([self.title, *(line.rstrip() for line in lines), *self.notes])
+
+    __repr__ = __str__
+
+    def to_html(self) -> str:
+        """Write the table as HTML; names are escaped.
+
+        Returns
+        -------
+        str
+            The table, with its title as a caption and its notes below.
+        """
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
+        body = "".join(map(_html_row, self.rows))
+        more = "".join(map(_html_row, self.measures))
+        notes = "<br>".join(map(html.escape, self.notes))
+        return (
+            f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tbody>{more}</tbody>' if more else ''}"
+            f"<tfoot><tr><td colspan='{len(self.head)}' style='text-align:left'>{notes}</td></tr></tfoot></table>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def to_latex(self, path: Any = None) -> str | None:
+        """Write the table as a LaTeX tabular (with booktabs); the notes stand below it, as comments.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to; the text is returned without it.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
+        parts = [[self.head], self.rows, *([self.measures] if self.measures else [])]
+        rules = (r"\toprule", r"\midrule", r"\midrule")
+        lines = [r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}"]
+        for rule, part in zip(rules, parts, strict=False):
+            lines += [rule, *(" & ".join(map(_latex, row)) + r" \\" for row in part)]
+        lines += [r"\bottomrule", r"\end{tabular}"]
+        lines += [f"% {' '.join(note.split())}" for note in (self.title, *self.notes)]
+        text = "\n".join(lines) + "\n"
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8")
+        return None
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the same text as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The names of the rows are its index.
+        """
+        rows = [*self.rows, *self.measures]
+        index = [row[0] for row in rows]
+        return extra("pandas").DataFrame([row[1:] for row in rows], index=index, columns=list(self.head[1:]))
+
+
+def _html_row(row: Cells) -> str:
+    name, *cells = map(html.escape, row)
+    return f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def _latex(text: str) -> str:
+    return re.sub(r"-(?=\d)", "$-$", escape(text))
+
+
+def p_value(p: float) -> str:
+    """A p-value as it is printed.
+
+    >>> p_value(0.0123), p_value(1e-9)
+    ('0.012', '< 0.001')
+    """
+    return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def compare_models(
+    fits: Any, *, below: Literal["se", "interval", "p"] = "se", stars: bool = True, exp: bool = False
+) -> FitTable:
+    """Put several fits side by side, one column each: coefficients, errors, people, likelihood, privacy.
+
+    Parameters
+    ----------
+    fits : sequence or mapping of fits
+        In the order of the columns; of a mapping, with the names of the columns.
+    below : {"se", "interval", "p"}
+        What stands below each coefficient.
+    stars : bool
+        Whether p-values below 0.05, 0.01 and 0.001 have stars.
+    exp : bool
+        Whether ratios stand in place of coefficients, with intervals below: odds ratios of the logit link.
+
+    Returns
+    -------
+    FitTable
+        Print it, show it, or write it with `to_latex`, `to_html`, `to_frame`.
+
+    Raises
+    ------
+    TypeError
+        If something is no fit.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> from toolkit.analysis import logistic
+    >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
+    >>> frame = {"job": rng.integers(0, 2, 4000), "age": rng.normal(size=4000)}
+    >>> frame["report"] = die.randomize(rng.random(4000) < 0.2 + 0.2 * frame["job"], rng=rng)
+    >>> one, two = (logistic(f"report ~ {right}", frame, die) for right in ("job", "job + age"))
+    >>> print(compare_models({"job alone": one, "with age": two}))
+    3 coefficients in 2 models
+                    job alone  with age
+    Intercept        -1.46***  -1.46***
+                       (0.10)    (0.10)
+    job               1.00***   1.00***
+                       (0.12)    (0.12)
+    age                           0.018
+                                (0.058)
+    -----------------------------------
+    n                   4,000     4,000
+    log-likelihood   -2573.85  -2573.80
+    AIC               5151.69   5153.60
+    BIC               5164.28   5172.48
+    privacy loss     ε = 1.61  ε = 1.61
+    Standard errors in brackets; * p < 0.05, ** p < 0.01, *** p < 0.001
+    """
+    named = _named(fits)
+    way = choice(below, "below", ("se", "interval", "p"))
+    if exp:
+        way = "interval" if way == "se" else way
+    columns = [_cells(fit, way, stars, exp) for fit in named.values()]
+    labels = list(dict.fromkeys(label for column in columns for label in column))
+    rows: list[Cells] = []
+    for label in labels:
+        pairs = [column.get(label, ("", "")) for column in columns]
+        rows += [(label, *(first for first, _ in pairs)), ("", *(second for _, second in pairs))]
+    measures = [dict(fit.measures()) for fit in named.values()]
+    names = list(dict.fromkeys(name for one in measures for name in one))
+    what = {"se": "Standard errors", "interval": "95 % intervals", "p": "p-values"}[way] + " in brackets"
+    return FitTable(
+        f"{len(labels)} coefficients in {len(named)} models{', as ratios' if exp else ''}",
+        ("", *named),
+        tuple(rows),
+        tuple((name, *(one.get(name, "") for one in measures)) for name in names),
+        (f"{what}; {_LEGEND}" if stars else what,),
+    )
+
+
+def _named(fits: Any) -> Mapping[str, Any]:
+    if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
+        refuse("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
+    named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
+    if strange := [type(fit).__name__ for fit in named.values() if not hasattr(fit, "measures")]:
+        refuse("`fits` must be fits", strange[0], "as logistic(…) and others return them", TypeError)
+    if not named:
+        refuse("there must be a fit to show", "none", "write compare_models([one, two])")
+    return {str(name): fit for name, fit in named.items()}
+
+
+def _cells(fit: Any, below: str, stars: bool, exp: bool) -> dict[str, tuple[str, str]]:
+    """For each label the number with its stars, and what stands below it."""
+    estimate = fit.ratio_estimate() if exp else fit.coefficients
+    chances = np.atleast_1d(fit.test().p)
+    cells = {}
+    for (label, value, se, limits), p in zip(estimate.text_rows(), chances, strict=True):
+        star = next((mark for least, mark in _STARS if p < least), "") if stars else ""
+        cells[str(label)] = (value + star, f"({ {'se': se, 'interval': limits, 'p': p_value(float(p))}[below] })")
+    return cells

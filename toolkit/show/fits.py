@@ -1,0 +1,187 @@
+"""Pictures of fitted models: coefficients, predictions along a variable, and what other conduct would make of them."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import refuse
+from toolkit.show.bars import interval_row
+from toolkit.show.canvas import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    axes,
+    draws,
+    finish,
+    name_rows,
+    percent,
+    percent_ticks,
+)
+
+_POINTS = 41
+_MOST_LEVELS = 12
+_STYLES = ((BLUE, "-"), (ORANGE, "--"), (VERMILLION, "-."), (SKY, ":"), (INK, (0, (6, 2))), (GREY, "-"))
+
+
+@draws
+def coefficients(fit: Any, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    """Draw the coefficients of a model but its intercepts, each with its interval, against zero.
+
+    Parameters
+    ----------
+    fit : Fitted
+        A fit; `fit.plot()` calls this function.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> from toolkit.analysis import logistic
+    >>> frame = {"yes": [0, 1] * 50, "x": [-1, 1, 1, -1] * 25}
+    >>> show.fits.coefficients(logistic("yes ~ x", frame, warner("3/4")))
+    <Picture: 95 % intervals of coefficients: x 0.00 (-0.78 to 0.78)>
+    """
+    low, high = (np.atleast_1d(limit) for limit in fit.interval(checked_level(level)))
+    inner = [place for place, label in enumerate(fit.labels) if str(label).rpartition(": ")[2] != "Intercept"]
+    places = inner or list(range(len(fit.labels)))
+    ax = axes(ax, height=1.3 + 0.36 * len(places))
+    words = []
+    for row, place in enumerate(places):
+        value = float(fit.value[place])
+        interval_row(ax, row, value, low[place], high[place], misses=False)
+        words.append(f"{fit.labels[place]} {value:.2f} ({low[place]:.2f} to {high[place]:.2f})")
+    name_rows(ax, [str(fit.labels[place]) for place in places])
+    ax.axvline(0, color=INK, linestyle="--", linewidth=1.2, zorder=0)
+    ax.margins(x=0.05)
+    ax.set_xlabel(f"coefficient (exponential: {fit.ratios})" if fit.ratios else "coefficient")
+    title = f"Coefficients with {100 * level:g} % intervals"
+    return finish(ax, title, f"{100 * level:g} % intervals of coefficients: {', '.join(words)}")
+
+
+@draws
+def along(fit: Any, variable: str, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    """Draw the mean prediction of a model along one of its variables, with its band; of categories, dots.
+
+    Parameters
+    ----------
+    fit : Fitted
+        A fit that has `margins`; `fit.plot("age")` calls this function.
+    variable : str
+        A variable of the formula.
+    level : float, default 0.95
+        Confidence level of the band.
+
+    Examples
+    --------
+    >>> from toolkit import show, warner
+    >>> from toolkit.analysis import logistic
+    >>> frame = {"yes": [0, 1] * 50, "x": [-1, 1, 1, -1] * 25}
+    >>> show.fits.along(logistic("yes ~ x", frame, warner("3/4")), "x")
+    <Picture: mean prediction along x with 95 % intervals: 50 % at -1, 50 % at 1>
+    """
+    if not hasattr(fit, "margins"):
+        refuse("the fit must have margins to draw", type(fit).__name__, "draw its coefficients: plot() without a name")
+    grid, numeric = _grid(fit.covariates, variable)
+    estimate = fit.margins(variable, levels=grid)
+    limits = estimate.interval(checked_level(level))
+    value, low, high = (np.reshape(part, (len(grid), -1)) for part in (estimate.value, limits.low, limits.high))
+    ax = axes(ax)
+    labels = [str(label).rpartition(", ")[2] for label in estimate.labels[: value.shape[1]]]
+    for place, (colour, dash) in zip(range(value.shape[1]), _STYLES * 9, strict=False):
+        x = np.asarray(grid, dtype=float) if numeric else np.arange(len(grid)) + 0.06 * place
+        if numeric:
+            ax.fill_between(x, low[:, place], high[:, place], color=colour, alpha=0.18, linewidth=0)
+            ax.plot(x, value[:, place], color=colour, linestyle=dash, linewidth=2.2, label=labels[place])
+        else:
+            error = np.maximum([value[:, place] - low[:, place], high[:, place] - value[:, place]], 0)
+            ax.errorbar(x, value[:, place], error, fmt="o", color=colour, label=labels[place])
+    if not numeric:
+        ax.set_xticks(range(len(grid)), list(map(str, grid)))
+        ax.margins(x=0.15)
+    if value.shape[1] > 1:
+        ax.legend(frameon=False)
+    ax.set(xlabel=variable, ylabel="mean prediction" if fit.in_units else "prevalence")
+    if not fit.in_units:
+        percent_ticks(ax, "y")
+    ends = [f"{_said(fit, value[end, 0])} at {_level(grid[end])}" for end in (0, -1)]
+    alt = f"mean prediction along {variable} with {100 * level:g} % intervals: {', '.join(ends)}"
+    return finish(ax, f"Averaged over the people of the fit, with {100 * level:g} % intervals", alt)
+
+
+def _said(fit: Any, value: float) -> str:
+    return f"{value:.3g}" if fit.in_units else f"{100 * value:.0f} %"
+
+
+def _level(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
+    """The values of a variable to draw, and whether they are a quantity."""
+    values = covariates.values(variable)
+    declared = covariates.declared(variable)
+    if declared is not None or values.dtype.kind in "OUTb":
+        return list(declared or sorted(set(values.tolist()))), False
+    distinct = np.unique(values)
+    if len(distinct) == 2 or any(label.startswith(f"C({variable}") for label in covariates.labels):
+        return distinct.tolist(), False
+    if len(distinct) <= _MOST_LEVELS:
+        return distinct.tolist(), True
+    return np.linspace(float(distinct[0]), float(distinct[-1]), _POINTS).tolist(), True
+
+
+@draws
+def conduct(found: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
+    """Draw what an estimate becomes if shares of people do not follow the instructions.
+
+    Of two groups contours of equal estimates: where it is explained away, and, shaded, where its interval holds that
+    value. Of one group a line with its band.
+
+    Parameters
+    ----------
+    found : Sensitivity
+        Of `toolkit.analysis.sensitivity`; its `plot` calls this function.
+    most : float, default 0.2
+        The largest share that is drawn.
+
+    Examples
+    --------
+    >>> from toolkit import forced, show
+    >>> from toolkit.analysis import sensitivity
+    >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
+    >>> show.fits.conduct(sensitivity({"women": women, "men": men}))
+    <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
+    """
+    ax = axes(ax, width=5.6, height=4.2 if len(found.groups) == 2 else 3.6)
+    shares = np.linspace(0, most, 21)
+    table = found.to_frame(shares.tolist())
+    doing = found.way.replace("_", " ") if found.way != "carriers" else "carriers who protect themselves"
+    if len(found.groups) == 2:
+        value, low, high = (table[name].to_numpy().reshape(21, 21) for name in ("estimate", "low", "high"))
+        # The signed distance from the null to the nearer limit: negative where the interval holds the null.
+        held = np.maximum(low - found.null, found.null - high)
+        ax.contourf(shares, shares, held.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
+        lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
+        ax.clabel(lines, fontsize=8)
+        if np.nanmin(value) < found.null < np.nanmax(value):
+            ax.contour(shares, shares, value.T, levels=[found.null], colors=[VERMILLION], linewidths=2.6)
+        ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)
+        ax.set(xlabel=f"{doing}, {found.groups[0]}", ylabel=f"{doing}, {found.groups[1]}")
+        title = f"Red: explained away ({found.null:g}). Shaded: in doubt"
+    else:
+        ax.fill_between(shares, table["low"], table["high"], color=BLUE, alpha=0.18, linewidth=0)
+        ax.plot(shares, table["estimate"], color=BLUE, linewidth=2.2)
+        ax.axhline(found.null, color=VERMILLION, linestyle="--", linewidth=1.5)
+        ax.set(xlabel=doing, ylabel="estimate")
+        title = f"What becomes of the estimate; dashed: {found.null:g}"
+    percent_ticks(ax, "xy" if len(found.groups) == 2 else "x")
+    tips = {name: point.explains[found.way] for name, point in found.tipping.items()}
+    words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
+    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {found.null:g} if {', '.join(words)} are {doing}"
+    return finish(ax, title, alt)
