@@ -15,6 +15,7 @@ from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.reports import QuestionModel, Reader, checked_designs, with_matrix
+from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, is_missing, refuse
@@ -22,6 +23,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, columns_of, in_order, rows_by
+from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
 METHODS = ("moment", "mle", "simplex")
@@ -32,14 +34,14 @@ _CELLS = 256  # questions are counted together as long as their reports combine 
 @explains(
     'estimates(frame, {"report": forced("1/6", "1/6")}, by="sex")',
     designs="they say how each column was hidden",
-    weights='write sample=Sample(weights=frame["w"])',
+    weights='write sample=Sample(weights="w")',
 )
 def estimates(
     frame: Any,
     designs: Any,
     by: Sequence[str] | str | None = None,
     *,
-    sample: Sample | None = None,
+    sample: Any = None,
     missing: Sequence[Any] = (),
     method: str | None = None,
 ) -> Findings:
@@ -55,8 +57,8 @@ def estimates(
         labels in any case; of yes and no also truth values, 0 and 1, and the usual words. All else is refused.
     by : str or sequence of str, optional
         Columns that make the groups, of any kind.
-    sample : Sample, optional
-        How people were drawn, if not all alike.
+    sample : Sample or Replicates, optional
+        How people were drawn, if not all alike: Sample(weights="w", strata="region", clusters="school").
     missing : sequence, optional
         What stands for no answer, besides empty cells: (9, "refused").
     method : {"moment", "mle", "simplex"}, optional
@@ -82,12 +84,16 @@ def estimates(
     if both := [name for name in names if name in models]:
         consequence = "people cannot be sorted by a hidden answer"
         refuse("`by` must name columns that nothing hides", ", ".join(both), consequence)
-    if sample is not None and not isinstance(sample, Sample):
-        refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)
+    if sample is not None and not isinstance(sample, Sample | Replicates):
+        rule = "`sample` must be a Sample or Replicates"
+        refuse(rule, type(sample).__name__, 'Sample(weights="w", clusters="school")', TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, model, codes) for name, model in models.items()}
     way, columns = checked_method(method), columns_of(frame)
-    source = CountSource(frame, names, readers) if sample is None else SampleSource(frame, names, readers, sample)
+    source: CountSource | SampleSource = CountSource(frame, names, readers)
+    if sample is not None:
+        rows_in_order(frame)  # else refused
+        source = SampleSource(frame, names, readers, sample.of(frame))
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     rows = tuple(one for name in models for one in source.group_estimates(name, way))

@@ -11,8 +11,8 @@ from toolkit.analysis.agreement import Reports, change_variance, side_by_side, w
 from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, wald_f
 from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
-from toolkit.analysis.sampling.inputs import check_index
-from toolkit.analysis.sampling.sample import Sample
+from toolkit.analysis.sampling.replicates import Replicates
+from toolkit.analysis.sampling.sample import Sample, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.covers import Covers, Source
@@ -31,17 +31,13 @@ class SampleSource:
     frame: Any
     by: tuple[str, ...]
     readers: Mapping[str, Reader]
-    sample: Sample
+    sample: Sample | Replicates
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
         table, names = rows_in_order(self.frame), [*self.by, *self.readers]
         if lost := [name for name in names if name not in table.columns]:
             refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
-        if self.sample.rows is not None and self.sample.rows != len(table):
-            rule = f"the frame must have {self.sample.rows} rows, as the sample has"
-            refuse(rule, len(table), "rows are matched by position")
-        check_index(self.sample.index, self.frame, "the frame")
         return {name: number_cells(table[name]) for name in names}
 
     @cached_property
@@ -98,14 +94,19 @@ class SampleSource:
             notes=(*estimate.notes, *notes),
         )
 
-    def _sample(self, design: QuestionModel) -> tuple[Sample, dict[str, Any]]:
-        if self.sample.population is None:
+    def _sample(self, design: QuestionModel) -> tuple[Sample | Replicates, dict[str, Any]]:
+        if isinstance(self.sample, Replicates) or self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
             return self.sample, {"noise": 0}
         if not of_shares(design):
-            return replace(self.sample, population=None), {}
+            return self._endless, {}
         return self.sample, {"noise": "shares"}
+
+    @property
+    def _endless(self) -> Sample | Replicates:
+        """Of a population without end."""
+        return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
@@ -130,7 +131,7 @@ class SampleSource:
     def _reports(
         self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask
     ) -> Reports:
-        weights = self.sample.final_weights(self._rows)
+        weights = weights_of(self.sample, self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
@@ -166,8 +167,8 @@ class SampleSource:
         """The first question less the second, of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
-        sample = replace(self.sample, population=None)  # how their noise goes together is not known
-        weights, changes = self.sample.final_weights(self._rows), {}
+        sample = self._endless  # how their noise goes together is not known
+        weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
             where = self._where(group)
             gap = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
@@ -188,7 +189,7 @@ class SampleSource:
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
         cov = np.asarray(gaps.cov) + side_by_side(added[0], added[1:])
-        return wald_f(np.atleast_1d(gaps.value), cov, sample.units(len(scores)).df)
+        return wald_f(np.atleast_1d(gaps.value), cov, df_of(sample, np.ones(len(scores), dtype=bool)))
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)

@@ -312,8 +312,8 @@ def logistic(
         How standard errors are computed; "observed" by default, "robust" with a complex sample.
     penalty : {"jeffreys"}, optional
         Half the log determinant of the information.
-    sample : Sample, optional
-        How people were drawn; or, in its place, the next three.
+    sample : Sample or Replicates, optional
+        How people were drawn; or, in its place, the next three. With replicates the model is fitted again with each.
     weights, strata, clusters : str or array, optional
         Columns of a complex sample.
     times : str or array, optional

@@ -260,7 +260,8 @@ def predictor(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_hidden(formula, data, designs, truth, sampling, missing)
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    kind = kind_of_error(se, rows.people, False)
+    kind = kind_of_error(se, rows.people, jeffreys)
+    kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":
         refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
     outcome = checked_outcome(rows.outcome, family)
@@ -293,7 +294,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
     ascent = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
         return penalized_maximum(fast, ascent), Penalized(model, fast)
-    return inner_maximum(model.observed, ascent, _ADVICE), model
+    return inner_maximum(model.observed, ascent, _ADVICE), faster
 
 
 def _with_errors(spread: Array) -> None:
