@@ -302,8 +302,8 @@ def logistic(
         Of pandas, polars or pyarrow, or names and arrays. Of DuckDB, Dask, Ibis, PySpark or a lazy frame of polars the
         rows stay where they are: how often each combination of values comes is counted there, so covariates should be
         categories or bands.
-    design : Design or mapping
-        The design; or several by name, and `design_by` says which is whose.
+    design : Design, mapping or Survey
+        The design; or several by name, and `design_by` says which is whose; or the survey that asked the question.
     design_by : str or array, optional
         The name of each row's design.
     link : {"logit", "probit", "cloglog"}

@@ -104,6 +104,7 @@ def read_hidden(
         explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
         data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
     frame = as_frame(data)
+    designs = _of_survey(designs, variables(right, frame))
     items = _items(designs, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
@@ -134,6 +135,12 @@ def read_hidden(
         dropped=dropped,
         said=said,
     )
+
+
+def _of_survey(designs: Any, columns: tuple[str, ...]) -> Any:
+    """Of a survey the designs of the questions among these columns."""
+    questions = {one.name: one.design for one in getattr(designs, "questions", ())}
+    return {name: questions[name] for name in columns if questions.get(name) is not None} if questions else designs
 
 
 def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
@@ -218,8 +225,8 @@ def predictor(
         "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth, 0 or 1.
     data : frame or mapping
         As for `logistic`.
-    designs : mapping
-        The design of each randomized column, {"cheated": die}; at most six, drawn independently.
+    designs : mapping or Survey
+        The design of each randomized column, {"cheated": die}, or the survey; at most six, drawn independently.
     family : {"linear", "logistic"}
         Normal errors, or an outcome of 0 or 1.
     truth : str, optional

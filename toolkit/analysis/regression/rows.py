@@ -326,7 +326,7 @@ def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Ma
         others = {**sampling, "design_by": design_by}
         data, sampling = counted_rows(data, [left, *variables(right, data)], others)
     frame = as_frame(data) if by_formula else data
-    columns = {"reports": column(frame, left, "reports")}
+    columns, design = {"reports": column(frame, left, "reports")}, design_of(design, left)
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
     columns |= sampling_columns(frame, sampling)
@@ -344,6 +344,20 @@ def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Ma
     covariates = from_formula(right, rows, own) if by_formula else from_arrays(rows)
     reports = channel(columns["reports"], design, columns.get("design_by"), codes)
     return Rows(covariates, reports, drawn, dropped, notes)
+
+
+def design_of(design: Any, name: Any) -> Any:
+    """The design of the question of this name, where a survey is given; plain answers have one that hides nothing."""
+    if not hasattr(design, "questions"):
+        return design
+    known = {one.name: one for one in design.questions}
+    if not isinstance(name, str) or name not in known:
+        received = repr(name)[:40] if isinstance(name, str) else "reports without a name"
+        refuse("with a survey the formula must name one of its questions", received, f"it has {', '.join(known)}"[:200])
+    question = known[name]
+    if question.design is not None or question.kind != "choice":
+        return question.design
+    return Design(np.eye(len(question.options), dtype=np.int64), 1, question.options, name="direct")
 
 
 def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
