@@ -85,6 +85,20 @@ def wald(value: Any, se: Any, level: float) -> tuple[Any, Any]:
     return value - reach, value + reach
 
 
+def imbens_manski(width: float, level: float) -> float:
+    """How many standard errors to add at each end of a range that is `width` standard errors wide.
+
+    >>> round(imbens_manski(0.0, 0.95), 4), round(imbens_manski(100.0, 0.95), 4)
+    (1.96, 1.6449)
+    """
+    low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = ndtr(middle + width) - ndtr(-middle) >= level
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
 class IntervalBasis(Protocol):
     """What an estimate keeps so that intervals of any level can be made later; the first method is the
     default.
