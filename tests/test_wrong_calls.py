@@ -142,7 +142,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "plain('yes')": ("must be a list of labels, got one string", "its letters"),
     "estimate(frame, survey)": ("`survey` must be a Survey, got DataFrame", "estimate(survey, reports)"),
     "design.estimate(frame)": ("reports must be one column, got DataFrame", 'frame["report"]'),
-    "design.estimate(['Yes', 'No'])": ("(no, yes), got 2 of 2", "truth values", "estimates reads labels in any"),
+    "design.estimate(['maybe', 'No'])": ("(no, yes), got 1 of 2", "truth values", "check spelling"),
     "design.estimate([1, 2])": ("in 0 … 1, got 1 of 2 outside", "column.replace("),
     "design.estimate_counts({'nein': 700, 'yes': 300})": ("by report (no, yes)", "got 'nein'"),
     "design.randomize(['yes'], seed=1)": ("`Design.randomize` takes", "got `seed`", "default_rng(1)"),
@@ -156,9 +156,12 @@ REFUSED: dict[str, tuple[str, ...]] = {
     "logistic('report ~ age', frame, {'a': design, 'b': design})": ("which design is whose", "design_by="),
     "estimates(frame, {'report': design}, by=frame.city)": ("names of columns, got a Series", "by='city'"),
     "estimates(frame, {'report': design}, by='sx')": ("got none called sx", "there are x, y", "sex"),
-    "estimates(coded, {'report': design})": ("rows with something else", "replace({…: 'no', …: 'yes'})"),
-    "estimates(frame, {'report': design}, sample=Sample(weights='w'))": ("got a name", "weights=frame['w']"),
-    "estimates(frame, {'report': design}, weights='w')": ("got `weights`", 'Sample(weights=frame["w"])'),
+    "estimates(coded, {'report': design})": (
+        "rows with something else",
+        "if 1 is yes and 2 no, write column.replace({1: 'yes', 2: 'no'})",
+    ),
+    "estimates(frame, {'report': design}, sample=Sample(weights='v'))": ("column of the data, got 'v'", "there are"),
+    "estimates(frame, {'report': design}, weights='w')": ("got `weights`", 'Sample(weights="w")'),
     "found.differences('female')": ("one of the groups, got 'female'", "they are 'f', 'm'"),
     "found.differences()": ("`Findings.differences` needs `reference`", "compared with"),
     "found['q']": ("got 'q'", "they are report"),
@@ -187,6 +190,10 @@ def test_nothing_is_written_where_there_is_no_folder(tmp_path: Path) -> None:
 
 # The call, and a right one that must give the same.
 ACCEPTED = {
+    "design.estimate(['Yes', 'No ']).value": "design.estimate(['yes', 'no']).value",
+    "estimates(frame, {'report': design}, sample=Sample(weights='w'))['report'].value": (
+        "estimates(frame, {'report': design}, sample=Sample(weights=frame['w']))['report'].value"
+    ),
     "design.estimate_counts({'yes': 300, 'no': 700}).value": "design.estimate_counts([700, 300]).value",
     "design.estimate_counts({'yes': 300}).value": "design.estimate_counts([0, 300]).value",
     "design.estimate_counts({True: 300, False: 700}).value": "design.estimate_counts([700, 300]).value",

@@ -54,11 +54,13 @@ def test_people_who_weigh_the_same_contradict_their_design_as_counts_do() -> Non
         assert counted.se == pytest.approx(drawn.se, rel=1e-9)
 
 
-def test_what_the_design_can_make_keeps_its_t_interval() -> None:
+def test_what_the_design_can_make_has_an_interval_by_its_clusters() -> None:
     drawn = estimates(_frame(100), {"a": DIE}, sample=CLUSTERS)["a"]
     own = CLUSTERS.mean(DIE.scores(_frame(100).a))
     assert not drawn.contradicted
-    assert tuple(drawn.interval()) == pytest.approx(tuple(own.interval()), rel=1e-12)
+    low, high = own.interval()
+    assert tuple(drawn.interval(method="t")) == pytest.approx((max(low, 0), high), rel=1e-12)
+    assert drawn.interval().method == "wilson"
     assert drawn.notes == ()
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
-from toolkit import k_ary
-from toolkit.analysis import Sample, estimates
+from toolkit import Design, Question, Survey, crosswise, k_ary
+from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
 from toolkit.local import numeric, oracles
 
 DATA = survey()
@@ -230,3 +230,67 @@ def test_what_cannot_be_estimated_is_refused_in_words(name: str) -> None:
     made, words = BAD[name]
     with pytest.raises((ValueError, TypeError), match=words):
         made()
+
+
+SURVEY = Survey(
+    "Exams",
+    [
+        Question("cheated", "Cheated?", design=DIE),
+        Question("paid", "Paid?", design=WARNER),
+        Question("year", "Year?", options=[1, 2, 3]),
+        Question("grade", "Grade?", bounds=(0, 10)),
+        Question("why", "Why?", free_text=True, warning="Do not write your answers here."),
+    ],
+    consent="Why we ask.",
+    check=False,
+)
+
+
+def _answers() -> pd.DataFrame:
+    rng, data = np.random.default_rng(7), survey()
+    words = {"cheated": np.where(data.forced, "yes", "no"), "paid": np.where(data.warner, "yes", "no")}
+    return pd.DataFrame(words).assign(year=rng.integers(1, 4, len(data)), grade=data.outcome.clip(0, 10), why="…")
+
+
+def test_a_survey_says_what_its_columns_are() -> None:
+    """Free text is no estimate, and what makes the groups is none either."""
+    frame = _answers()
+    found = estimates(frame, SURVEY, by="year")
+    assert list(found.designs) == ["cheated", "paid", "grade"]
+    right = estimates(frame, {"cheated": DIE}, by="year")["cheated"]
+    assert {year: one.value for year, one in found["cheated"].items()} == {y: one.value for y, one in right.items()}
+    few = estimates(frame[["cheated", "year"]], SURVEY)
+    assert few.notes == ("the frame has no column of the survey's paid, grade",)
+    assert "no column of the survey's paid" in repr(few)
+    with pytest.raises(ValueError, match="must have a column of the survey, got none"):
+        estimates(pd.DataFrame({"x": [1]}), SURVEY)
+
+
+def test_models_find_their_design_in_a_survey() -> None:
+    frame = _answers()
+    assert logistic("cheated ~ year", frame, SURVEY).value == pytest.approx(
+        logistic("cheated ~ year", frame, DIE).value
+    )
+    by_hand = predictor("grade ~ paid", frame, {"paid": WARNER})
+    assert predictor("grade ~ paid + 0 + 1", frame, SURVEY).value == pytest.approx(by_hand.value)
+    plainly = multinomial("year ~ 1", frame, SURVEY)  # nothing hides it: log odds of counts
+    counts = frame.year.value_counts().sort_index().to_numpy()
+    assert plainly.value == pytest.approx(np.log(counts[1:] / counts[0]))
+    with pytest.raises(ValueError, match="must name one of its questions, got 'forced'"):
+        logistic("forced ~ year", frame.assign(forced=1), SURVEY)
+
+
+def test_a_design_reads_the_words_that_estimates_read() -> None:
+    """Any case, blanks and the usual words for yes and no; of other labels nothing is guessed."""
+    for yes, no in (("Yes ", "NO"), ("ja", "nein"), ("TRUE", "f"), ("1", "0"), ("x", "n")):
+        reports = [yes] * 30 + [no] * 70
+        assert DIE.estimate(reports).value == DIE.estimate_counts([70, 30]).value
+        assert estimates(pd.DataFrame({"a": reports}), {"a": DIE})["a"].value == DIE.estimate(reports).value
+        assert DIE.scores(reports).mean() == pytest.approx(DIE.estimate(reports).value)
+    turned = Design([[5, 1], [1, 5]], 6, ("Yes", "No"))
+    assert turned.estimate(["nein"] * 4 + ["yes"] * 6).value == turned.estimate_counts([6, 4]).value
+    for words in (["ja", "same"], ["Different", "yes"]):
+        with pytest.raises(ValueError, match="1 of 2 that are not: check spelling; codes"):
+            crosswise("0.15").estimate(words)
+    with pytest.raises(ValueError, match="check spelling and case"):
+        DIE.randomize(["Yes", "no"])  # the truth is never guessed

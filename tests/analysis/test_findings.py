@@ -42,12 +42,51 @@ def test_options_by_group_are_compared_all_together() -> None:
     plain = estimates(DATA, {"likert": LIKERT}, by="sex").homogeneity("likert")
     assert (plain.statistic, plain.df, plain.p) == pytest.approx((4.064947717, 4, 0.397287), abs=1e-6)
     sample = Sample(weights=DATA.weight, strata=DATA.stratum, clusters=DATA.psu)
-    drawn = estimates(DATA, {"likert": LIKERT}, by="sex", sample=sample).homogeneity("likert")
+    drawn = estimates(DATA, {"likert": LIKERT}, by="sex", sample=sample).homogeneity("likert", "wald")
     assert (drawn.statistic, drawn.p) == pytest.approx((0.940700, 0.447564), abs=1e-6)
     assert drawn.df == (4, 54)
     assert "W = 3.97185" in drawn.method
     strata = estimates(DATA, {"forced": DIE}, by="stratum").homogeneity("forced")
     assert (strata.statistic, strata.df) == pytest.approx((36.495238, 2), abs=1e-6)
+
+
+def test_a_sample_is_tested_as_rao_and_scott_do() -> None:
+    """Age in three bands; weights and 60 clusters. With seen shares in its weights R's svychisq (survey 4.1.1)
+    has F 17.634125 on 1.866351 and 1.102008 on 6.659417, of Pearson's 33.193693 and 8.883419; with the expected ones
+    the statistics below, whose eigenvalues were found by a second route, too. On yes and no the test of reports is that
+    of corrected shares.
+    """
+    bands = DATA.assign(band=pd.cut(DATA.age, [0, 39, 59, 200], labels=["young", "middle", "old"]))
+    sample = Sample(weights="weight", clusters="c60")
+    found = estimates(bands, {"forced": DIE, "likert": LIKERT}, by="band", sample=sample)
+    test, more = found.homogeneity("forced"), found.homogeneity("likert")
+    assert (test.statistic, *test.df) == pytest.approx((17.264328, 1.860258, 1.860258 * 59), abs=2e-5)
+    assert "X² = 33.194" in test.method
+    assert "X² = 8.8834" in more.method
+    assert (more.statistic, more.df[0], more.p) == pytest.approx((1.102008, 6.659417, 0.360846), rel=0.01)
+    with pytest.raises(ValueError, match="must be left out without a sample"):
+        estimates(bands, {"forced": DIE}, by="band").homogeneity("forced", "wald")
+    with pytest.raises(ValueError, match="`method` must be one of rao-scott, wald"):
+        found.homogeneity("forced", "pearson")
+
+
+def test_every_table_of_a_sample_says_its_weights_degrees_of_freedom_and_design_effect() -> None:
+    """R 4.2.2, survey 4.1.1: svyby(~score, ~female, …, svymean, deff="replace") has 1.443640 and 0.978866."""
+    sample = Sample(weights="weight", strata="stratum", clusters="psu")
+    found = estimates(DATA, {"forced": DIE}, by="female", sample=sample)
+    assert found.to_frame().deff.to_numpy() == pytest.approx([1.443639567641, 0.978866250794], abs=1e-10)
+    assert found.to_frame().df.tolist() == [57, 57]
+    assert found.to_table()[["weighted", "df", "deff"]].to_numpy().tolist() == [
+        ["yes", "57", "1.44"],
+        ["yes", "57", "0.98"],
+    ]
+    assert "weighted & df & deff" in found.to_latex()
+    gaps = found.differences(0)
+    alike = sum(found.to_frame().se ** 2 / found.to_frame().deff)
+    assert (gaps.df.item(), gaps.deff.item()) == pytest.approx((57, gaps.se.item() ** 2 / alike))
+    unweighted = estimates(DATA, {"forced": DIE}, sample=Sample(clusters="c60")).to_table()
+    assert unweighted[["weighted", "df"]].to_numpy().tolist() == [["no", "59"]]
+    assert "df" not in estimates(DATA, {"forced": DIE}).to_table()
 
 
 def test_two_questions_together_are_a_joint_table() -> None:

@@ -7,8 +7,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from toolkit import crosswise, forced, k_ary, triangular, warner
+from toolkit.core.inference.intervals import Shares
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
 from toolkit.planning.planner import plan
@@ -397,3 +399,50 @@ def test_the_power_of_a_test_that_ignores_the_reports_is_no_goal():
 def test_a_plan_that_was_solved_for_power_has_that_power_as_its_goal():
     found = plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, n=300)
     assert found.target.power == found.power
+
+
+@pytest.mark.parametrize(
+    ("design", "prevalence", "margin", "n"),
+    [
+        (forced("1/6", "1/6"), 0.1, 0.03, 1780),
+        (forced("1/6", "1/6"), 0.3, 0.05, 818),
+        (warner("3/4"), 0.1, 0.05, 1326),
+        (warner("3/4"), 0.05, 0.03, 3474),
+    ],
+)
+def test_an_assured_margin_is_kept_by_nine_surveys_of_ten(design, prevalence: float, margin: float, n: int) -> None:
+    """Enumerated twice, here by the analysis's own intervals of all counts; from n on it stays, and the normal formula
+    that plans all else is on the safe side.
+    """
+    planned = plan(design, prevalence=prevalence, margin=margin, assurance=0.9)
+    assert planned.n == n
+    assert "90 % of such surveys keep the margin" in planned.notes[-1]
+    no, yes = design.matrix[:, 1]
+
+    def kept(people: int) -> float:
+        counts = np.arange(people + 1.0)
+        ones = np.ones(people + 1)
+        low, high = Shares.from_support(counts, people, yes * ones, no * ones).uncut(0.95, "wilson")
+        return float(binom.pmf(counts, people, no + (yes - no) * prevalence)[(high - low) / 2 <= margin + 1e-12].sum())
+
+    assert kept(n) >= 0.9 > kept(n - 1)
+    assert min(kept(n + more) for more in range(1, 8)) >= 0.9
+    assert plan(design, prevalence=prevalence, margin=margin).n < n
+    safe = plan(design, prevalence=prevalence, n=n, assurance=0.9).margin
+    assert margin <= safe < 1.01 * margin
+
+
+def test_assurance_goes_with_the_field_and_not_with_a_test() -> None:
+    people = [plan(warner, prevalence=0.1, epsilon=1, margin=0.05, assurance=0.9, deff=deff).n for deff in (1, 3)]
+    assert people[0] < people[1]
+    assert plan(warner, prevalence=0.1, n=4000, margin=0.03, assurance=0.9).epsilon > (
+        plan(warner, prevalence=0.1, n=4000, margin=0.03).epsilon
+    )
+    for change, words in (
+        ({"detect": 0.2, "power": 0.8, "n": None}, "not with `detect`"),
+        ({"assurance": 0.4}, "got 0.4"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            plan(warner, **({"prevalence": 0.1, "epsilon": 1, "n": 100, "assurance": 0.9} | change))
+    with pytest.raises(ValueError, match="one yes/no question with two reports"):
+        plan(k_ary(3, epsilon=1), prevalence=[0.2, 0.3, 0.5], margin=0.1, assurance=0.9)

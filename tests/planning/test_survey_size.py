@@ -62,7 +62,7 @@ def test_unequal_groups_need_what_the_smaller_one_needs() -> None:
         ({"margin": 0.03}, {"population": 3000, "response": 0.5}, "3,436 people to invite, got 3,000"),
         ({"width": 0.03}, {}, "must have one of margin, detect, difference, slope, got 0 of them"),
         ({"margin": 0.03, "detect": 0.2}, {}, "got 2 of them"),
-        ({"margin": 0.03, "power": 0.8}, {}, "may have margin, subgroup, got power"),
+        ({"margin": 0.03, "power": 0.8}, {}, "may have margin, subgroup, assurance, got power"),
         ({"margin": 0.03, "subgroup": 2}, {}, "a share above 0"),
         ({"difference": (0.1, 0.2), "groups": (1, 1)}, {}, "shares of two groups"),
         ("margin", {}, "must be a mapping"),

@@ -14,9 +14,13 @@ import numpy as np
 
 from toolkit.analysis.reports import QuestionModel, with_matrix
 from toolkit.core.arrays import Array, Codes, Counts
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Student, share_error
+from toolkit.core.inference.intervals import SampleShares, Shares, Student
 from toolkit.local.matrix.likelihood import project_onto_simplex
+from toolkit.local.oracles.boxes import Rows
+
+_MOST = 1e9  # times as many people: in a census nobody else could have been drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +42,7 @@ class Reports:
         sums = [np.bincount(places, part, len(sent)).astype(np.float64) for part in (mass, mass**2)]
         return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
 
-    def worth(self) -> tuple[Estimate | None, Array]:
+    def worth(self) -> tuple["Worth | None", Array]:
         """What as many people who weigh the same would show, None where no share is estimated; and the
         variance that must be added where all reports agree.
         """
@@ -53,12 +57,11 @@ class Reports:
         if self.design.bounds is not None:
             return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
         estimate = self._estimated(means, share[:, 0], whole)
-        errors = _plain_error(means, whole) if estimate is None else np.atleast_1d(estimate.se)
         cov = np.zeros((len(means),) * 2)
-        if estimate is not None and estimate.cov is not None:
+        if estimate.cov is not None:
             cov = np.where(np.outer(same, same), estimate.cov, 0.0)
-        np.fill_diagonal(cov, np.where(same, errors**2, 0.0))
-        return (None if self.design.loss is None else estimate), cov
+        np.fill_diagonal(cov, np.where(same, np.atleast_1d(estimate.se) ** 2, 0.0))
+        return Worth(estimate, people), cov
 
     def _of_number(self, means: Array, people: Array) -> Array:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
@@ -68,7 +71,7 @@ class Reports:
         nearest = np.clip(means, low, high)
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
-    def _estimated(self, means: Array, share: Array, people: Counts) -> Estimate | None:
+    def _estimated(self, means: Array, share: Array, people: Counts) -> Estimate:
         """By counts of each report where they have labels, else by the reports that support each option."""
         design: Any = self.design
         if design.report_options:
@@ -76,8 +79,10 @@ class Reports:
             times = np.diff(np.rint(np.cumsum(share[there]) * people[0]).astype(np.int64), prepend=0)
             estimate: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
             return estimate
-        if design.loss is None:
-            return None
+        if design.loss is None:  # boxes that nothing hides
+            ones = np.ones(len(means))
+            basis = Shares.from_support(np.rint(means * people[0]), int(people[0]), ones, 0 * ones)
+            return Estimate(basis.value, basis.se, design.options, None, basis.n, None, SAMPLED, basis=basis)
         low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
         seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
         one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
@@ -85,10 +90,30 @@ class Reports:
         return by_support
 
 
-def _plain_error(means: Array, people: Counts) -> Array:
-    """Of boxes that nothing hides."""
-    pairs = zip(means, people, strict=True)
-    return np.array([share_error(np.rint(mean * n), int(n), 1.0, 0.0) for mean, n in pairs])
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """What as many people who weigh the same would show, and how many these are, by Kish."""
+
+    estimate: Estimate
+    kish: Array
+
+    def basis(self, drawn: Estimate, variance: Array, finite: Array, n: Array, df: int) -> SampleShares | None:
+        """Intervals of the shares that were `drawn`, with this variance through the design, and of the `finite`
+        population; None where shares have none.
+        """
+        basis: Any = self.estimate.basis
+        if isinstance(basis, Rows):  # each box has people of its own, and all have the same odds
+            basis = basis.parts[0].rows(np.zeros(basis.k, dtype=np.intp))
+        if not isinstance(basis, Shares):
+            return None
+        value, se = np.atleast_1d(drawn.value), np.atleast_1d(drawn.se)
+        alone = value * basis.spread_given + (1 - value) * basis.spread_without - value**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            effective = np.where((variance > 0) & (alone > 0), alone / variance, self.kish)
+            gain = np.where(variance > 0, np.minimum(variance / finite, _MOST), 1.0)
+        plain = drawn.loss is None
+        methods = ("korn-graubard", "wilson", "logit", "t") if plain else SampleShares.methods
+        return SampleShares(basis, value, se, effective, self.kish, n, df, gain, methods)
 
 
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:

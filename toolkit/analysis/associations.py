@@ -18,7 +18,6 @@ from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
-from toolkit.core.inference.special import stdtr
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
 
@@ -53,6 +52,8 @@ class Association:
         How many options each question has.
     counts : array or None
         How often each pair of reports came; None of a sample.
+    drawn : TableTest or None
+        The test of a sample.
 
     Examples
     --------
@@ -67,6 +68,7 @@ class Association:
     table: Estimate
     shape: tuple[int, int]
     counts: Array | None
+    drawn: TableTest | None = None
 
     def odds_ratio(self) -> Estimate:
         """Estimate how many times larger the odds of the second are among those who have the first.
@@ -122,31 +124,22 @@ class Association:
         Returns
         -------
         TableTest
-            Pearson's chi-squared of the reports; of a sample a linearized t test.
+            Pearson's chi-squared of the reports; of a sample Rao and Scott's F of them.
         """
-        if self.counts is not None:
-            seen = self.counts[self.counts.any(axis=1)][:, self.counts.any(axis=0)]
-            if min(seen.shape) < 2:
-                rule = "of each question at least two reports must have come"
-                refuse(rule, "only one of a question", "nothing can go together with it")
-            result = chi_squared(seen)
-            return replace(result, method="independence: Pearson's chi-squared of the reports")
-        self._binary()
-
-        def value(x: Array) -> Any:
-            return x[..., 3] - (x[..., 2] + x[..., 3]) * (x[..., 1] + x[..., 3])
-
-        shares, df = np.asarray(self.table.value), self._df()
-        slope = _numeric_gradient(value, shares)
-        t = float(value(shares) / np.sqrt(slope @ self._cov @ slope))
-        return TableTest(t, df, float(2 * stdtr(df, -abs(t))), "independence: t of p11 - p1 p1, linearized")
+        counts = np.ones((2, 2)) if self.counts is None else self.counts
+        seen = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+        if min(seen.shape) < 2 or (self.drawn is not None and not self.drawn.df[0]):
+            rule = "of each question at least two reports must have come"
+            refuse(rule, "only one of a question", "nothing can go together with it")
+        result = chi_squared(seen) if self.drawn is None else self.drawn
+        return replace(result, method=f"independence: {result.method}")
 
     @property
     def _cov(self) -> Array:
         return np.asarray(self.table.cov)
 
     def _df(self) -> int:
-        return self.table.basis.df if isinstance(self.table.basis, Student) else 0
+        return int(getattr(self.table.basis, "df", 0))
 
     def _binary(self) -> None:
         if self.shape != (2, 2):
@@ -245,7 +238,8 @@ def association(
         return Association(names, joint, joint.estimate_counts(checked), shape, checked.reshape(kinds))
     findings = estimates(data, models, sample=sample, missing=missing)
     if not isinstance(findings.source, CountSource):
-        return Association(names, joint, findings.joint(*names), shape, None)
+        test = findings.source.independence(*names)  # type: ignore[attr-defined]
+        return Association(names, joint, findings.joint(*names), shape, None, test)
     seen = findings.source.pair_counts(*names)
     return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)
 

@@ -14,7 +14,9 @@ from toolkit.analysis.findings import Findings
 from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, homogeneity
+from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import QuestionModel, Reader, checked_designs, with_matrix
+from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, is_missing, refuse
@@ -22,6 +24,7 @@ from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, columns_of, in_order, rows_by
+from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
 
 METHODS = ("moment", "mle", "simplex")
@@ -32,14 +35,14 @@ _CELLS = 256  # questions are counted together as long as their reports combine 
 @explains(
     'estimates(frame, {"report": forced("1/6", "1/6")}, by="sex")',
     designs="they say how each column was hidden",
-    weights='write sample=Sample(weights=frame["w"])',
+    weights='write sample=Sample(weights="w")',
 )
 def estimates(
     frame: Any,
     designs: Any,
     by: Sequence[str] | str | None = None,
     *,
-    sample: Sample | None = None,
+    sample: Any = None,
     missing: Sequence[Any] = (),
     method: str | None = None,
 ) -> Findings:
@@ -50,13 +53,14 @@ def estimates(
     frame : frame
         Of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is done there. With a `sample`
         the rows are needed, in its order.
-    designs : mapping
-        The randomizer of each column, {"report": forced("1/6", "1/6")}; of plain answers `plain(…)`. Cells may be
-        labels in any case; of yes and no also truth values, 0 and 1, and the usual words. All else is refused.
+    designs : mapping or Survey
+        The randomizer of each column, {"report": forced("1/6", "1/6")}; of plain answers `plain(…)`. Or the survey,
+        whose questions are the columns. Cells may be labels in any case; of yes and no also truth values, 0 and 1, and
+        the usual words. All else is refused.
     by : str or sequence of str, optional
         Columns that make the groups, of any kind.
-    sample : Sample, optional
-        How people were drawn, if not all alike.
+    sample : Sample or Replicates, optional
+        How people were drawn, if not all alike: Sample(weights="w", strata="region", clusters="school").
     missing : sequence, optional
         What stands for no answer, besides empty cells: (9, "refused").
     method : {"moment", "mle", "simplex"}, optional
@@ -76,25 +80,43 @@ def estimates(
     >>> round(found["report"].value, 3), found.missing["missing report"].item()
     (0.3, 1)
     """
-    names, models = _group_names(by), checked_designs(designs)
+    names, columns = _group_names(by), columns_of(frame)
+    asked, absent = _of_survey(designs, names, columns)
+    models = checked_designs(asked)
     if len(set(names)) < len(names):
         refuse("`by` must name each column once", "one that comes twice", "a group has one value of it")
     if both := [name for name in names if name in models]:
         consequence = "people cannot be sorted by a hidden answer"
         refuse("`by` must name columns that nothing hides", ", ".join(both), consequence)
-    if sample is not None and not isinstance(sample, Sample):
-        refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)
+    if sample is not None and not isinstance(sample, Sample | Replicates):
+        rule = "`sample` must be a Sample or Replicates"
+        refuse(rule, type(sample).__name__, 'Sample(weights="w", clusters="school")', TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, model, codes) for name, model in models.items()}
-    way, columns = checked_method(method), columns_of(frame)
-    source = CountSource(frame, names, readers) if sample is None else SampleSource(frame, names, readers, sample)
+    way = checked_method(method)
+    source: CountSource | SampleSource = CountSource(frame, names, readers)
+    if sample is not None:
+        rows_in_order(frame)  # else refused
+        source = SampleSource(frame, names, readers, sample.of(frame))
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     rows = tuple(one for name in models for one in source.group_estimates(name, way))
-    notes = groupless_notes(source.groupless(), names)
+    notes = (*groupless_notes(source.groupless(), names), *absent)
     if sample is None:
         notes += _sampling_notes([name for name in columns if name not in (*names, *models)])
     return Findings(models, names, rows, source, notes)
+
+
+def _of_survey(designs: Any, by: tuple[str, ...], columns: Sequence[Any]) -> tuple[Any, tuple[str, ...]]:
+    """The models of a survey's questions, without those that make the groups; a note names those without a column."""
+    if not hasattr(designs, "questions"):
+        return designs, ()
+    questions = [one for one in designs.questions if one.kind != "text" and one.name not in by]
+    there = {one.name: question_model(one) for one in questions if one.name in columns}
+    if not there:
+        refuse("the frame must have a column of the survey", "none", ", ".join(one.name for one in questions[:8]))
+    lost = ", ".join(one.name for one in questions if one.name not in columns)
+    return there, (f"the frame has no column of the survey's {lost}",) if lost else ()
 
 
 def _group_names(by: Any) -> tuple[str, ...]:
@@ -212,8 +234,10 @@ class CountSource:
             self._moments[name] = {one.group: one.estimate for one in self.group_estimates(name, "moment")}
         return self._moments[name][group] - self._moments[name][other]
 
-    def homogeneity(self, name: str) -> TableTest:
+    def homogeneity(self, name: str, method: str | None = None) -> TableTest:
         """Whether all groups have the same shares, by the counts of reports."""
+        if method is not None:
+            refuse("`method` must be left out without a sample", repr(method)[:40], "counts have one test")
         design = self.readers[name].design
         if not with_matrix(design):
             rule = "homogeneity is tested through a matrix"

@@ -37,7 +37,7 @@ class Source(Protocol):
     def difference(self, name: str, group: Group, other: Group) -> Estimate: ...
     def change(self, first: str, second: str) -> dict[Group, Estimate]: ...
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]: ...
-    def homogeneity(self, name: str) -> TableTest: ...
+    def homogeneity(self, name: str, method: str | None = None) -> TableTest: ...
 
 
 @explains(reference="the group that the others are compared with", second="it takes two questions")
@@ -141,14 +141,15 @@ class Findings:
         """
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
-        rows, gaps = [], []
-        there = {one.question for one in self.group_estimates if one.group == other}
-        others = [one for one in self.group_estimates if one.group != other and one.question in there]
+        rows, gaps, more = [], [], []
+        base = {one.question: one for one in self.group_estimates if one.group == other}
+        others = [one for one in self.group_estimates if one.group != other and one.question in base]
         if not others:
             refuse("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
             gap = self.source.difference(one.question, one.group, other)
             gaps += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
+            more += _of_design(gap, one, base[one.question])
             tests = np.atleast_1d(gap.test().p)
             rows += [
                 {
@@ -161,7 +162,7 @@ class Findings:
                 for label, p in zip(gap.labels, tests, strict=True)
             ]
         share = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
-        for row, gap in zip(rows, gaps, strict=True):
+        for row, gap, drawn in zip(rows, gaps, more, strict=True):
             limits = gap.interval(share)
             row |= {
                 "difference": gap.value,
@@ -170,6 +171,7 @@ class Findings:
                 "high": limits.high,
                 "level": share,
                 "interval": limits.method,
+                **drawn,
             }
         frame = pd.DataFrame(rows)
         raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
@@ -231,18 +233,21 @@ class Findings:
             )
         return self._shown(self.source.pairs(first, second, one.joint(other)))
 
-    def homogeneity(self, name: str) -> TableTest:
+    def homogeneity(self, name: str, method: str | None = None) -> TableTest:
         """Test whether all groups have the same shares, over all options together.
 
         Parameters
         ----------
         name : str
             The question.
+        method : {"rao-scott", "wald"}, optional
+            Of a sample: Rao and Scott's F of the reports (the default, where these are of few kinds), or Wald's F of
+            the corrected shares.
 
         Returns
         -------
         TableTest
-            Chi-squared or likelihood ratio of the counts; of a sample Wald's F.
+            Chi-squared or likelihood ratio of the counts; of a sample an F test.
         """
         self._check(name)
         if not self.by:
@@ -250,7 +255,7 @@ class Findings:
         if sum(one.question == name for one in self.group_estimates) < len(self.source.groups()):
             rule = f"at least {self.minimum:,} people must have answered in each group"
             refuse(rule, "fewer in one", "wait for more reports")
-        return self.source.homogeneity(name)
+        return self.source.homogeneity(name, method)
 
     @cached_property
     def missing(self) -> "pd.DataFrame":
@@ -305,11 +310,7 @@ class Findings:
         return pd.DataFrame([row for one in self.group_estimates for row in self._rows(one, checked_level(level))])
 
     def _rows(self, one: GroupEstimate, level: float) -> list[dict[str, Any]]:
-        design, deff = (
-            self.designs[one.question],
-            np.broadcast_to(np.nan if one.deff is None else one.deff, len(one.estimate.labels)),
-        )
-        rows = []
+        design, rows = self.designs[one.question], []
         for place, (option, estimate) in enumerate(one.entries()):
             interval = estimate.interval(level)
             rows.append(
@@ -331,7 +332,8 @@ class Findings:
                     "design": design.describe(),
                     "epsilon": design.epsilon,
                     "covers": estimate.covers,
-                    "deff": float(deff[place]),
+                    "df": np.nan if one.df is None else one.df,
+                    "deff": one.deff_of(place),
                     "method": estimate.method,
                 }
             )
@@ -480,3 +482,12 @@ class Findings:
         """Notes of the whole, and of each estimate; column names and groups are escaped."""
         own = [f"{self._words(one, '')}: {note}" for one in self.group_estimates for note in one.estimate.notes]
         return [html.escape(note) for note in (*self.notes, *own)]
+
+
+def _of_design(gap: Estimate, *groups: GroupEstimate) -> list[dict[str, float]]:
+    """For each option degrees of freedom and design effect of the difference of two groups of a sample."""
+    places, se = range(len(gap.labels)), np.atleast_1d(gap.se)
+    if groups[0].weighted is None:
+        return [{} for _ in places]
+    alike = [sum(np.atleast_1d(one.estimate.se)[i] ** 2 / one.deff_of(i) for one in groups) for i in places]
+    return [{"df": getattr(gap.basis, "df", np.nan), "deff": float(se[i] ** 2 / alike[i])} for i in places]

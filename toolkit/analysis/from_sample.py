@@ -9,16 +9,15 @@ import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
 from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
-from toolkit.analysis.homogeneity import TableTest, wald_f
+from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
 from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
-from toolkit.analysis.sampling.inputs import check_index
-from toolkit.analysis.sampling.sample import Sample
+from toolkit.analysis.sampling.replicates import Replicates
+from toolkit.analysis.sampling.sample import Sample, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Mask
-from toolkit.core.checks import is_missing, refuse
+from toolkit.core.checks import choice, is_missing, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import fit_notes
-from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, in_order
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design
@@ -31,17 +30,13 @@ class SampleSource:
     frame: Any
     by: tuple[str, ...]
     readers: Mapping[str, Reader]
-    sample: Sample
+    sample: Sample | Replicates
 
     @cached_property
     def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
         table, names = rows_in_order(self.frame), [*self.by, *self.readers]
         if lost := [name for name in names if name not in table.columns]:
             refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
-        if self.sample.rows is not None and self.sample.rows != len(table):
-            rule = f"the frame must have {self.sample.rows} rows, as the sample has"
-            refuse(rule, len(table), "rows are matched by position")
-        check_index(self.sample.index, self.frame, "the frame")
         return {name: number_cells(table[name]) for name in names}
 
     @cached_property
@@ -98,14 +93,19 @@ class SampleSource:
             notes=(*estimate.notes, *notes),
         )
 
-    def _sample(self, design: QuestionModel) -> tuple[Sample, dict[str, Any]]:
-        if self.sample.population is None:
+    def _sample(self, design: QuestionModel) -> tuple[Sample | Replicates, dict[str, Any]]:
+        if isinstance(self.sample, Replicates) or self.sample.population is None:
             return self.sample, {}
         if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
             return self.sample, {"noise": 0}
         if not of_shares(design):
-            return replace(self.sample, population=None), {}
+            return self._endless, {}
         return self.sample, {"noise": "shares"}
+
+    @property
+    def _endless(self) -> Sample | Replicates:
+        """Of a population without end."""
+        return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
         if method != "moment":
@@ -114,23 +114,23 @@ class SampleSource:
         scored = _scores_of(design, values)
         known = np.array([value is not None for value in values])[places]
         last = np.array([value == 1 for value in values])[places]
-        binary, estimated = len(design.report_options) == 2, []
+        binary, estimated, weighted = len(design.report_options) == 2, [], _is_weighted(self.sample)
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
             if not used:
-                estimated.append(GroupEstimate(name, group, empty_estimate(design), rows, rows))
+                estimated.append(GroupEstimate(name, group, empty_estimate(design), rows, rows, weighted=weighted))
                 continue
             estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
             yes = int(np.count_nonzero(last & where)) / used if binary else None
-            deff = _deff(estimate, scored[places][where])
-            estimated.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff))
+            deff = _deff(estimate, scored[places][where], weights_of(self.sample, self._rows)[where])
+            estimated.append(GroupEstimate(name, group, estimate, rows, rows - used, yes, deff, weighted))
         return estimated
 
     def _reports(
         self, design: QuestionModel, values: Sequence[Any], scored: Array, places: Codes, where: Mask
     ) -> Reports:
-        weights = self.sample.final_weights(self._rows)
+        weights = weights_of(self.sample, self._rows)
         return Reports.of(design, values, scored, places[where], weights[where])
 
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
@@ -139,12 +139,19 @@ class SampleSource:
         """
         sample, noise = self._sample(reports.design)
         labels, (worth, added) = estimated_labels(reports.design), reports.worth()
-        estimate = with_variance(sample.mean(scores, where, labels=labels, **noise), added)
-        estimate = self._estimated(reports.design, estimate)
-        if worth is None or worth.fit is None or not isinstance(estimate.basis, Student):
+        mean = sample.mean(scores, where, labels=labels, **noise)
+        estimate = self._estimated(reports.design, with_variance(mean, added))
+        if worth is None:
             return estimate
-        basis = replace(estimate.basis, shares=worth.basis)
-        return replace(estimate, basis=basis, fit=worth.fit, notes=fit_notes(worth.fit, basis) or estimate.notes)
+        inside = where & ~np.isnan(scores if scores.ndim == 1 else scores.min(axis=1))
+        n = np.atleast_1d((~np.isnan(scores[where])).sum(axis=0))
+        finite = drawn = np.diag(np.asarray(mean.cov))
+        if noise:
+            drawn = np.diag(np.asarray(self._endless.mean(scores, where).cov))
+        basis = worth.basis(estimate, drawn, finite, n, df_of(sample, inside))
+        fit = worth.estimate.fit
+        notes = fit_notes(fit, basis) if fit is not None and basis is not None else ()
+        return replace(estimate, basis=basis or estimate.basis, fit=fit, notes=notes or estimate.notes)
 
     def _added(self, name: str, group: Group) -> Array:
         """What a group whose reports all agree adds to the variance of a difference."""
@@ -166,8 +173,8 @@ class SampleSource:
         """The first question less the second, of the same people, in each group."""
         designs = [self.readers[name].design for name in (first, second)]
         pair = np.stack([self._scores(first), self._scores(second)], axis=1)
-        sample = replace(self.sample, population=None)  # how their noise goes together is not known
-        weights, changes = self.sample.final_weights(self._rows), {}
+        sample = self._endless  # how their noise goes together is not known
+        weights, changes = weights_of(self.sample, self._rows), {}
         for group in self.groups():
             where = self._where(group)
             gap = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
@@ -176,9 +183,18 @@ class SampleSource:
             changes[group] = with_variance(replace(gap, covers=_covers_of(gap.covers)), added)
         return changes
 
-    def homogeneity(self, name: str) -> TableTest:
-        """Whether all groups have the same shares: all less the first, all options but the last, by Wald's F."""
+    def homogeneity(self, name: str, method: str | None = None) -> TableTest:
+        """Whether all groups have the same shares, by Rao and Scott's test of the reports; by Wald's F of the
+        corrected shares where reports are not of few kinds.
+        """
         design = self.readers[name].design
+        kinds = len(design.report_options)
+        if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":
+            if not kinds:
+                refuse("'rao-scott' needs reports of few kinds", design.name, "use method='wald'")
+            values, places = self._read(name)
+            codes = np.array([-1 if value is None else value for value in values])[places]
+            return self._rao_scott(self._places[1], codes, (len(self.groups()), kinds))
         scores, (sample, noise) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
@@ -188,7 +204,31 @@ class SampleSource:
         k = flat.shape[1]
         added = [self._added(name, group)[:k, :k] for group in (first, *others)]
         cov = np.asarray(gaps.cov) + side_by_side(added[0], added[1:])
-        return wald_f(np.atleast_1d(gaps.value), cov, sample.units(len(scores)).df)
+        return wald_f(np.atleast_1d(gaps.value), cov, df_of(sample, np.ones(len(scores), dtype=bool)))
+
+    def independence(self, first: str, second: str) -> TableTest:
+        """Whether two hidden answers go together: as reports are drawn independently, exactly when they do."""
+        (a, rows), (b, others) = self._read(first), self._read(second)
+        codes = [
+            np.array([-1 if value is None else value for value in values])[places]
+            for values, places in ((a, rows), (b, others))
+        ]
+        shape = tuple(len(self.readers[name].design.report_options) for name in (first, second))
+        return self._rao_scott(codes[0], codes[1], (shape[0], shape[1]))
+
+    def _rao_scott(self, rows: Codes, columns: Codes, shape: tuple[int, int]) -> TableTest:
+        """Of the weighted table of two codes; -1 is none."""
+        known = (rows >= 0) & (columns >= 0)
+        cell = np.where(known, rows * shape[1] + columns, 0)
+        there, place = np.unique(cell[known], return_inverse=True)
+        cells = np.zeros((self._rows, len(there)))
+        cells[np.flatnonzero(known), place] = 1
+        shares = self._endless.mean(cells, known, labels=range(len(there)))
+        full = np.zeros(shape[0] * shape[1])
+        full[there] = np.atleast_1d(shares.value)
+        cov = np.zeros((len(full),) * 2)
+        cov[np.ix_(there, there)] = shares.cov
+        return rao_scott(full.reshape(shape), cov, int(known.sum()), df_of(self.sample, known))
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
@@ -220,6 +260,10 @@ def number_cells(column: Any) -> tuple[list[Any], Codes]:
     return cells, places
 
 
+def _is_weighted(sample: Sample | Replicates) -> bool:
+    return isinstance(sample, Replicates) or sample.weights is not None or sample.calibration is not None
+
+
 def _design_words(design: QuestionModel) -> str:
     return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
 
@@ -240,11 +284,14 @@ def _scores_of(design: QuestionModel, values: Sequence[Any]) -> Array:
     return scores
 
 
-def _deff(estimate: Estimate, scores: Array) -> Any:
-    """The variance as a multiple of that of a simple random sample of as many people."""
-    known = (~np.isnan(scores)).sum(axis=0)
+def _deff(estimate: Estimate, scores: Array, weights: Array) -> Any:
+    """The variance as a multiple of that of a simple random sample of as many people, as R's deff="replace"."""
+    there = ~np.isnan(scores).reshape(len(scores), -1)
+    numbers, known = np.nan_to_num(scores).reshape(there.shape), there.sum(axis=0)
     if np.min(known) < 2:
         return None
-    alike = np.nanvar(scores, axis=0, ddof=1) / known
+    mass = np.where(there, weights[:, None], 0.0)
+    mass /= mass.sum(axis=0)
+    alike = (mass * (numbers - (mass * numbers).sum(axis=0)) ** 2).sum(axis=0) / (known - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(alike > 0, np.asarray(estimate.se) ** 2 / alike, np.nan)

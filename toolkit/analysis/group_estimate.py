@@ -17,7 +17,8 @@ from toolkit.local.oracles.support import COVARIANCE_LIMIT
 class GroupEstimate:
     """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
     the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
-    of that of as many people drawn alike; None without a sample.
+    of that of as many people drawn alike; None without a sample. `weighted` : whether people of a sample have
+    weights; None without one.
     """
 
     question: str
@@ -27,10 +28,20 @@ class GroupEstimate:
     missing: int
     yes: float | None = None
     deff: Any = None
+    weighted: bool | None = None
 
     @property
     def used(self) -> int:
         return self.rows - self.missing
+
+    @property
+    def df(self) -> int | None:
+        """Degrees of freedom of the interval of a sample."""
+        return None if self.weighted is None else getattr(self.estimate.basis, "df", None)
+
+    def deff_of(self, place: int) -> float:
+        """The design effect of one option; NaN where there is none."""
+        return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[place])
 
     def entries(self) -> list[tuple[str | int, Estimate]]:
         """Each option's estimate for itself."""

@@ -98,3 +98,33 @@ def wald_f(difference: Array, cov: Array, df: int) -> TableTest:
     wald = float(difference @ np.linalg.solve(cov, difference))
     statistic = rest / (df * q) * wald
     return TableTest(statistic, (q, rest), float(fdtrc(q, rest, statistic)), f"Wald's F, W = {wald:.6g}")
+
+
+def rao_scott(shares: Array, cov: Array, n: int, df: int) -> TableTest:
+    """Pearson's test of a table of weighted shares, corrected for how people were drawn (Rao and Scott 1984, second
+    order): F = X**2 / tr on d and d * df degrees of freedom, with tr the sum of the design effects of all interactions
+    and d their number as these are spread. Expected shares stand in its weights, so that it is never negative.
+
+    >>> table = np.array([[0.15, 0.35], [0.2, 0.3]])
+    >>> alike = (np.diag(table.ravel()) - np.outer(table, table)) / 100  # as in a simple random sample
+    >>> rao_scott(table, alike, 100, 99)
+    <TableTest p = 0.2944: statistic 1.1111, df (1.0, 99.0), Rao and Scott's F of the reports, X² = 1.0989>
+    """
+    rows, columns = shares.any(axis=1), shares.any(axis=0)
+    table, places = shares[rows][:, columns], np.outer(rows, columns).ravel()
+    g, k = table.shape
+    if min(g, k) < 2:  # all are alike in what was seen
+        return TableTest(0.0, (0.0, 0.0), 1.0, "Rao and Scott's F of the reports")
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    pearson = float(n * ((table - expected) ** 2 / expected).sum())
+    # what is left of each interaction after rows and columns
+    apart = [np.eye(size)[:, 1:] - 1 / size for size in (g, k)]
+    contrasts = np.kron(*apart) / expected.ravel()[:, None]
+    alike = (contrasts * expected.ravel()[:, None]).T @ contrasts / n
+    delta = np.linalg.solve(alike, contrasts.T @ cov[np.ix_(places, places)] @ contrasts)
+    total, squares = float(np.trace(delta)), float(np.trace(delta @ delta))
+    free = total**2 / squares
+    statistic = pearson / total
+    p = float(fdtrc(free, free * df, statistic)) if df > 0 else np.nan
+    how = f"Rao and Scott's F of the reports, X² = {pearson:.5g}"
+    return TableTest(statistic, (round(free, 6), round(free * df, 6)), p, how)

@@ -41,13 +41,14 @@ class Line:
     se: str
     interval: str
     method: str
+    deff: float
 
 
 def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -> list[Line]:
     """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
     scale, unit = (100.0, " %") if share else (1.0, "")
     rows = [(one, *row) for one in estimates for row in _numbers(one, level, scale)]
-    decimals = decimals_of([numbers for _, _, numbers, empty, _ in rows if empty is None])
+    decimals = decimals_of([numbers for _, _, numbers, empty, *_ in rows if empty is None])
     return [
         Line(
             one,
@@ -56,19 +57,22 @@ def lines_of(estimates: Iterable[GroupEstimate], level: float, *, share: bool) -
             fixed(numbers[1], decimals, " points" if share else ""),
             empty or fixed_between(numbers[2], numbers[3], decimals, unit),
             method,
+            deff,
         )
-        for one, option, numbers, empty, method in rows
+        for one, option, numbers, empty, method, deff in rows
     ]
 
 
-def _numbers(one: GroupEstimate, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
-    """Option; value, standard error and limits; in words why there are none; and how they were made."""
+def _numbers(
+    one: GroupEstimate, level: float, scale: float
+) -> list[tuple[str | int, list[float], str | None, str, float]]:
+    """Option; value, standard error and limits; in words why there are none; how they were made; design effect."""
     interval = one.estimate.interval(level)
     parts = [np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)]
     empty = np.broadcast_to(interval.empty, len(one.estimate.labels))
     why = f"no {'value' if one.estimate.fit is None else one.estimate.fit.of} fits"
     return [
-        (option, [scale * float(part[i]) for part in parts], why if empty[i] else None, interval.method)
+        (option, [scale * float(part[i]) for part in parts], why if empty[i] else None, interval.method, one.deff_of(i))
         for i, option in enumerate(one.estimate.labels)
     ]
 
@@ -82,6 +86,7 @@ def paper_rows(
 ) -> list[dict[str, Any]]:
     """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
     everything = list(estimates)
+    drawn = any(one.weighted is not None for one in everything)
     return [
         {
             "question": name,
@@ -94,12 +99,20 @@ def paper_rows(
             "SE": line.se,
             f"{100 * level:g} % interval": line.interval,
             "method": line.method,
+            **(_sample_columns(line) if drawn else {}),
             "design": design.name.replace("_", " "),
             "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
         }
         for name, design in designs.items()
         for line in lines_of([one for one in everything if one.question == name], level, share=of_shares(design))
     ]
+
+
+def _sample_columns(line: Line) -> dict[str, Any]:
+    """What a reader must know of a sample; a dash where there is none."""
+    df = "—" if line.of.df is None else f"{line.of.df:,}"
+    deff = "—" if np.isnan(line.deff) else f"{line.deff:.2f}"
+    return {"weighted": "yes" if line.of.weighted else "no", "df": df, "deff": deff}
 
 
 def latex(table: Any, designs: Mapping[str, str]) -> str:

@@ -120,6 +120,15 @@ def plain(
     return Plain("ticks" if multiple else "choice", labels)
 
 
+def question_model(question: Any) -> Any:
+    """What was asked by a question of a survey: its design, or plain answers."""
+    if question.design is not None:
+        return question.design
+    if question.bounds is not None:
+        return plain(bounds=question.bounds)
+    return plain(question.options, multiple=question.kind == "ticks")
+
+
 def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
     """Through the design that hides nothing, whose intervals are those of a share."""
     counts = np.zeros(len(options), dtype=np.int64)

@@ -22,7 +22,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import NO, YES
+from toolkit.local.matrix.encoding import NO, YES, says_yes
 from toolkit.local.protocol import AnswerKind
 
 
@@ -136,12 +136,7 @@ class Reader:
     @cached_property
     def _says_yes(self) -> dict[bool, int] | None:
         """The codes of no and yes, if the reports are these two."""
-        words = [str(label).strip().casefold() for label in self.design.report_options]
-        texts = all(isinstance(label, str) for label in self.design.report_options)
-        if len(words) != 2 or not texts or {word in YES for word in words} != {True, False}:
-            return None
-        yes = words.index(next(word for word in words if word in YES))
-        return {True: yes, False: 1 - yes} if words[1 - yes] in NO else None
+        return says_yes(self.design.report_options)
 
     def read(self, cell: Any) -> Any:
         """A report's code, number or list; None where it is missing; STRANGE where it is neither."""
@@ -189,11 +184,14 @@ class Reader:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        # Which code stands for what would be a guess: SPSS often has 1 for yes and 2 for no.
-        says = self._says_yes is not None
-        pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
-        mapped = f"map them to these labels, column.replace({{{pairs}}})" if labels else ""
-        mapped = f"1 is read as yes and 0 as no; if these are other codes, {mapped}" if says else mapped
+        # Which code stands for what is for the reader to say: 1 is yes in one file, and the first option in another.
+        says, shown = self._says_yes, [repr(label) for label in labels[:3]]
+        if says is not None:
+            yes, no = shown[says[True]], shown[says[False]]
+            mapped = f"1 is read as yes and 0 as no; if 1 is yes and 2 no, write column.replace({{1: {yes}, 2: {no}}})"
+        else:
+            pairs = ", ".join(f"…: {label}" for label in shown)
+            mapped = f"map them to these labels, column.replace({{{pairs}}})" if labels else ""
         # Where no row is a report, a code for no answer is not what is missing.
         advice = "" if mapped and strange == rows else self.advice
         remedy = "; ".join(filter(None, (mapped, advice)))

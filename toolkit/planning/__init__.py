@@ -17,6 +17,7 @@ from toolkit.planning.models import (
     plan_two_groups,
 )
 from toolkit.planning.planner import plan
+from toolkit.planning.simulation import SimulatedPlan, plan_by_simulation
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for
 from toolkit.planning.survey_size import PeopleNeeded, plan_survey
@@ -28,6 +29,7 @@ __all__ = [
     "ListPlan",
     "PeopleNeeded",
     "Plan",
+    "SimulatedPlan",
     "SlopePlan",
     "Snapped",
     "Split",
@@ -38,6 +40,7 @@ __all__ = [
     "learned",
     "people_at_equal_epsilon",
     "plan",
+    "plan_by_simulation",
     "plan_difference",
     "plan_item_sum",
     "plan_list_experiment",

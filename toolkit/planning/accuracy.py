@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
-from toolkit.core.inference.special import ndtr, ndtri
+from toolkit.core.inference.special import bdtr, ndtr, ndtri
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.families import Family, is_randomizer, member, not_above
@@ -52,6 +52,35 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class Assured:
+    """A margin that most surveys keep, and not half of them. `share` : how many of them; `seen` : the chance of a yes
+    report, and `slope` : its change from nobody's yes to everybody's.
+    """
+
+    share: float
+    seen: float
+    slope: float
+
+    def widening(self, n: Any) -> Any:
+        """The variance at a share of yes reports, nearer to one half, that as many surveys do not reach, as a multiple
+        of the expected one.
+        """
+        spread = self.seen * (1 - self.seen)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            far = np.minimum(min(self.seen, 1 - self.seen) + ndtri(self.share) * np.sqrt(spread / n), 0.5)
+        return far * (1 - far) / spread if spread > 0 else np.ones_like(far)
+
+    def kept(self, n: Array, margin: float, z: float) -> Array:
+        """The share of surveys of n people whose Wilson interval is at most this wide, by the binomial law."""
+        width = (margin * abs(self.slope) * (1 + z**2 / n) / z) ** 2 * n - z**2 / 4 / n  # at most seen * (1 - seen)
+        reach = n / 2 - n * np.sqrt(np.maximum(0.25 - width, 0))
+        count = np.where(width < 0, -1.0, np.floor(reach * (1 + 1e-12)))
+        people = n.astype(np.int64)
+        few, many = (np.where(count < 0, 0, bdtr(np.maximum(count, 0), people, p)) for p in (self.seen, 1 - self.seen))
+        return np.where(width >= 0.25, 1.0, few + many)
+
+
+@dataclass(frozen=True)
 class Accuracy:
     """What n people are worth with one randomizer. `shift` is the distance to tell, `other` the spread there.
 
@@ -67,6 +96,8 @@ class Accuracy:
     sides: int = 2
     counted: ScoreTest | None = None
     counted_directly: ScoreTest | None = None
+    assured: Assured | None = None
+    assured_directly: Assured | None = None
 
     def variance(self, n: Any, spread: Spread | None = None) -> Array:
         """Variance of the estimate when n people answer; n may be an array, options are the last axis."""
@@ -75,7 +106,11 @@ class Accuracy:
 
     def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
-        margin = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
+        variance = self.variance(n).max(axis=-1)
+        if self.assured is not None:
+            alone = self.assured.seen * (1 - self.assured.seen) / self.assured.slope**2
+            variance = variance * self.assured.widening(alone / variance)
+        margin = ndtri(0.5 + self.level / 2) * np.sqrt(variance)
         return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> Any:
@@ -100,13 +135,13 @@ class Accuracy:
 
     def without_noise(self) -> "Accuracy":
         """Direct questioning, if everybody told the truth."""
-        return replace(self.with_noise(0.0), counted=self.counted_directly)
+        return replace(self.with_noise(0.0), counted=self.counted_directly, assured=self.assured_directly)
 
     def with_noise(self, variance: float | Array) -> "Accuracy":
         """The same people with another noise: that of one person's contribution."""
         loud = np.broadcast_to(variance, self.here.noise.shape)
         here, other = Spread(loud, self.here.sampling), self.other and Spread(loud, self.other.sampling)
-        return replace(self, here=here, other=other, counted=None)
+        return replace(self, here=here, other=other, counted=None, assured=None)
 
 
 def critical(level: float, sides: int) -> float:
@@ -125,6 +160,7 @@ class Case:
     sd: Number | None = None
     field: Field = field(default_factory=Field)
     sides: int = 2
+    assurance: float | None = None
 
     @property
     def fixed(self) -> bool:
@@ -157,12 +193,24 @@ class Case:
     def _accuracy(self, randomizer: Randomizer) -> Accuracy:
         here = spread_of(randomizer, self.prevalence, self.sd)
         if self.detect is None:
-            return Accuracy(self.field, self.level, here)
+            own, direct_too = self._assured(randomizer)
+            return Accuracy(self.field, self.level, here, assured=own, assured_directly=direct_too)
         truth, guess = (np.atleast_1d(np.asarray(share, dtype=float)) for share in (self.detect, self.prevalence))
         gap = np.abs(truth - guess)
         counted, direct = self._counted(randomizer) or (None, None)
         other = spread_of(randomizer, self.detect, self.sd)
         return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
+
+    def _assured(self, randomizer: Randomizer) -> tuple[Assured | None, Assured | None]:
+        """A margin that most surveys keep, and the same if people were asked directly."""
+        if self.assurance is None:
+            return None, None
+        if not has_matrix(randomizer) or randomizer.matrix.shape != (2, 2) or np.ndim(self.prevalence):
+            rule = "`assurance` must be for one yes/no question with two reports"
+            refuse(rule, randomizer.name, "leave it out: the margin is then that of the expected width")
+        (no, yes), share = randomizer.matrix[:, 1], float(self.prevalence)
+        own = Assured(self.assurance, float(no + (yes - no) * share), float(yes - no))
+        return own, Assured(self.assurance, share, 1.0)
 
     def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
         """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""

@@ -42,6 +42,7 @@ def plan(
     compliance: Mapping[str, Number] | Compliance | None = None,
     deff: Number = 1,
     weighting: Number = 1,
+    assurance: Number | None = None,
 ) -> Plan:
     """Solve for the one of epsilon, n and margin that is left out; n is rounded up, and the target is reached.
 
@@ -86,6 +87,10 @@ def plan(
         Design effect of the truth, 1 + (people per cluster - 1) * their correlation; the randomization is not touched.
     weighting : number
         1 + the squared coefficient of variation of the weights.
+    assurance : number, optional
+        The share of surveys whose interval keeps the margin, as 0.9. Without it the expected width has the margin,
+        which about half of the surveys keep. For one yes/no question to up to a million people n is counted from the
+        binomial law and Wilson's interval; else by the normal approximation.
 
     Returns
     -------
@@ -102,6 +107,10 @@ def plan(
     >>> from toolkit import forced, warner
     >>> plan(warner, prevalence=0.2, margin=0.03, level=0.95, epsilon=1.0)
     <Plan: 4,613 people, epsilon 1, margin ±3 points at 95 %; solved for n; warner>
+    >>> plan(forced("1/6", "1/6"), prevalence=0.1, margin=0.03).n
+    1718
+    >>> plan(forced("1/6", "1/6"), prevalence=0.1, margin=0.03, assurance=0.9).n
+    1780
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
     277
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the normal formula
@@ -111,7 +120,8 @@ def plan(
     solved = _unknown(design, given, testing=detect is not None)
     field = checked_field(subgroup, population, response, questions, compliance, deff, weighting)
     truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
-    case = Case(design, truth, check_level(level), other, sd, field, _sides(sides))
+    sure = _assurance(assurance, other)
+    case = Case(design, truth, check_level(level), other, sd, field, _sides(sides), sure)
     goal = _checked(case, given, solved)
     return _planned(case, goal) if field.questions == 1 or case.fixed else _better(case, goal)
 
@@ -260,6 +270,8 @@ def _notes(case: Case) -> tuple[str, ...]:
         notes.append(f"what comes from sampling has a design effect of {field.deff:.3g}, randomization has none")
     if field.weighting != 1:
         notes.append(f"weights multiply every variance by {field.weighting:.4g}")
+    if case.assurance is not None:
+        notes.append(f"if the guess is right, {100 * case.assurance:.3g} % of such surveys keep the margin")
     if field.compliance:
         others = 100 * (1 - field.compliance.followers)
         notes.append(f"{others:.3g} % do not follow the instructions, and the estimate corrects for it")
@@ -278,6 +290,16 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
         return (counted,)
     first, stays = accuracy.counted.first(target.power), accuracy.counted.stays(target.power)
     return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
+
+
+def _assurance(assurance: Number | None, detect: Any) -> float | None:
+    if assurance is None:
+        return None
+    share = float(exact(assurance, "assurance"))
+    if detect is not None or not 0.5 <= share < 1:
+        rule = "`assurance` must be from 0.5 to below 1, for a margin and not with `detect`"
+        refuse(rule, assurance, "it is the share of surveys that keep the margin; nine of ten are 0.9")
+    return share
 
 
 def _sides(sides: object) -> int:

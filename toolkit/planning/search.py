@@ -5,8 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from toolkit.core.checks import refuse
-from toolkit.planning.accuracy import Case, Precision
+from toolkit.planning.accuracy import Assured, Case, Precision, critical
 from toolkit.planning.power import MOST_COUNTED
 
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
@@ -79,7 +81,12 @@ def people_for(accuracy: Precision, target: Target) -> int:
     people = _smallest(accuracy, target, most)
     if target.counts(accuracy, people):
         return accuracy.counted.stays(float(target.power or 0))  # type: ignore[union-attr]
-    return people
+    assured: Assured | None = getattr(accuracy, "assured", None)
+    if assured is None or target.margin is None or not accuracy.field.plain or people > MOST_COUNTED:
+        return people
+    near = np.arange(max(2, int(0.97 * people)), int(1.03 * people) + 3, dtype=np.float64)
+    missed = assured.kept(near, target.margin, critical(accuracy.level, 2)) < assured.share  # type: ignore[attr-defined]
+    return int(near[np.flatnonzero(missed)[-1]]) + 1 if missed.any() and not missed[-1] else people
 
 
 def _smallest(accuracy: Precision, target: Target, most: int) -> int:

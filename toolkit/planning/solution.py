@@ -115,7 +115,8 @@ class Plan:
 
         Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if
         the shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as
-        it is.
+        it is; of a plan with `assurance` those of the shuffled and the central way are of the expected width all the
+        same.
 
         Parameters
         ----------

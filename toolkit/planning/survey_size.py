@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _POWER = 0.8
 _PURPOSES = {
-    "margin": ("margin", "subgroup"),
+    "margin": ("margin", "subgroup", "assurance"),
     "test": ("detect", "power", "sides", "subgroup"),
     "difference": ("difference", "power", "groups"),
     "slope": ("slope", "intercept", "power", "covariate", "subgroup"),

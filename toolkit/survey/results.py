@@ -8,8 +8,9 @@ import numpy as np
 from toolkit.analysis.estimating import CountSource, checked_method, estimates, groupless_notes
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.group_estimate import GroupEstimate
-from toolkit.analysis.plain import plain
-from toolkit.analysis.reports import QuestionModel, Reader
+from toolkit.analysis.plain import question_model
+from toolkit.analysis.reports import Reader
+from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate
@@ -81,7 +82,7 @@ def estimate(
     by: Sequence[str] | str | None = None,
     *,
     method: str | None = None,
-    sample: Sample | None = None,
+    sample: Sample | Replicates | None = None,
     missing: Sequence[Any] = (),
     minimum: int | None = None,
 ) -> Results:
@@ -97,7 +98,7 @@ def estimate(
         Plain questions, or "understood": then there is one estimate for each group of people.
     method : str, optional
         As for `toolkit.analysis.estimates`.
-    sample : Sample, optional
+    sample : Sample or Replicates, optional
         How people were drawn, as for `toolkit.analysis.estimates`.
     missing : sequence
         Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
@@ -125,7 +126,7 @@ def estimate(
     """
     groups, way = checked_groups(survey, by), checked_method(method)
     designs = {
-        question.name: model_of(question)
+        question.name: question_model(question)
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
     }
@@ -152,15 +153,6 @@ def estimate(
 
 def _least(survey: Survey, minimum: int | None) -> int:
     return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
-
-
-def model_of(question: Question) -> QuestionModel:
-    """Return what an analysis reads a question's column by: its design, or that the answer is plain."""
-    if question.design is not None:
-        return question.design
-    if question.bounds is not None:
-        return plain(bounds=question.bounds)
-    return plain(question.options, multiple=question.kind == "ticks")
 
 
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:

@@ -42,6 +42,27 @@ def test_of_two_groups_asked_directly_it_is_the_variance_of_a_log_odds_ratio() -
     assert plan_slope(DIRECT, intercept=-1, slope=0.8, n=400, covariate=0.3).se == pytest.approx(np.sqrt(found / 400))
 
 
+@pytest.mark.parametrize(("share", "slope", "formula"), [(0.1, 1.0, 1364), (0.3, -0.7, 1689)])
+def test_a_covariate_of_two_values_has_a_counted_power(share: float, slope: float, formula: int) -> None:
+    """By the normal formula a rare value has .754 where .8 was wanted, and another more than enough. Counted against
+    4,000 surveys in closed form: 4.5 standard errors are a false alarm of 7e-6.
+    """
+    intercept = -2 if slope > 0 else -1
+    planned = plan_slope(DIE, intercept=intercept, slope=slope, covariate=share, power=0.8)
+    assert (planned.n > formula) == (slope > 0)
+    rng, hits = np.random.default_rng(8), 0
+    for _ in range(4000):
+        second = rng.binomial(planned.n, share)
+        sizes = np.array([planned.n - second, second])
+        seen = rng.binomial(sizes, 1 / 6 + 2 / 3 * expit(intercept + slope * np.arange(2))) / sizes
+        found = (seen - 1 / 6) * 1.5
+        if found.min() > 0:
+            se = np.sqrt((seen * (1 - seen) / sizes / (found * (1 - found) * 2 / 3) ** 2).sum())
+            hits += abs(np.diff(np.log(found / (1 - found)))[0]) > 1.959964 * se
+    assert hits / 4000 == pytest.approx(0.8, abs=4.5 * 0.4 / np.sqrt(4000) + 0.002)
+    assert plan_slope(DIE, intercept=intercept, slope=slope, covariate=share, n=planned.n).power >= 0.8
+
+
 def test_a_plan_says_that_it_is_approximate() -> None:
     assert repr(plan_slope(DIE, intercept=-1, slope=0.5, power=0.8)).startswith("<SlopePlan: about 497 people")
 

@@ -34,8 +34,29 @@ def test_planned_errors_are_those_that_the_analysis_estimates(model: str) -> Non
     value, se = carriers(model, np.stack([n - yes, yes], axis=1), p)
     assert value == pytest.approx(prevalence, abs=2e-4)
     planned = plan_two_groups(model, p, prevalence=prevalence, other=other, n=n)
-    assert planned.margin == pytest.approx(ndtri(0.975) * se, rel=1e-3)
+    counts = np.stack([n - yes, yes], axis=1)
+    shown = ndtri(0.975) * se
+    if model == "cheater_detection":
+        shown = analysis.cheater_detection(counts, p).interval().width / 2
+    assert planned.margin == pytest.approx(shown, rel=1e-3)
     assert planned.n == (n, n)
+
+
+def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
+    """It was planned with 395 people a group, whose interval is ± .095 and not ± .06. The mean of 300 intervals that
+    are shown spreads by 1 per mille: 1 % off is far out.
+    """
+    planned = plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, margin=0.06)
+    rng, n = np.random.default_rng(4), planned.n[0]
+    shares = _Case("cheater_detection", (0.2, 0.8), 0.05, 0.95, 1.96, 1.0).yes(0.25)
+    widths = []
+    for _ in range(300):
+        yes = rng.binomial(n, shares)
+        widths.append(analysis.cheater_detection(np.stack([n - yes, yes], axis=1), (0.2, 0.8)).interval().width)
+    assert np.mean(widths) / 2 == pytest.approx(0.06, rel=0.01)
+    assert plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, n=n - 1).margin > 0.06
+    with pytest.raises(ValueError, match=r"above half the share of cheaters, 0\.025, got 0\.02"):
+        plan_two_groups("cheater_detection", (0.2, 0.8), prevalence=0.25, other=0.05, margin=0.02)
 
 
 @pytest.mark.slow

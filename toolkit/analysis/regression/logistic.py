@@ -317,8 +317,8 @@ def logistic(
         Of pandas, polars or pyarrow, or names and arrays. Of DuckDB, Dask, Ibis, PySpark or a lazy frame of polars the
         rows stay where they are: how often each combination of values comes is counted there, so covariates should be
         categories or bands.
-    design : Design or mapping
-        The design; or several by name, and `design_by` says which is whose.
+    design : Design, mapping or Survey
+        The design; or several by name, and `design_by` says which is whose; or the survey that asked the question.
     design_by : str or array, optional
         The name of each row's design.
     link : {"logit", "probit", "cloglog"}
@@ -327,8 +327,8 @@ def logistic(
         How standard errors are computed; "observed" by default, "robust" with a complex sample.
     penalty : {"jeffreys"}, optional
         Half the log determinant of the information.
-    sample : Sample, optional
-        How people were drawn; or, in its place, the next three.
+    sample : Sample or Replicates, optional
+        How people were drawn; or, in its place, the next three. With replicates the model is fitted again with each.
     weights, strata, clusters : str or array, optional
         Columns of a complex sample.
     times : str or array, optional

@@ -104,6 +104,7 @@ def read_hidden(
         explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
         data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
     frame = as_frame(data)
+    designs = _of_survey(designs, variables(right, frame))
     items = _items(designs, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
@@ -134,6 +135,12 @@ def read_hidden(
         dropped=dropped,
         said=said,
     )
+
+
+def _of_survey(designs: Any, columns: tuple[str, ...]) -> Any:
+    """Of a survey the designs of the questions among these columns."""
+    questions = {one.name: one.design for one in getattr(designs, "questions", ())}
+    return {name: questions[name] for name in columns if questions.get(name) is not None} if questions else designs
 
 
 def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
@@ -223,8 +230,8 @@ def predictor(
         "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth, 0 or 1.
     data : frame or mapping
         As for `logistic`.
-    designs : mapping
-        The design of each randomized column, {"cheated": die}; at most six, drawn independently.
+    designs : mapping or Survey
+        The design of each randomized column, {"cheated": die}, or the survey; at most six, drawn independently.
     family : {"linear", "logistic"}
         Normal errors, or an outcome of 0 or 1.
     truth : str, optional
@@ -265,7 +272,8 @@ def predictor(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_hidden(formula, data, designs, truth, sampling, missing)
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    kind = kind_of_error(se, rows.people, False)
+    kind = kind_of_error(se, rows.people, jeffreys)
+    kind = "observed" if se is None and kind == "expected" else kind
     if kind == "expected":
         refuse("`se` must be one of observed, opg, robust", "'expected'", "no formula holds the mean over all outcomes")
     outcome = checked_outcome(rows.outcome, family)
@@ -298,7 +306,7 @@ def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
     ascent = replace(climb(fast, near.point.at), start=near.start)
     if jeffreys:
         return penalized_maximum(fast, ascent), Penalized(model, fast)
-    return inner_maximum(model.observed, ascent, _ADVICE), model
+    return inner_maximum(model.observed, ascent, _ADVICE), faster
 
 
 def _with_errors(spread: Array) -> None:

@@ -4,7 +4,7 @@ missing values are refused or counted.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from toolkit.analysis.regression.covariates import Covariates, absent_in, from_arrays, from_formula, sides, variables
 from toolkit.analysis.reports import Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
-from toolkit.analysis.sampling.sample import FINITE, SampleRows, checked_sample, without_population
+from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
 from toolkit.core.arrays import Array, Labels, Mask
 from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure
@@ -216,7 +216,7 @@ class People:
     def described(self) -> list[str]:
         """What is known of how they were drawn, in words."""
         if self.drawn is not None:
-            return self.drawn.described
+            return described(self.drawn.sample)
         return [name for name in ("weights", "strata", "clusters") if getattr(self, name) is not None]
 
     @property
@@ -248,7 +248,7 @@ class People:
     def df(self) -> int:
         """Degrees of freedom: sampling units minus strata."""
         if self.drawn is not None:
-            return self.drawn.units.df
+            return self.drawn.df
         sizes = self._units[2]
         return int(sizes.sum()) - len(sizes)
 
@@ -326,7 +326,7 @@ def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Ma
         others = {**sampling, "design_by": design_by}
         data, sampling = counted_rows(data, [left, *variables(right, data)], others)
     frame = as_frame(data) if by_formula else data
-    columns = {"reports": column(frame, left, "reports")}
+    columns, design = {"reports": column(frame, left, "reports")}, design_of(design, left)
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
     columns |= sampling_columns(frame, sampling)
@@ -337,7 +337,8 @@ def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Ma
         gaps["covariates"] = absent_in(frame, variables(right, frame))
     used, dropped = complete(gaps, way, columns.get("times"))
     drawn, notes = who(columns, used, sampling, dropped, frame)
-    own = tuple(one for one in sampling.values() if isinstance(one, str) and one in names(frame))
+    named = (*sampling.values(), *getattr(sampling.get("sample"), "names", ()))
+    own = tuple(one for one in named if isinstance(one, str) and one in names(frame))
     columns = {what: values[used] for what, values in columns.items()}
     rows = some_rows(frame, used)
     covariates = from_formula(right, rows, own) if by_formula else from_arrays(rows)
@@ -373,12 +374,30 @@ def read_answers(
     return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
 
 
+def design_of(design: Any, name: Any) -> Any:
+    """The design of the question of this name, where a survey is given; plain answers have one that hides nothing."""
+    if not hasattr(design, "questions"):
+        return design
+    known = {one.name: one for one in design.questions}
+    if not isinstance(name, str) or name not in known:
+        received = repr(name)[:40] if isinstance(name, str) else "reports without a name"
+        refuse("with a survey the formula must name one of its questions", received, f"it has {', '.join(known)}"[:200])
+    question = known[name]
+    if question.design is not None or question.kind != "choice":
+        return question.design
+    return Design(np.eye(len(question.options), dtype=np.int64), 1, question.options, name="direct")
+
+
 def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The different rows of the columns that a model needs, as a frame of pandas, and `others`, further arguments
     of the model, with the column that says how often each row comes.
 
     Each of `others` must be a column's name, as rows without order cannot be paired with an array.
     """
+    sample = others.get("sample")
+    if isinstance(sample, Sample) and sample.only_names:
+        others = {**others, "weights": sample.weights, "strata": sample.strata, "clusters": sample.clusters}
+        others["sample"] = None
     if others.get("sample") is not None:
         advice = "give weights, strata and clusters by name, or collect the rows first"
         refuse("with a `sample` the data must hold its rows in order", type(data).__name__, advice, TypeError)
@@ -423,11 +442,11 @@ def who(
     if sampling.get("sample") is None:
         return persons, notes
     others = [name for name in SAMPLING if name in columns]
-    sample = checked_sample(sampling["sample"], others, len(used), data)
+    sample = checked_sample(sampling["sample"], others, data)
     if sample is None:
         return persons, notes
-    if sample.population is not None and not finite:
-        sample, notes = without_population(sample), (*notes, FINITE)
+    if isinstance(sample, Sample) and sample.population is not None and not finite:
+        sample, notes = replace(sample, population=None), (*notes, FINITE)
     drawn = SampleRows(sample, used)
     return People(persons.rows, weights=drawn.weights, drawn=drawn), notes
 

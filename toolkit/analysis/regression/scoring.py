@@ -4,12 +4,13 @@ Scoring goes up a likelihood by its expected information, with steps that are ha
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from toolkit.analysis.regression.rows import People
+from toolkit.analysis.sampling.replicates import Replicates, spread
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 
@@ -36,6 +37,11 @@ class TellsApart(Curved, Protocol):
 
 def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
     """The kind that was asked for; "robust" for a complex sample, "expected" for a penalized fit."""
+    if people.drawn is not None and isinstance(people.drawn.sample, Replicates):
+        if jeffreys or se is not None:
+            rule = "`se` and `penalty` must be left out with replicate weights"
+            refuse(rule, "one of them", "the model is fitted again with each replicate")
+        return "replicate"
     if se is None:
         return "robust" if people.complex else "expected" if jeffreys else "observed"
     if choice(se, "se", ERRORS) != "robust" and people.complex:
@@ -55,6 +61,8 @@ def covariance(model: Curved, at: Array, kind: str, expected: Array) -> Array:
         return inverse(expected)
     if kind == "observed":
         return inverse(model.observed(at))
+    if kind == "replicate":
+        return _by_replicates(model, at)
     scores = model.scores(at)
     if kind == "opg":
         counted = scores if model.people.times is None else scores * model.people.times[:, None]
@@ -70,6 +78,21 @@ def gram(columns: Array, weights: Array) -> Array:
         part = columns[first : first + _BLOCK]
         total += part.T @ (part * weights[first : first + _BLOCK, None])
     return total
+
+
+def _by_replicates(model: Any, at: Array) -> Array:
+    """The model fitted again with each replicate, from where the whole sample ended."""
+    drawn = model.people.drawn
+
+    def again(weights: Array) -> Array:
+        fit = climb(replace(model, people=replace(model.people, weights=weights[drawn.used], drawn=None)).point, at)
+        return fit.point.at if fit.arrived and not fit.flat else np.full(len(at), np.nan)
+
+    cov, lost = spread(drawn.sample, again, at)
+    if lost:
+        rule = "the likelihood must have its maximum at finite coefficients with every replicate"
+        refuse(rule, f"{lost} without", "use fewer covariates, or sample=Sample(…) with clusters")
+    return cov
 
 
 def _spread(model: Curved, at: Array, scores: Array) -> Array:

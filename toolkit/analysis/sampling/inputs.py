@@ -1,6 +1,6 @@
 """What a sample is given, as arrays; messages count what is wrong and never quote a person's value."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,20 +8,59 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import is_missing, refuse
-from toolkit.frames.table import array_of, index_of
+from toolkit.frames.table import array_of, height, index_of, is_lazy, rows_in_order
+from toolkit.frames.table import column as named_column
 
 LEAST_WEIGHT = 1e-60
 
 
 def column(values: Any, name: str) -> npt.NDArray[Any]:
     """One value per row: of a list, an array, or a column of pandas, polars or pyarrow."""
-    if isinstance(values, str):
-        refuse(f"`{name}` must be a column", "a name", f"the rows are elsewhere: {name}=frame[{values!r}]")
     array = array_of(values)
     if array.ndim != 1 or len(array) == 0:
         rule = f"`{name}` must be a column with a value for each row"
         refuse(rule, f"shape {array.shape}", "rows are matched by position")
     return array
+
+
+def columns(values: Any, name: str) -> Any:
+    """The same of each stage, where there are two; numbers of a population, also by name, stay as they are."""
+    if isinstance(values, tuple):
+        return tuple(columns(part, name) for part in values)
+    number = name == "population" and (isinstance(values, Mapping) or np.ndim(values) == 0)
+    return values if values is None or number else column(values, name)
+
+
+def stages(values: Any) -> Any:
+    """A tuple of two names or columns is of two stages; any other one is a column of values."""
+    pair = isinstance(values, tuple) and len(values) == 2
+    if pair and all(isinstance(part, str) or np.ndim(part) == 1 for part in values):
+        return values
+    return list(values) if isinstance(values, tuple) else values
+
+
+def names_in(parts: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
+    """The names of columns among what a sample is given."""
+    flat = [part for _, value in parts for part in (value if isinstance(value, tuple) else (value,))]
+    return tuple(part for part in flat if isinstance(part, str))
+
+
+def from_frame(frame: Any, values: Any, name: str) -> Any:
+    """The same with names looked up in a frame."""
+    if isinstance(values, tuple):
+        return tuple(from_frame(frame, part, name) for part in values)
+    if not isinstance(values, str):
+        return values
+    if is_lazy(frame):
+        rows_in_order(frame)  # says that its rows have no order
+    return named_column(frame, values, f"`{name}`")
+
+
+def check_frame(rows: int | None, index: Any, frame: Any) -> None:
+    """Refuse a frame with other rows than the columns of a sample."""
+    if rows is not None and rows != height(frame):
+        refuse(f"the frame must have {rows} rows, as the sample has", height(frame), "rows are matched by position")
+    check_index(index, frame, "the frame")
 
 
 def check_index(index: Any, values: Any, what: str) -> None:

@@ -9,16 +9,20 @@ import numpy as np
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
+    check_frame,
     check_index,
-    column,
+    columns,
     domain,
+    from_frame,
+    names_in,
     one_index,
     positive_weights,
     same_length,
+    stages,
     table,
 )
-from toolkit.analysis.sampling.known_totals import Calibration, calibration
-from toolkit.analysis.sampling.replicates import Replicates, jackknife
+from toolkit.analysis.sampling.known_totals import calibration
+from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
 from toolkit.analysis.sampling.units import Linear, Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import explains, refuse
@@ -27,25 +31,32 @@ from toolkit.core.estimate import Estimate
 
 Noise = Literal["shares"] | float | Any
 _COLUMNS = ("weights", "strata", "clusters")
+_FIELDS = (*_COLUMNS, "population")
 FINITE = "the finite population is not used here: the errors are rather too large"
 
 
-@explains('Sample(weights=frame["w"], clusters=frame["school"])')
+@explains('Sample(weights="w", clusters="school")')
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """How people were drawn: weights, strata and clusters, one entry per row of the frame, in its order.
+    """How people were drawn: weights, strata and clusters, by the names of their columns or as columns.
 
-    Where they are columns of pandas, their index must be that of the frame.
+    Names are looked up in the frame that is analyzed, whatever the order of its rows. Columns have one entry per row of
+    the frame, in its order; where they are columns of pandas, their index must be that of the frame.
 
     Parameters
     ----------
-    weights : array, optional
+    weights : str or array, optional
         How many people each row stands for, or in proportion to that; all the same without it.
-    strata, clusters : array, optional
-        Who was drawn together; clusters may be numbered within strata.
-    population : int or mapping, optional
-        How many clusters there are in all (persons, where there are no clusters), for each stratum by name: then the
-        sampling error is smaller. All persons of a cluster that was drawn must be in the sample.
+    strata : str or array, optional
+        The groups that were drawn from separately.
+    clusters : str or array, or tuple of two, optional
+        Who was drawn together; they may be numbered within strata. Of two stages a tuple: the clusters, and who was
+        drawn together inside of them.
+    population : int, mapping, str or array, or tuple of two, optional
+        How many clusters there are in all (persons, where there are no clusters), for each stratum by name or in a
+        column: then the sampling error is smaller. All persons of a cluster that was drawn must be in the sample; where
+        only some were drawn, a tuple says of both stages how many there are, ("clusters in all", "people of the
+        cluster").
     lonely : {"refuse", "collapse", "centre"}
         What to do with a stratum of one cluster: refuse it, merge it with the next, or centre its total at the mean of
         all clusters.
@@ -56,9 +67,13 @@ class Sample:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from toolkit import forced
-    >>> sample = Sample(weights=[1, 2, 1, 2], clusters=[1, 1, 2, 2])
-    >>> sample.mean(forced("1/6", "1/6").scores([1, 0, 0, 1]))
+    >>> frame = pd.DataFrame({"a": [1, 0, 0, 1], "w": [1, 2, 1, 2], "school": [1, 1, 2, 2]})
+    >>> sample = Sample(weights="w", clusters="school")
+    >>> sample
+    <Sample by name: weights "w", clusters "school">
+    >>> sample.of(frame).mean(forced("1/6", "1/6").scores(frame.a))
     <Estimate 0.50 (standard error 0.25; 95 % interval -2.68 to 3.68); n = 4; covers sampling ...>
     """
 
@@ -67,25 +82,85 @@ class Sample:
     clusters: Any = None
     population: Any = None
     lonely: Lonely = "refuse"
-    calibration: Calibration | None = field(default=None, kw_only=True)
+    calibration: Any = field(default=None, kw_only=True)
     index: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if isinstance(self.population, tuple) and (self.clusters is None or len(self.population) != 2):
+            rule = "`population` must be two numbers or columns only with clusters that people were drawn in"
+            refuse(rule, "another number of them", "it counts clusters, and people of each cluster")
+        self._set(**{name: stages(getattr(self, name)) for name in _COLUMNS})
+        if self.by_name:
+            return
         if self.index is None:
-            object.__setattr__(self, "index", one_index([getattr(self, name) for name in _COLUMNS]))
+            self._set(index=one_index([part for _, part in self._parts()]))
         if self.weights is not None:
-            object.__setattr__(self, "weights", positive_weights(self.weights))
-        for name in ("strata", "clusters"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, column(getattr(self, name), name))
+            self._set(weights=positive_weights(self.weights))
+        self._set(**{name: columns(getattr(self, name), name) for name in _FIELDS[1:]})
         if self.rows is not None:
             self._units(self.rows)
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _parts(self) -> list[tuple[str, Any]]:
+        """What each argument is made of, by its name; a population may be numbers, and no column."""
+        values = [(name, getattr(self, name)) for name in _FIELDS]
+        parts = [(name, part) for name, value in values for part in (value if isinstance(value, tuple) else (value,))]
+        return [(name, part) for name, part in parts if name != "population" or isinstance(part, str) or np.ndim(part)]
+
+    @property
+    def by_name(self) -> bool:
+        """Whether columns are named that are looked up in a frame."""
+        return bool(self.names)
+
+    @property
+    def only_names(self) -> bool:
+        """Whether it is no more than names of weights, strata and clusters."""
+        columns = [getattr(self, name) for name in _COLUMNS]
+        more = self.population is not None or self.calibration is not None or self.lonely != "refuse"
+        return self.by_name and not more and all(one is None or isinstance(one, str) for one in columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are looked up in a frame."""
+        margins = self.calibration if isinstance(self.calibration, Mapping) else ()
+        return (*names_in(self._parts()), *margins)
+
+    def of(self, frame: Any) -> "Sample":
+        """Return the sample of a frame, its columns looked up there.
+
+        Parameters
+        ----------
+        frame : frame
+            Of pandas, polars or pyarrow.
+
+        Returns
+        -------
+        Sample
+            With columns; the sample itself where nothing is named.
+
+        Raises
+        ------
+        ValueError
+            If a column is not there, or the rows are not those of the sample's columns.
+        """
+        if not self.by_name:
+            check_frame(self.rows, self.index, frame)
+            return self
+        found = {name: from_frame(frame, getattr(self, name), name) for name in _FIELDS}
+        index = one_index([frame, *(part for _, part in self._parts())])
+        margins = self.calibration if isinstance(self.calibration, Mapping) else None
+        there = replace(self, **found, index=index, calibration=None if margins else self.calibration)
+        check_frame(there.rows, None, frame)
+        return there if margins is None else there.raked(margins, frame)
 
     @cached_property
     def rows(self) -> int | None:
         """How many people it has; None where no column says so, and it fits any number."""
         fitted = None if self.calibration is None else self.calibration.margins[0].place
-        return same_length([(name, getattr(self, name)) for name in _COLUMNS] + [("known totals", fitted)])
+        return None if self.by_name else same_length([*self._parts(), ("known totals", fitted)])
 
     @cached_property
     def _drawn(self) -> dict[int, Units]:
@@ -110,6 +185,8 @@ class Sample:
             Which cluster each row is in, and which stratum each cluster.
         """
         size = self.rows if self.rows is not None else rows
+        if self.by_name:
+            refuse("the columns of a sample must be looked up in a frame", ", ".join(self.names), "write .of(frame)")
         if size is None:
             refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
         return self._units(size)
@@ -127,7 +204,8 @@ class Sample:
         array
             One weight per row.
         """
-        base = np.ones(self.units(rows).unit.shape) if self.weights is None else self.weights
+        count = len(self.units(rows).unit)
+        base = np.ones(count) if self.weights is None else self.weights
         return base if self.calibration is None else self.calibration.weights(base)
 
     @property
@@ -223,15 +301,15 @@ class Sample:
             One replicate per cluster.
         """
         base = np.ones(self.units().unit.shape) if self.weights is None else self.weights
-        return jackknife(self.units(), base, self.calibration)
+        return jackknife(self.units(), base, self.calibration, self.index)
 
     def poststratified(self, cells: Any, totals: Mapping[Any, Any]) -> "Sample":
         """Return the sample with weights that add up to known totals of cells.
 
         Parameters
         ----------
-        cells : array
-            The cell of each row.
+        cells : str or array
+            The cell of each row; a name is looked up in the frame.
         totals : mapping
             People of each cell in the population.
 
@@ -240,24 +318,28 @@ class Sample:
         Sample
             With errors that the totals lessen.
         """
+        if isinstance(cells, str):
+            return self.raked({cells: totals})
         check_index(self.index, cells, "`cells`")
         return replace(self, calibration=calibration({"cells": totals}, {"cells": cells}, self.rows))
 
-    def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any) -> "Sample":
+    def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any = None) -> "Sample":
         """Return the sample with weights that add up to known totals of several columns.
 
         Parameters
         ----------
         margins : mapping
             The totals of each column, {"sex": {"f": 2300, …}, …}.
-        columns : frame or mapping
-            The columns.
+        columns : frame or mapping, optional
+            The columns; without it they are looked up in the frame that is analyzed.
 
         Returns
         -------
         Sample
             With errors that the totals lessen.
         """
+        if columns is None:
+            return replace(self, calibration=dict(margins))
         check_index(self.index, columns, "`columns`")
         return replace(self, calibration=calibration(margins, columns, self.rows))
 
@@ -277,24 +359,59 @@ class Sample:
     def _estimated(
         self, found: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str
     ) -> Estimate:
-        drawn, weights = self._units(len(numbers)), self._weights(numbers)
-        influence = found.influence
-        if self.calibration is not None:
-            influence = self.calibration.residuals(influence, weights)
-        cov = drawn.covariance(weights[:, None] * influence)
+        weights = self._weights(numbers)
+        drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * found.influence, finite=True)
         if self.population is not None:
             cov = cov + linear.randomization(found.factors, numbers, drawn.row_fraction(), noise)
         return linear.as_estimate(found, cov, drawn.df, single, labels, method, self._covers(drawn.df))
 
     def _covers(self, df: int) -> Covers:
-        used = [name for name in _COLUMNS if getattr(self, name) is not None]
-        used += ["known totals"] if self.calibration is not None else []
+        used = [word for word in described(self) if word != "finite population"]
         return Covers([Source.SAMPLING, Source.SCORES], f"({', '.join([*used, f'{df} df'])})")
 
     def __repr__(self) -> str:
-        used = [name for name in (*_COLUMNS, "population") if getattr(self, name) is not None]
+        used = [name for name in _FIELDS if getattr(self, name) is not None]
+        if self.by_name:
+            named = {name: ", ".join(f'"{own}"' for own in names_in([(name, getattr(self, name))])) for name in used}
+            words = [f"{name} {named[name]}".strip() for name in used]
+            return f"<Sample by name: {', '.join([*words, *(['known totals'] if self.calibration else [])])}>"
         size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
         return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
+
+
+def described(sample: Sample | Replicates) -> list[str]:
+    """What is known of how people were drawn, in words."""
+    if isinstance(sample, Replicates):
+        return ["weights", f"{len(sample.factors)} replicates"]
+    known = [name for name in _COLUMNS if getattr(sample, name) is not None]
+    known += ["known totals"] if sample.calibration is not None else []
+    return known + (["finite population"] if sample.population is not None else [])
+
+
+def weights_of(sample: Sample | Replicates, rows: int) -> Array:
+    """One weight per row, after they were made to add up to known totals."""
+    return sample.known_weights if isinstance(sample, Replicates) else sample.final_weights(rows)
+
+
+def df_of(sample: Sample | Replicates, inside: Mask) -> int:
+    """Degrees of freedom of a domain, as R's survey package counts them: clusters with members less their strata.
+    Of replicates those of the whole sample, as their clusters are not known.
+    """
+    return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
+
+
+def scatter(sample: Sample | Replicates, values: Array, *, finite: bool = False) -> Array:
+    """The variance of the sum of `values`, one row per person, weights in it already. If `finite`, that of
+    drawing people from the population alone, as if nothing else were random.
+    """
+    if isinstance(sample, Replicates):
+        own = sample.known_weights
+        return spread(sample, lambda weights: np.asarray(weights / own @ values), values.sum(axis=0))[0]
+    if sample.calibration is not None:
+        weights = sample.final_weights(len(values))
+        values = sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
+    drawn = sample.units(len(values))
+    return (drawn if finite else drawn.without_end).covariance(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,59 +420,41 @@ class SampleRows:
     count: they could have had members.
     """
 
-    sample: Sample
+    sample: Sample | Replicates
     used: Mask
 
     @property
-    def units(self) -> Units:
-        return self.sample.units(len(self.used))
+    def df(self) -> int:
+        return df_of(self.sample, np.ones(len(self.used), dtype=bool))
 
     @property
     def weights(self) -> Array:
-        """Of the rows in the model, after the weights were made to add up to known totals."""
-        return self.sample.final_weights(len(self.used))[self.used]
+        """Of the rows in the model."""
+        return weights_of(self.sample, len(self.used))[self.used]
 
     @property
     def fraction(self) -> Array | None:
         """For each row in the model the share of its stratum's clusters that were drawn; None of a population
         without end.
         """
-        return None if self.sample.population is None else self.units.row_fraction()[self.used]
-
-    @property
-    def described(self) -> list[str]:
-        """What the sample knows, in words."""
-        known = [name for name in ("weights", "strata", "clusters") if getattr(self.sample, name) is not None]
-        known += ["known totals"] if self.sample.calibration is not None else []
-        return known + (["finite population"] if self.sample.population is not None else [])
+        if isinstance(self.sample, Replicates) or self.sample.population is None:
+            return None
+        return self.sample.units(len(self.used)).row_fraction()[self.used]
 
     def scatter(self, parts: Array, *, finite: bool = False) -> Array:
-        """The variance of the sum of `parts`, one row per person of the model, weights in it already. If
-        `finite`, that of drawing people from the population alone, as if nothing else were random.
-        """
+        """The variance of the sum of `parts`, one row per person of the model."""
         values = np.zeros((len(self.used), parts.shape[1]))
         values[self.used] = parts
-        if self.sample.calibration is not None:
-            weights = self.sample.final_weights(len(self.used))
-            values = self.sample.calibration.residuals(values / weights[:, None], weights) * weights[:, None]
-        units = self.units if finite else replace(self.units, fraction=np.zeros(len(self.units.drawn)))
-        return units.covariance(values)
+        return scatter(self.sample, values, finite=finite)
 
 
-def checked_sample(sample: Any, given: list[str], rows: int, data: Any) -> Sample | None:
-    """A sample that says how people were drawn; None where it says nothing."""
-    if not isinstance(sample, Sample):
-        refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
-    if given:
-        refuse("`sample` must be given alone", ", ".join(given), "it says how people were drawn")
-    if sample.rows is None and sample.population is None:
-        return None
-    if sample.rows is not None and sample.rows != rows:
-        refuse(f"the data must have {sample.rows} rows, as the sample has", rows, "rows go by place")
-    check_index(sample.index, data, "the data")
-    return sample
-
-
-def without_population(sample: Sample) -> Sample:
-    """The same of a population without end."""
-    return replace(sample, population=None)
+def checked_sample(sample: Any, others: list[str], data: Any) -> Sample | Replicates | None:
+    """A sample that says how people were drawn, its columns looked up in the data; None where it says nothing."""
+    if not isinstance(sample, Sample | Replicates):
+        refuse(
+            "`sample` must be a Sample or Replicates", type(sample).__name__, "it says how people were drawn", TypeError
+        )
+    if others:
+        refuse("`sample` must be given alone", ", ".join(others), "it says how people were drawn")
+    there = sample.of(data)
+    return None if isinstance(there, Sample) and there.rows is None and there.population is None else there

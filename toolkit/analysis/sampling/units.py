@@ -2,7 +2,8 @@
 
 With z the sum of a cluster's linearized values, the variance of a total is the sum over strata of
 (1 - f) m / (m - 1) times the sum over their clusters of (z - mean z)**2, for m clusters drawn of M, f = m / M
-(Taylor linearization; Binder 1983).
+(Taylor linearization; Binder 1983). If people were drawn within clusters too, each cluster adds f times the same of
+its own second stage, in which it is the stratum (Särndal, Swensson and Wretman 1992, 4.3).
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
@@ -121,22 +122,34 @@ Lonely = Literal["refuse", "collapse", "centre"]
 @dataclass(frozen=True, eq=False)
 class Units:
     """`unit` : the cluster of each row. `stratum` : the stratum of each cluster. `drawn` : clusters in each
-    stratum, and `fraction` : the share of all that there are.
+    stratum, and `fraction` : the share of all that there are. `within` : who was drawn inside of clusters, which are
+    its strata.
     """
 
     unit: npt.NDArray[np.intp]
     stratum: npt.NDArray[np.intp]
     drawn: npt.NDArray[np.int64]
     fraction: Array
+    within: "Units | None" = None
 
     @property
     def df(self) -> int:
         """Degrees of freedom: clusters less strata."""
         return len(self.stratum) - len(self.drawn)
 
-    def covariance(self, values: Array) -> Array:
+    def df_of(self, inside: Mask) -> int:
+        """Degrees of freedom of a domain: clusters with members less their strata."""
+        members = np.unique(self.unit[inside])
+        return len(members) - len(np.unique(self.stratum[members]))
+
+    @property
+    def without_end(self) -> "Units":
+        """The same, drawn from a population without end."""
+        return replace(self, fraction=np.zeros(len(self.drawn)), within=None)
+
+    def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
         """Of the sum of rows, one column each: clusters differ from each other within their stratum, and one
-        that is alone in it from all others.
+        that is alone in it from all others. `share` : what the variance of each stratum is multiplied with.
         """
         sums = self.totals(values)
         means = np.stack([np.bincount(self.stratum, column, len(self.drawn)) for column in sums.T], axis=1)
@@ -145,33 +158,28 @@ class Units:
         if lonely.any():  # where it was asked for: `units` refuses it else
             apart[lonely[self.stratum]] = (sums - sums.mean(axis=0))[lonely[self.stratum]]
         with np.errstate(divide="ignore"):
-            factor = (1 - self.fraction) * np.where(lonely, 1.0, self.drawn / (self.drawn - 1.0))
-        return np.asarray((apart * factor[self.stratum, None]).T @ apart)
+            factor = share * (1 - self.fraction) * np.where(lonely, 1.0, self.drawn / (self.drawn - 1.0))
+        cov = np.asarray((apart * factor[self.stratum, None]).T @ apart)
+        return cov if self.within is None else cov + self.within.covariance(values, self.fraction[self.stratum])
 
     def totals(self, values: Array) -> Array:
         """The sum of each cluster."""
         return np.stack([np.bincount(self.unit, column, len(self.stratum)) for column in values.T], axis=1)
 
     def row_fraction(self) -> Array:
-        """For each row the share of its stratum's clusters that were drawn."""
-        return np.asarray(self.fraction[self.stratum[self.unit]])
-
-
-def persons(rows: int, population: Any = None) -> Units:
-    """Everybody drawn for themselves, without strata."""
-    return units(rows, None, None, population, "refuse")
+        """For each row the share of its stratum's clusters that were drawn, times that of its cluster's people."""
+        own = np.asarray(self.fraction[self.stratum[self.unit]])
+        return own if self.within is None else own * self.within.row_fraction()
 
 
 def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely) -> Units:
     """Clusters and strata from columns; clusters may be numbered within strata, or across them."""
     choice(lonely, "lonely", ("refuse", "collapse", "centre"))
     place, names = (np.zeros(rows, dtype=np.intp), ("all",)) if strata is None else codes(strata, "strata")
-    own = np.arange(rows) if clusters is None else codes(clusters, "clusters")[0]
-    span = int(own.max()) + 1
-    pairs, unit = np.unique(place * span + own, return_inverse=True)  # one number for stratum and cluster
-    stratum = pairs // span
-    drawn = np.bincount(stratum, minlength=len(names))
-    there = _population(population, names, strata is not None)
+    first, second = clusters if isinstance(clusters, tuple) else (clusters, None)
+    outer, inner = population if isinstance(population, tuple) else (population, None)
+    unit, stratum, drawn = _numbered(place, first, len(names))
+    there = _population(outer, place, names, strata is not None)
     if np.any(there < drawn):
         rule = "`population` must be at least the number of clusters that were drawn"
         refuse(rule, "fewer", "persons are counted where there are no clusters")
@@ -183,20 +191,49 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
         refuse(rule, f"one in {', '.join(alone[:5])}", "use lonely='collapse' or lonely='centre', or merge strata")
     if lonely == "collapse":
         stratum, drawn, there = _collapse(stratum, drawn, there)
+    return Units(unit, stratum, drawn, drawn / there, None if inner is None else _second_stage(unit, second, inner))
+
+
+def _numbered(place: Any, own: Any, strata: int) -> tuple[Any, Any, Any]:
+    """The cluster of each row, by number, the stratum of each cluster, and how many each stratum has."""
+    code = np.arange(len(place)) if own is None else codes(own, "clusters")[0]
+    span = int(code.max()) + 1
+    pairs, unit = np.unique(place * span + code, return_inverse=True)  # one number for stratum and cluster
+    return unit, pairs // span, np.bincount(pairs // span, minlength=strata)
+
+
+def _second_stage(cluster: Any, second: Any, population: Any) -> Units:
+    """Who was drawn inside of clusters; a person for each row where there is no column for it."""
+    names = tuple(range(int(cluster.max()) + 1))
+    unit, stratum, drawn = _numbered(cluster, second, len(names))
+    there = _population(population, cluster, names, False)
+    if np.any(there < drawn):
+        refuse("the second `population` must be at least as many as were drawn in each cluster", "fewer", "it has all")
+    if alone := int(np.count_nonzero((drawn == 1) & (there > 1))):
+        remedy = "merge clusters, or leave out `population`: the errors are then rather too large"
+        refuse("at least two must be drawn in every cluster", f"{alone} clusters with one of several", remedy)
     return Units(unit, stratum, drawn, drawn / there)
 
 
-def _population(given: Any, names: tuple[Any, ...], stratified: bool) -> Array:
+def _population(given: Any, place: Any, names: tuple[Any, ...], stratified: bool) -> Array:
     """How many clusters each stratum has in all: infinite where that is not said."""
     if given is None:
         return np.full(len(names), np.inf)
+    if isinstance(given, np.ndarray):
+        first = np.unique(place, return_index=True)[1]
+        if given.dtype.kind not in "iuf" or not np.all(given == given[first][place]):
+            rule = "a column `population` must hold one number for all rows of a stratum or cluster"
+            refuse(
+                rule, "several" if given.dtype.kind in "iuf" else f"values of {given.dtype}", "it counts all of them"
+            )
+        return given[first].astype(np.float64)
     if isinstance(given, Mapping):
         unknown = [name for name in names if name not in given]
         if unknown or not stratified:
             refuse("`population` must name every stratum", f"{len(unknown)} not named", "each has its own number")
         return np.array([float(exact(given[name], "population")) for name in names])
     if stratified and len(names) > 1:
-        rule = "`population` must be a number of clusters for each stratum, by name"
+        rule = "`population` must be a number of clusters for each stratum, by name or in a column"
         refuse(rule, type(given).__name__, "one number for all would not say how they are shared")
     return np.array([float(exact(given, "population"))] * len(names))
 

@@ -25,8 +25,8 @@ from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Interval, Normal, cut
-from toolkit.core.inference.special import chdtrc, chdtri, ndtr, ndtri
+from toolkit.core.inference.intervals import Interval, Normal, cut, imbens_manski
+from toolkit.core.inference.special import chdtrc, chdtri
 from toolkit.core.loss import Pure
 from toolkit.local.questions import crosswise
 
@@ -357,17 +357,3 @@ def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
     labels, loss = ("carriers", "honest non-carriers", "cheaters"), Pure(float("inf"))
     method = "cheater detection, unbiased"
     return Cheating(_estimate(groups, kinds.value, kinds.cov, labels, loss, method, notes), kinds)
-
-
-def imbens_manski(width: float, level: float) -> float:
-    """How many standard errors to add at each end of a range that is `width` standard errors wide.
-
-    >>> round(imbens_manski(0.0, 0.95), 4), round(imbens_manski(100.0, 0.95), 4)
-    (1.96, 1.6449)
-    """
-    low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
-    for _ in range(60):
-        middle = (low + high) / 2
-        enough = ndtr(middle + width) - ndtr(-middle) >= level
-        low, high = (low, middle) if enough else (middle, high)
-    return high

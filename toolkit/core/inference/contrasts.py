@@ -23,12 +23,11 @@ from toolkit.core.inference.intervals import (
     Student,
     Tails,
     cut,
+    level_that_meets,
     possible,
     wald,
 )
 from toolkit.core.inference.special import ndtr, ndtri
-
-_LEAST = 1e-15  # a smaller 1 - level is lost in a float
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,23 +66,9 @@ class Mover:
 
 
 def _meeting(basis: Any, null: float, method: str) -> Tails:
-    """From the least 1 - level whose interval leaves out the null, by bisection to 12 digits, at least 1e-15: so the
-    test and the interval never disagree.
-    """
+    """From the level at which a limit meets the null: so the test and the interval never disagree."""
     value = np.atleast_1d(np.asarray(basis.value, dtype=np.float64))
-    p = np.full(value.shape, np.nan)
-    for entry in np.ndindex(value.shape):
-        low, high = np.log(_LEAST), 0.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            limits = [np.atleast_1d(limit)[entry] for limit in basis.uncut(1 - np.exp(middle), method)]
-            if np.isnan(limits).any():
-                break
-            left_out = not limits[0] <= null <= limits[1]
-            low, high = (low, middle) if left_out else (middle, high)
-        else:
-            p[entry] = np.exp(high)
-    p = p.reshape(np.shape(basis.value))
+    p = level_that_meets(lambda level: basis.uncut(level, method), value, null).reshape(np.shape(basis.value))
     with np.errstate(invalid="ignore"):
         z = np.sign(np.asarray(basis.value) - null) * np.abs(ndtri(p / 2))
     return z, ndtr(z), ndtr(-z)
@@ -236,7 +221,8 @@ def _weights(weights: Any, labels: Sequence[str | int]) -> Array:
 
 def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBasis:
     """Of a weighted sum: with the degrees of freedom of the estimate, where it has some."""
-    return Student(value, se, basis.df) if isinstance(basis, Student) else Normal(value, se)
+    df = getattr(basis, "df", None)
+    return Normal(value, se) if df is None else Student(value, se, df)
 
 
 def _known(basis: Any) -> bool:

@@ -322,6 +322,28 @@ def small_type(k: int) -> np.dtype[np.signedinteger]:
     return np.min_scalar_type(-k - 1)
 
 
+def says_yes(labels: Labels) -> dict[bool, int] | None:
+    """The codes of no and yes, if the labels are these two.
+
+    >>> says_yes(("no", "Yes")), says_yes(("different", "same"))
+    ({True: 1, False: 0}, None)
+    """
+    words = [str(label).strip().casefold() for label in labels]
+    texts = all(isinstance(label, str) for label in labels)
+    if len(words) != 2 or not texts or {word in YES for word in words} != {True, False}:
+        return None
+    yes = words.index(next(word for word in words if word in YES))
+    return {True: yes, False: 1 - yes} if words[1 - yes] in NO else None
+
+
+def _by_key(labels: Labels) -> dict[str, int]:
+    """Codes by what people write in place of the labels: these in any case, and the usual words for yes and no."""
+    keys = [str(label).strip().casefold() for label in labels]
+    own = {key: code for code, key in enumerate(keys) if keys.count(key) == 1}
+    codes = says_yes(labels)
+    return own if codes is None else {word: codes[word in YES] for word in YES | NO} | own
+
+
 def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     """Codes of labels; an array holds only texts or only numbers, and so do the labels it is compared with."""
     textual = array.dtype.kind not in "iu"
@@ -334,12 +356,18 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
     position = order[place]
     unknown = int(np.count_nonzero(known[position] != array))
+    codes = np.array(list(table.values()), dtype=small_type(len(labels)))[position]
+    if unknown and what == "reports" and textual:
+        words: dict[Any, int] = {**_by_key(labels), **table}
+        cells = [words.get(cell, words.get(cell.strip().casefold(), -1)) for cell in array.tolist()]
+        codes = np.array(cells, dtype=codes.dtype)
+        unknown = int(np.count_nonzero(codes < 0))
     if unknown:
         texts = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
-        more = ", and toolkit.analysis.estimates reads labels in any case" if what == "reports" else ""
-        consequence = f"check spelling and case; codes 0, 1, … are read, too, and truth values for two options{more}"
+        case = "" if what == "reports" else " and case"
+        consequence = f"check spelling{case}; codes 0, 1, … are read, too, and truth values for two options"
         refuse(f"{what} must be among the options ({texts})", f"{unknown} of {array.size} that are not", consequence)
-    return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
+    return codes
 
 
 def distribution(given: Any, options: int, name: str) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
+from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.planning.accuracy import critical
 from toolkit.planning.models.differences import enough_people, least_people, likely_counts, people_wanted
@@ -40,7 +41,8 @@ class TwoGroupPlan:
     level : float
         Confidence level.
     margin : float
-        Half the width of the interval of the share of carriers.
+        Half the width of the interval of the share of carriers, as the analysis shows it: for cheater detection that
+        of the whole range, as a cheater may be a carrier or not.
     power : float or None
         To tell that share from `detect`; None where nothing is to be told.
     notes : tuple of str
@@ -88,8 +90,10 @@ def plan_two_groups(
     """Plan a model of two groups: give n, or the margin or the power that is wanted.
 
     Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial laws of the
-    reports for up to 5,000 people per group; n is such that the next 12 numbers reach it, too. The extended crosswise
-    model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
+    reports for up to 5,000 people per group; n is such that the next 12 numbers reach it, too. Cheaters may be carriers
+    or not, so that the margin of cheater detection is never below half their share; its power is that of the test of
+    the carriers who follow the instructions. The extended crosswise model is planned as `plan(crosswise(p), …)`: its n
+    are the people of both groups.
 
     Parameters
     ----------
@@ -192,12 +196,18 @@ class _Case:
             return 1.0, np.array([-1.0, 1.0]) / (second - first)
         return 0.0, np.array([second, -first]) / (second - first)
 
-    def _se(self, share: float, people: int) -> float:
-        yes = self.yes(share)
-        return float(np.sqrt(np.sum(self.weights[1] ** 2 * yes * (1 - yes) / np.array(self.sizes(people)))))
+    def _se(self, share: float, people: int, weights: Array | None = None) -> float:
+        """Of the share of carriers, or of another weighted sum of the shares of yes."""
+        yes, squares = self.yes(share), (self.weights[1] if weights is None else weights) ** 2
+        return float(np.sqrt(np.sum(squares * yes * (1 - yes) / np.array(self.sizes(people)))))
 
     def margin(self, share: float, people: int) -> float:
-        return float(ndtri(0.5 + self.level / 2)) * self._se(share, people)
+        """Half the width of the interval that the analysis shows."""
+        if self.model != "cheater_detection":
+            return float(ndtri(0.5 + self.level / 2)) * self._se(share, people)
+        low = self._se(share, people)
+        high = self._se(share, people, np.array([-1.0, 1.0]) / (self.p[1] - self.p[0]))
+        return (self.other + imbens_manski(self.other / max(low, high), self.level) * (low + high)) / 2
 
     def counts(self, people: int) -> bool:
         return max(self.sizes(people)) <= _COUNTED
@@ -224,7 +234,18 @@ class _Case:
         return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
-        return least_people(lambda people: self.margin(share, people), margin)
+        if self.model != "cheater_detection":
+            return least_people(lambda people: self.margin(share, people), margin)
+        if margin <= self.other / 2:
+            consequence = "cheaters may be carriers or not, which no number of people tells"
+            refuse(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
+        low, high = 1, 2
+        while self.margin(share, high) > margin:
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.margin(share, middle) > margin else (low, middle)
+        return high
 
     def people_for_power(self, null: float, truth: float | None, wanted: float) -> int:
         if truth is None or truth == null:

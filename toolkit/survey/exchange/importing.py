@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.analysis.estimating import estimates
+from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
@@ -20,7 +21,6 @@ from toolkit.survey.exchange.stat_files import GAPS, file_names, is_set
 from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
-from toolkit.survey.results import model_of
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 from toolkit.texts.phrases import phrases
@@ -213,7 +213,9 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
             ]
         else:
             words = _words(question, labels)
-            cells = _Cells(name, model_of(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing)
+            cells = _Cells(
+                name, question_model(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing
+            )
             made[name] = [cell(question, value) for value in cells.column(raw.frame[column])]
     if absent:
         refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
