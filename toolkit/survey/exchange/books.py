@@ -13,7 +13,7 @@ from toolkit.analysis.reports import estimated_labels
 from toolkit.core.checks import choice, refuse
 from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import code_labels
@@ -84,9 +84,11 @@ def program_lines(question: Question) -> dict[str, str]:
     design = question.design
     if design is None:
         return {}
-    name = file_names([question.name], ".dta")[question.name]
+    name = file_name(question.name, ".dta")
     if is_set(question):
-        lines = [_affine(f"{name}__{i + 1}", *ends) for i, ends in enumerate(_by_tick(design))]
+        lines = [
+            _affine(file_name(f"{question.name}__{i + 1}", ".dta"), *ends) for i, ends in enumerate(_by_tick(design))
+        ]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]} if lines else {}
     if design.matrix is not None:
         codes = list(range(len(design.report_options)))
@@ -240,7 +242,7 @@ def _ddi(survey: Survey, stem: str) -> str:
 def _variable(data: Any, survey: Survey, question: Question, place: int) -> None:
     """One column; of a set of options the one at a place."""
     name = f"{question.name}__{place}" if place else question.name
-    called = file_names([name], ".sav")[name]
+    called = file_name(name, ".sav")
     labels: list[Any] = [0, 1] if place else list(code_labels(question))
     kind = "contin" if question.kind == "number" else "discrete"
     var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)

@@ -16,7 +16,7 @@ from toolkit.core.extras import extra
 from toolkit.core.spreadsheet import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
-from toolkit.survey.exchange.stat_files import GAPS, file_names, is_set
+from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
@@ -162,7 +162,7 @@ class _Columns:
             if self.named[name] not in self.frame:
                 refuse(f"`columns` must name a column for {name!r}", repr(self.named[name])[:60], _NOTHING)
             return self.named[name]
-        exported = [file_names([name], suffix)[name] for suffix in (".sav", ".dta")]
+        exported = [file_name(name, suffix) for suffix in (".sav", ".dta")]
         for known in (name, *exported):
             if known in self.frame:
                 return known
@@ -176,7 +176,7 @@ class _Columns:
         own = self.named.get(question.name, question.name)
         places = [str(place) for place in range(1, len(question.options) + 1)]
         schemes: list[tuple[str, Sequence[str], str]] = [
-            (f"{file_names([own], suffix)[own]}__", places, "") for suffix in (".sav", ".dta")
+            ("", [file_name(f"{own}__{place}", suffix) for place in places], "") for suffix in (".sav", ".dta")
         ]
         for left, right in (("___", ""), ("/", ""), ("[", "]")):
             named = [list(map(str, question.options)), *labels, places]

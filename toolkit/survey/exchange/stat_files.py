@@ -1,7 +1,8 @@
 """Reports as SPSS and Stata files: codes with labels, codes for what is missing, the design in every label."""
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,36 +19,13 @@ from toolkit.texts.phrases import phrases
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".sav", ".dta")
 _SETS = ("capped_boxes", "subset", "unary")
 """Randomizers whose report is a set of options: a column of 0 and 1 for each of them."""
 
-_RESERVED = frozenset(
-    [
-        "all",
-        "and",
-        "by",
-        "eq",
-        "ge",
-        "gt",
-        "le",
-        "lt",
-        "ne",
-        "not",
-        "or",
-        "to",
-        "with",
-        "byte",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "using",
-        "_all",
-    ]
+_RESERVED = re.compile(
+    r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|str\d+", re.IGNORECASE
 )
+"""Words of SPSS and Stata that name no column."""
 
 
 class _Gap(str):
@@ -57,24 +35,18 @@ class _Gap(str):
 
 
 GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
-_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 32, "file": 80}
+_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 31, "file": 80}
 
 
-def file_names(names: Iterable[str], suffix: str) -> dict[str, str]:
-    """Return how columns are called in a file: as in the survey, unless the program knows no such name.
+def file_name(name: str, suffix: str) -> str:
+    """Return how a column is called in a file: as in the survey, unless the program knows no such name.
 
-    >>> file_names(["cheated", "by"], ".sav"), file_names(["a" * 40, "a" * 39], ".dta")["a" * 40][-6:]
-    ({'cheated': 'cheated', 'by': 'by_'}, 'aaaa_2')
+    >>> file_name("cheated", ".sav"), file_name("by", ".sav"), file_name("a" * 40, ".dta")
+    ('cheated', 'by_', 'aaaaaaaaaaaaaaaaaaaaaa_e33cdf9c')
     """
-    most, called = (_DTA if suffix == ".dta" else _SAV)["name"], dict[str, str]()
-    for name in sorted(names, key=len):
-        own = f"{name}_" if name.lower() in _RESERVED or re.fullmatch(r"str\d+", name) else name
-        short, number = own[:most], 1
-        while short in called.values():
-            number += 1
-            short = f"{own[: most - 2 - number // 10]}_{number}"
-        called[name] = short
-    return {name: called[name] for name in names}
+    most = (_DTA if suffix == ".dta" else _SAV)["name"]
+    own = f"{name}_" if _RESERVED.fullmatch(name) else name
+    return own if len(own) <= most else f"{own[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def is_set(question: Question) -> bool:
@@ -155,7 +127,7 @@ def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, l
             made.add(name, text, truths, {0: "no", 1: "yes"})
     if PERSON in frame:
         made.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
-    names = file_names(made.columns, suffix)
+    names = {name: file_name(name, suffix) for name in made.columns}
     by_name: dict[str, Any] = {
         "column_labels": {names[name]: label for name, label in made.labels.items()},
         "variable_value_labels": {names[name]: values for name, values in made.values.items()},
