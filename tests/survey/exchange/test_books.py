@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from tests.needs import program
+from tests.needs import lacking_program, program
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import Question, Survey, warner
@@ -139,7 +139,7 @@ def test_r_computes_the_same_from_the_files(tmp_path):
     (tmp_path / "t.R").write_text("\n".join(script))
     run = subprocess.run([rscript, "t.R"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     if "no package called" in run.stderr:
-        pytest.skip("haven and foreign must be installed for this (r-cran-haven, r-cran-foreign)")
+        lacking_program("R's haven and foreign", "r-cran-haven r-cran-foreign")
     numbers = [float(one) for one in run.stdout.split()]
     results = estimate(asked, frame)
     expected = np.concatenate([np.atleast_1d(results[name].value) for name in lines])

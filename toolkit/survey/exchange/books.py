@@ -174,15 +174,15 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
     """How a column is read, and how it is estimated."""
     words = phrases(language, survey.words)
-    shown = [
+    label_rows = [
         (str(code), str(option), question.label(option, language, words))
         for code, option in enumerate(code_labels(question) or question.options)
     ]
-    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *shown))]
-    blocks = blocks if shown else []
+    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *label_rows))]
+    blocks = blocks if label_rows else []
     if question.show_if:
-        asked = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
-        blocks.append(Block("p", f"Asked if {asked}."))
+        condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
+        blocks.append(Block("p", f"Asked if {condition}."))
     if question.design is None:
         return [*blocks, Block("p", "Plain: the answer as it was given.")]
     blocks.append(Block("p", f"Randomized ({question.mode}), epsilon {question.loss.epsilon:.6g}. {_how(question)}"))
@@ -249,9 +249,9 @@ def _variable(data: Any, survey: Survey, question: Question, place: int) -> None
     option = f" ({question.options[place - 1]})" if place else ""
     for code in survey.languages:
         _part(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
-    asked = _part(var, "qstn")
+    wording = _part(var, "qstn")
     for code in survey.languages:
-        _part(asked, "qstnLit", text_in(question.text, code), lang=code)
+        _part(wording, "qstnLit", text_in(question.text, code), lang=code)
     hidden = f"Randomized, epsilon {question.loss.epsilon:.6g}. {_how(question)}" if question.randomized else "Plain."
     _part(var, "txt", hidden)
     for number, label in enumerate(labels):
@@ -259,8 +259,8 @@ def _variable(data: Any, survey: Survey, question: Question, place: int) -> None
         _part(category, "catValu", str(number))
         for code in survey.languages:
             words = ("not ticked", "ticked")[label] if place else None
-            shown = words or question.label(label, code, phrases(code, survey.words))
-            _part(category, "labl", shown, lang=code)
+            text = words or question.label(label, code, phrases(code, survey.words))
+            _part(category, "labl", text, lang=code)
     if question.design is not None:
         _part(var, "notes", json.dumps(question.design.to_dict()), type="randomization")
         for program, line in program_lines(question).items():

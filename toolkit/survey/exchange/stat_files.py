@@ -118,30 +118,30 @@ def _cut(text: str, most: int, *, in_bytes: bool) -> str:
 def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
     """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
     program = extra("pyreadstat")
-    made = _File(suffix, _DTA if suffix == ".dta" else _SAV)
+    file = _File(suffix, _DTA if suffix == ".dta" else _SAV)
     for question in survey.questions:
-        _add_question(made, survey, question, frame, language)
+        _add_question(file, survey, question, frame, language)
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
         if name in frame:
             truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
-            made.add(name, text, truths, {0: "no", 1: "yes"})
+            file.add(name, text, truths, {0: "no", 1: "yes"})
     if PERSON in frame:
-        made.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
-    names = {name: file_name(name, suffix) for name in made.columns}
+        file.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
+    names = {name: file_name(name, suffix) for name in file.columns}
     by_name: dict[str, Any] = {
-        "column_labels": {names[name]: label for name, label in made.labels.items()},
-        "variable_value_labels": {names[name]: values for name, values in made.values.items()},
+        "column_labels": {names[name]: label for name, label in file.labels.items()},
+        "variable_value_labels": {names[name]: values for name, values in file.values.items()},
     }
-    missing = {names[name]: codes for name, codes in made.missing.items()}
-    data, title = made.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
-    title = _cut(title, made.limits["file"], in_bytes=suffix == ".sav")
+    missing = {names[name]: codes for name, codes in file.missing.items()}
+    data, title = file.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
+    title = _cut(title, file.limits["file"], in_bytes=suffix == ".sav")
     if suffix == ".dta":
         program.write_dta(data, str(path), file_label=title, missing_user_values=missing, **by_name)
     else:
         program.write_sav(data, str(path), file_label=title, missing_ranges=missing, note=note, **by_name)
 
 
-def _add_question(made: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
+def _add_question(file: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
     """One column; of a set of options one for each of them."""
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:
@@ -149,12 +149,12 @@ def _add_question(made: _File, survey: Survey, question: Question, frame: "pd.Da
     words = phrases(language, survey.words)
     if not is_set(question):
         labels = {code: question.label(one, language, words) for code, one in enumerate(code_labels(question))}
-        made.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
+        file.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
         return
     for code, option in enumerate(question.options):
         ticked = [cell if isinstance(cell, str) else int(code in cell) for cell in cells]
         label = f"{question.label(option, language, words)} — {text}"
-        made.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
+        file.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
 
 
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
@@ -162,13 +162,13 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     text = question.kind == "text"
     read = {cell: cell if text else value_of(question, cell) for cell in frame[question.name].unique()}
     empty = [is_missing(cell) for cell in frame[question.name]]
-    shown = [True] * len(frame)
+    is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
         known = {str(option) for option in options}
-        shown = [so and _word(cell) in known for so, cell in zip(shown, frame[name], strict=True)]
+        is_asked = [so and _word(cell) in known for so, cell in zip(is_asked, frame[name], strict=True)]
     return [
         (_NO_ANSWER if so else _NOT_ASKED) if gone else read[cell]
-        for cell, gone, so in zip(frame[question.name], empty, shown, strict=True)
+        for cell, gone, so in zip(frame[question.name], empty, is_asked, strict=True)
     ]
 
 
