@@ -19,7 +19,10 @@ _READERS = (
     "it what its sender answered, and how much surer a guess becomes is bounded by epsilon. What can be known are "
     "shares of many people, each with its error. Plain questions are not protected."
 )
-_SERVER = "This is of a collection by the toolkit's own server; what another program collected is stored as that program does."
+_SERVER = (
+    "This is of a collection by the toolkit's own server; what another program has collected is stored as that one "
+    "stores it."
+)
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
