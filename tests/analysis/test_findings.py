@@ -226,3 +226,11 @@ def test_a_line_has_the_digits_that_its_error_allows() -> None:
     (row,) = paper_rows({"q": DIE}, (), [one], 0.95)
     assert (row["estimate"], row["SE"], row["95 % interval"]) == ("28.9 %", "1.5 points", "26.0 to 31.8 %")
     assert (row["n"], row["missing"], row["ε"]) == (2400, 0, "1.61")
+
+
+def test_no_label_of_a_table_is_a_formula_for_a_spreadsheet() -> None:
+    frame = pd.DataFrame({"a": ["yes", "no"] * 50, "region": ["=cmd", "x;+1"] * 50})
+    text = estimates(frame, {"a": WARNER}, by="region").to_csv()
+    assert text is not None
+    assert "'=cmd" in text
+    assert "x;'+1" in text

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tests.needs import lacking_program
 from toolkit.core import document as documents
 from toolkit.core.document import Block, Document
 
@@ -102,6 +103,6 @@ def test_a_program_that_fails_is_told(tmp_path, monkeypatch):
 def test_a_pdf_is_printed(tmp_path, monkeypatch, programs):
     there = {name: shutil.which(name) for name in programs if shutil.which(name)}
     if not there:
-        pytest.skip(f"{programs[0]} must be installed for this test")
+        lacking_program(programs[0], "chromium libreoffice-writer-nogui")
     monkeypatch.setattr(documents.shutil, "which", there.get)
     assert WHOLE.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF-")

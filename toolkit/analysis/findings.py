@@ -371,7 +371,7 @@ class Findings:
             The text, where there is no path.
         """
         table = self.to_table(level)
-        labels = [name for name in ("question", *self.by, "option") if name in table]  # numbers keep their signs
+        labels = [name for name in ("question", *self.by, "answer") if name in table]  # numbers keep their signs
         table[labels] = table[labels].map(harmless)
         text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
         return text

@@ -125,10 +125,10 @@ class Document:
         body: list[str] = []
         for place, block in enumerate(self.blocks):
             before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (place - 1, place + 1))
-            shown = _tagged(block)
+            markup = _tagged(block)
             if block.kind == "li":
-                shown = f"{'' if before == 'li' else '<ul>'}{shown}{'' if after == 'li' else '</ul>'}"
-            body.append(shown)
+                markup = f"{'' if before == 'li' else '<ul>'}{markup}{'' if after == 'li' else '</ul>'}"
+            body.append(markup)
         title = next((block.text for block in self.blocks if block.kind == "h1"), "")
         size = "<meta name='viewport' content='width=device-width'>"
         head = f"<meta charset='utf-8'>{size}<title>{_escaped(title)}</title><style>{_STYLE}</style>"

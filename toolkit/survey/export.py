@@ -87,13 +87,13 @@ def _write_arrow(frame: "pd.DataFrame", path: Path, suffix: str, book: dict[str,
 def _note(survey: Survey) -> list[str]:
     """What an SPSS file says of itself, in lines as short as it takes."""
     hidden = [question for question in survey.questions if question.design is not None]
-    said = [
+    sentences = [
         "Reports, not answers: columns marked RANDOMIZED were changed by chance.",
         f"Survey hash {survey.hash}",
         f"Epsilon of all questions {survey.loss.epsilon:.6g}",
         *(f"{one.name}: {one.design.describe()}" for one in hidden if one.design is not None),
     ]
-    return [line for text in said for line in textwrap.wrap(text, 40)]  # of up to two bytes a character
+    return [line for text in sentences for line in textwrap.wrap(text, 40)]  # of up to two bytes a character
 
 
 @contextmanager

@@ -111,8 +111,8 @@ def _register(options: Options) -> None:
     from toolkit.survey.exchange.registration import register
     from toolkit.survey.spec import Survey
 
-    made = register(Survey.load(options.survey), options.plan, options.output)
-    say(f"wrote {options.output}: {made.date}, SHA-256 {made.seal}")
+    registration = register(Survey.load(options.survey), options.plan, options.output)
+    say(f"wrote {options.output}: {registration.date}, SHA-256 {registration.seal}")
 
 
 def _codebook(options: Options) -> None:

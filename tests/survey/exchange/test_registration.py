@@ -50,6 +50,7 @@ def test_the_registration_holds_margins_and_power_as_they_are_planned(tmp_path):
     assert list(ASKED.plan(500, prevalence={"cheated": 0.2}).rows()[2]) in rows
     power = solve(warner("3/4"), prevalence=0.1, detect=0.2, n=500).power
     assert ["cheated", "0.1", "0.2", f"{power:.3f}"] in rows
+    assert text.startswith("# Pre-registration: Exams\n")
     for words in ("At 500 reports.", "More cheat in law.", ASKED.hash, "from arts"):
         assert words in text
 

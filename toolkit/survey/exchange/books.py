@@ -13,7 +13,7 @@ from toolkit.analysis.reports import estimated_labels
 from toolkit.core.checks import choice, refuse
 from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.exchange.stat_files import file_names, is_set
+from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import code_labels
@@ -84,9 +84,11 @@ def program_lines(question: Question) -> dict[str, str]:
     design = question.design
     if design is None:
         return {}
-    name = file_names([question.name], ".dta")[question.name]
+    name = file_name(question.name, ".dta")
     if is_set(question):
-        lines = [_affine(f"{name}__{i + 1}", *ends) for i, ends in enumerate(_by_tick(design))]
+        lines = [
+            _affine(file_name(f"{question.name}__{i + 1}", ".dta"), *ends) for i, ends in enumerate(_by_tick(design))
+        ]
         return {program: "\n".join(line[program] for line in lines) for program in lines[0]} if lines else {}
     if design.matrix is not None:
         codes = list(range(len(design.report_options)))
@@ -172,15 +174,15 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
     """How a column is read, and how it is estimated."""
     words = phrases(language, survey.words)
-    shown = [
+    label_rows = [
         (str(code), str(option), question.label(option, language, words))
         for code, option in enumerate(code_labels(question) or question.options)
     ]
-    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *shown))]
-    blocks = blocks if shown else []
+    blocks = [Block("table", rows=(("code", "report" if question.randomized else "answer", "label"), *label_rows))]
+    blocks = blocks if label_rows else []
     if question.show_if:
-        asked = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
-        blocks.append(Block("p", f"Asked if {asked}."))
+        condition = "; ".join(f"{name} is {' or '.join(map(str, those))}" for name, those in question.show_if.items())
+        blocks.append(Block("p", f"Asked if {condition}."))
     if question.design is None:
         return [*blocks, Block("p", "Plain: the answer as it was given.")]
     blocks.append(Block("p", f"Randomized ({question.mode}), epsilon {question.loss.epsilon:.6g}. {_how(question)}"))
@@ -240,16 +242,16 @@ def _ddi(survey: Survey, stem: str) -> str:
 def _variable(data: Any, survey: Survey, question: Question, place: int) -> None:
     """One column; of a set of options the one at a place."""
     name = f"{question.name}__{place}" if place else question.name
-    called = file_names([name], ".sav")[name]
+    called = file_name(name, ".sav")
     labels: list[Any] = [0, 1] if place else list(code_labels(question))
     kind = "contin" if question.kind == "number" else "discrete"
     var = _part(data, "var", ID=f"V_{called}", name=called, files="F1", intrvl=kind)
     option = f" ({question.options[place - 1]})" if place else ""
     for code in survey.languages:
         _part(var, "labl", f"{text_in(question.text, code)}{option}", lang=code)
-    asked = _part(var, "qstn")
+    wording = _part(var, "qstn")
     for code in survey.languages:
-        _part(asked, "qstnLit", text_in(question.text, code), lang=code)
+        _part(wording, "qstnLit", text_in(question.text, code), lang=code)
     hidden = f"Randomized, epsilon {question.loss.epsilon:.6g}. {_how(question)}" if question.randomized else "Plain."
     _part(var, "txt", hidden)
     for number, label in enumerate(labels):
@@ -257,8 +259,8 @@ def _variable(data: Any, survey: Survey, question: Question, place: int) -> None
         _part(category, "catValu", str(number))
         for code in survey.languages:
             words = ("not ticked", "ticked")[label] if place else None
-            shown = words or question.label(label, code, phrases(code, survey.words))
-            _part(category, "labl", shown, lang=code)
+            text = words or question.label(label, code, phrases(code, survey.words))
+            _part(category, "labl", text, lang=code)
     if question.design is not None:
         _part(var, "notes", json.dumps(question.design.to_dict()), type="randomization")
         for program, line in program_lines(question).items():

@@ -17,7 +17,7 @@ from toolkit.core.extras import extra
 from toolkit.core.spreadsheet import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
-from toolkit.survey.exchange.stat_files import GAPS, file_names, is_set
+from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
@@ -92,15 +92,15 @@ def read_reports(
     ['yes', 'no']
     """
     raw = read_table(path)
-    made = _survey_of(raw, survey)
+    source = _survey_of(raw, survey)
     _check_unique(raw.frame, unique)
     designs: Any
-    if isinstance(made, Survey):
-        _check_book(raw, made)
-        frame = _of_survey(raw, made, columns or {}, codes or {}, missing)
-        designs = {one.name: one.design for one in made.questions if one.design is not None}
+    if isinstance(source, Survey):
+        _check_book(raw, source)
+        frame = _of_survey(raw, source, columns or {}, codes or {}, missing)
+        designs = {one.name: one.design for one in source.questions if one.design is not None}
     else:
-        designs, frame, find = checked_designs(dict(made)), raw.frame.copy(), _Columns(raw.frame, columns or {})
+        designs, frame, find = checked_designs(dict(source)), raw.frame.copy(), _Columns(raw.frame, columns or {})
         for name, design in designs.items():
             column = find.one(name)
             if column is None:
@@ -109,8 +109,8 @@ def read_reports(
             frame[name] = [_label(design, value) for value in cells.column(raw.frame[column])]
     # A distribution of many points fits any reports.
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
-    found = estimates(frame, tested).group_estimates if tested else ()
-    doubts = [one for one in found if one.estimate.contradicted]
+    estimated = estimates(frame, tested).group_estimates if tested else ()
+    doubts = [one for one in estimated if one.estimate.contradicted]
     frame.attrs["remarks"] = [f"{one.question}: {note}." for one in doubts for note in one.estimate.notes]
     for remark in frame.attrs["remarks"]:
         warnings.warn(remark, stacklevel=2)
@@ -162,7 +162,7 @@ class _Columns:
             if self.named[name] not in self.frame:
                 refuse(f"`columns` must name a column for {name!r}", repr(self.named[name])[:60], _NOTHING)
             return self.named[name]
-        exported = [file_names([name], suffix)[name] for suffix in (".sav", ".dta")]
+        exported = [file_name(name, suffix) for suffix in (".sav", ".dta")]
         for known in (name, *exported):
             if known in self.frame:
                 return known
@@ -176,7 +176,7 @@ class _Columns:
         own = self.named.get(question.name, question.name)
         places = [str(place) for place in range(1, len(question.options) + 1)]
         schemes: list[tuple[str, Sequence[str], str]] = [
-            (f"{file_names([own], suffix)[own]}__", places, "") for suffix in (".sav", ".dta")
+            ("", [file_name(f"{own}__{place}", suffix) for place in places], "") for suffix in (".sav", ".dta")
         ]
         for left, right in (("___", ""), ("/", ""), ("[", "]")):
             named = [list(map(str, question.options)), *labels, places]
@@ -195,19 +195,19 @@ def _path_ends(name: str, end: str) -> bool:
 
 def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: Sequence[Any]) -> "pd.DataFrame":
     """A column for each question, as a collection would hand it out."""
-    find, made, absent = _Columns(raw.frame, named), dict[str, Any](), []
+    find, columns, absent = _Columns(raw.frame, named), dict[str, Any](), []
     for question in survey.questions:
         name, column = question.name, find.one(question.name)
         labels = [_labels(survey, question, code) for code in survey.languages]
         boxes = find.boxes(question, labels) if question.options else None
         if boxes is not None and (column is None or is_set(question)):
-            made[name] = _joined(raw, question, boxes, missing)
+            columns[name] = _joined(raw, question, boxes, missing)
         elif column is None:
             absent.append(name)
         elif question.kind == "text":
             clean = as_written if raw.defused else str
             gone = {"", *map(cell_key, missing)}
-            made[name] = [
+            columns[name] = [
                 None if is_missing(entry) or cell_key(entry) in gone else clean(str(entry))
                 for entry in raw.frame[column]
             ]
@@ -216,10 +216,10 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
             cells = _Cells(
                 name, question_model(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing
             )
-            made[name] = [cell(question, value) for value in cells.column(raw.frame[column])]
+            columns[name] = [cell(question, value) for value in cells.column(raw.frame[column])]
     if absent:
         refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
-    return _with_marks(extra("pandas").DataFrame(made), raw.frame, survey)
+    return _with_marks(extra("pandas").DataFrame(columns), raw.frame, survey)
 
 
 def _with_marks(frame: "pd.DataFrame", read: "pd.DataFrame", survey: Survey) -> "pd.DataFrame":
@@ -264,13 +264,13 @@ class _Cells:
     model: QuestionModel
     words: Mapping[str, Any]
     file: Mapping[Any, str]
-    given: Mapping[Any, Any]
+    codes: Mapping[Any, Any]
     missing: Sequence[Any]
 
     def column(self, entries: Any) -> list[Any]:
         """Each different cell is read once; those that are no report are counted, and never quoted."""
         reader = Reader(self.name, self.model, tuple(self.missing))
-        named = {cell_key(code): self._checked(reader, label) for code, label in {**self.file, **self.given}.items()}
+        named = {cell_key(code): self._checked(reader, label) for code, label in {**self.file, **self.codes}.items()}
         cells = [None if is_missing(entry) else entry for entry in entries]
         read = {entry: self._read(reader, named, entry) for entry in dict.fromkeys(cells)}
         if strange := sum(read[entry] is STRANGE for entry in cells):

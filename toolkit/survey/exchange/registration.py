@@ -80,12 +80,12 @@ class Registration:
         text = Path(path).read_text(encoding="utf-8")
         try:
             data = json.loads(text.rpartition("```\n{")[2].partition("\n```")[0].join(["{", ""]))
-            made, seal = cls(data["survey"], data["date"], data["plan"]), data["sha256"]
+            registration, seal = cls(data["survey"], data["date"], data["plan"]), data["sha256"]
         except (ValueError, KeyError, TypeError):
             refuse("the file must be a registration", "something else", "`toolkit register` writes one")
-        if made.seal != seal:
+        if registration.seal != seal:
             refuse("a registration must be as it was written", "one that was changed", "register the change by itself")
-        return made
+        return registration
 
     @property
     def seal(self) -> str:
@@ -106,7 +106,7 @@ class Registration:
         ValueError
             If its hash is another one.
         """
-        if replace(survey, rehearsal=False, panel=None).hash != self.survey:
+        if _hash(survey) != self.survey:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
             refuse(rule, "one with another hash", "what was changed since is not registered")
 
@@ -135,6 +135,11 @@ class Registration:
             ]
             planned = (question, list(by), reference) in contrast
         return _AGREED[not planned]
+
+
+def _hash(survey: Survey) -> str:
+    """Of what is asked, whether it is tried out or in the field."""
+    return replace(survey, rehearsal=False, panel=None).hash
 
 
 def _listed(names: Any) -> list[str]:
@@ -166,23 +171,24 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
         If a field is missing, unknown or against the survey.
     """
     fields = _checked(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
-    made = Registration(replace(survey, rehearsal=False).hash, dt.datetime.now(dt.UTC).date().isoformat(), fields)
+    today = dt.datetime.now(dt.UTC).date().isoformat()
+    registration = Registration(_hash(survey), today, fields)
     target = Path(path)
     if target.suffix != ".md":
         refuse("a registration must end in .md", repr(target.suffix), "nothing was written")
-    _document(survey, made).save(target)
-    return made
+    _document(survey, registration).save(target)
+    return registration
 
 
-def _checked(survey: Survey, given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        refuse("a plan must be a table of fields", type(given).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
-    refuse_unknown(given, list(_FIELDS), "a plan")
+def _checked(survey: Survey, plan: Any) -> dict[str, Any]:
+    if not isinstance(plan, Mapping):
+        refuse("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
+    refuse_unknown(plan, list(_FIELDS), "a plan")
     for name in ("n", *_TEXTS):
-        if name not in given:
+        if name not in plan:
             refuse(f"a plan must have `{name}`", "none", "say none where there is none")
-    fields = {"questions": [one.name for one in survey.questions if one.kind != "text"], **given}
-    fields |= {"n": whole(given["n"], "n"), "level": checked_level(given.get("level", 0.95))}
+    fields = {"questions": [one.name for one in survey.questions if one.kind != "text"], **plan}
+    fields |= {"n": whole(plan["n"], "n"), "level": checked_level(plan.get("level", 0.95))}
     for name in [*fields["questions"], *fields.get("power", {})]:
         survey[name]
     for groups in fields.get("groups", []):
@@ -195,9 +201,11 @@ def _checked(survey: Survey, given: Any) -> dict[str, Any]:
     return fields
 
 
-def _document(survey: Survey, made: Registration) -> Document:
-    fields, language = made.plan, survey.languages[0]
-    facts = f"Registered on {made.date}; hash of the survey {made.survey}; epsilon in all {survey.loss.epsilon:.4g}."
+def _document(survey: Survey, record: Registration) -> Document:
+    fields, language = record.plan, survey.languages[0]
+    facts = (
+        f"Registered on {record.date}; hash of the survey {record.survey}; epsilon in all {survey.loss.epsilon:.4g}."
+    )
     blocks = [Block("h1", f"Pre-registration: {survey.name}"), Block("p", facts)]
     blocks += [Block("h2", "Hypotheses"), *(Block("li", one) for one in fields.get("hypotheses", ["None."]))]
     rows = [("question", "wording", "design", "epsilon")]
@@ -213,7 +221,7 @@ def _document(survey: Survey, made: Registration) -> Document:
     blocks += [Block("h2", "Margins"), Block("table", rows=tuple(planned.rows()))]
     blocks += [Block("li", note) for note in planned.notes] + _powers(survey, fields)
     blocks += [Block("h2", "Analyses"), *_analyses(fields)]
-    data = {"survey": made.survey, "date": made.date, "plan": fields, "sha256": made.seal}
+    data = {"survey": record.survey, "date": record.date, "plan": fields, "sha256": record.seal}
     sealed = json.dumps(data, ensure_ascii=False, indent=1, sort_keys=True)
     return Document((*blocks, Block("h2", "For programs"), Block("code", sealed)), "en")
 

@@ -1,7 +1,8 @@
 """Reports as SPSS and Stata files: codes with labels, codes for what is missing, the design in every label."""
 
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,36 +19,13 @@ from toolkit.texts.phrases import phrases
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".sav", ".dta")
 _SETS = ("capped_boxes", "subset", "unary")
 """Randomizers whose report is a set of options: a column of 0 and 1 for each of them."""
 
-_RESERVED = frozenset(
-    [
-        "all",
-        "and",
-        "by",
-        "eq",
-        "ge",
-        "gt",
-        "le",
-        "lt",
-        "ne",
-        "not",
-        "or",
-        "to",
-        "with",
-        "byte",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "using",
-        "_all",
-    ]
+_RESERVED = re.compile(
+    r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with|byte|double|float|if|in|int|long|using|str\d+", re.IGNORECASE
 )
+"""Words of SPSS and Stata that name no column."""
 
 
 class _Gap(str):
@@ -57,24 +35,18 @@ class _Gap(str):
 
 
 GAPS = _NOT_ASKED, _NO_ANSWER = _Gap("not asked"), _Gap("no answer")
-_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 32, "file": 80}
+_SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80, "value": 2000, "name": 31, "file": 80}
 
 
-def file_names(names: Iterable[str], suffix: str) -> dict[str, str]:
-    """Return how columns are called in a file: as in the survey, unless the program knows no such name.
+def file_name(name: str, suffix: str) -> str:
+    """Return how a column is called in a file: as in the survey, unless the program knows no such name.
 
-    >>> file_names(["cheated", "by"], ".sav"), file_names(["a" * 40, "a" * 39], ".dta")["a" * 40][-6:]
-    ({'cheated': 'cheated', 'by': 'by_'}, 'aaaa_2')
+    >>> file_name("cheated", ".sav"), file_name("by", ".sav"), file_name("a" * 40, ".dta")
+    ('cheated', 'by_', 'aaaaaaaaaaaaaaaaaaaaaa_e33cdf9c')
     """
-    most, called = (_DTA if suffix == ".dta" else _SAV)["name"], dict[str, str]()
-    for name in sorted(names, key=len):
-        own = f"{name}_" if name.lower() in _RESERVED or re.fullmatch(r"str\d+", name) else name
-        short, number = own[:most], 1
-        while short in called.values():
-            number += 1
-            short = f"{own[: most - 2 - number // 10]}_{number}"
-        called[name] = short
-    return {name: called[name] for name in names}
+    most = (_DTA if suffix == ".dta" else _SAV)["name"]
+    own = f"{name}_" if _RESERVED.fullmatch(name) else name
+    return own if len(own) <= most else f"{own[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def is_set(question: Question) -> bool:
@@ -146,30 +118,30 @@ def _cut(text: str, most: int, *, in_bytes: bool) -> str:
 def write_stat(frame: "pd.DataFrame", path: Path, suffix: str, survey: Survey, language: str, note: list[str]) -> None:
     """Write reports as an SPSS (.sav) or Stata (.dta) file, with labels in a language."""
     program = extra("pyreadstat")
-    made = _File(suffix, _DTA if suffix == ".dta" else _SAV)
+    file = _File(suffix, _DTA if suffix == ".dta" else _SAV)
     for question in survey.questions:
-        _add_question(made, survey, question, frame, language)
+        _add_question(file, survey, question, frame, language)
     for name, text in ((UNDERSTOOD, "passed the comprehension check"), (REHEARSAL, "a rehearsal: no real reports")):
         if name in frame:
             truths = [_NO_ANSWER if is_missing(cell) else int(cell) for cell in frame[name]]
-            made.add(name, text, truths, {0: "no", 1: "yes"})
+            file.add(name, text, truths, {0: "no", 1: "yes"})
     if PERSON in frame:
-        made.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
-    names = file_names(made.columns, suffix)
+        file.add(PERSON, "joins the reports of one phone over waves; no answer", [str(cell) for cell in frame[PERSON]])
+    names = {name: file_name(name, suffix) for name in file.columns}
     by_name: dict[str, Any] = {
-        "column_labels": {names[name]: label for name, label in made.labels.items()},
-        "variable_value_labels": {names[name]: values for name, values in made.values.items()},
+        "column_labels": {names[name]: label for name, label in file.labels.items()},
+        "variable_value_labels": {names[name]: values for name, values in file.values.items()},
     }
-    missing = {names[name]: codes for name, codes in made.missing.items()}
-    data, title = made.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
-    title = _cut(title, made.limits["file"], in_bytes=suffix == ".sav")
+    missing = {names[name]: codes for name, codes in file.missing.items()}
+    data, title = file.frame().rename(columns=names), f"{survey.name}; reports, not answers; hash {survey.hash[:12]}"
+    title = _cut(title, file.limits["file"], in_bytes=suffix == ".sav")
     if suffix == ".dta":
         program.write_dta(data, str(path), file_label=title, missing_user_values=missing, **by_name)
     else:
         program.write_sav(data, str(path), file_label=title, missing_ranges=missing, note=note, **by_name)
 
 
-def _add_question(made: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
+def _add_question(file: _File, survey: Survey, question: Question, frame: "pd.DataFrame", language: str) -> None:
     """One column; of a set of options one for each of them."""
     text, cells = text_in(question.text, language), _cells(question, frame)
     if question.randomized:
@@ -177,12 +149,12 @@ def _add_question(made: _File, survey: Survey, question: Question, frame: "pd.Da
     words = phrases(language, survey.words)
     if not is_set(question):
         labels = {code: question.label(one, language, words) for code, one in enumerate(code_labels(question))}
-        made.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
+        file.add(question.name, text, [str(cell) if isinstance(cell, list) else cell for cell in cells], labels)
         return
     for code, option in enumerate(question.options):
         ticked = [cell if isinstance(cell, str) else int(code in cell) for cell in cells]
         label = f"{question.label(option, language, words)} — {text}"
-        made.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
+        file.add(f"{question.name}__{code + 1}", label, ticked, {0: "not ticked", 1: "ticked"})
 
 
 def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
@@ -190,13 +162,13 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     text = question.kind == "text"
     read = {cell: cell if text else value_of(question, cell) for cell in frame[question.name].unique()}
     empty = [is_missing(cell) for cell in frame[question.name]]
-    shown = [True] * len(frame)
+    is_asked = [True] * len(frame)
     for name, options in (question.show_if or {}).items():
         known = {str(option) for option in options}
-        shown = [so and _word(cell) in known for so, cell in zip(shown, frame[name], strict=True)]
+        is_asked = [so and _word(cell) in known for so, cell in zip(is_asked, frame[name], strict=True)]
     return [
         (_NO_ANSWER if so else _NOT_ASKED) if gone else read[cell]
-        for cell, gone, so in zip(frame[question.name], empty, shown, strict=True)
+        for cell, gone, so in zip(frame[question.name], empty, is_asked, strict=True)
     ]
 
 

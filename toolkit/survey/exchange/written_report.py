@@ -19,6 +19,10 @@ _READERS = (
     "it what its sender answered, and how much surer a guess becomes is bounded by epsilon. What can be known are "
     "shares of many people, each with its error. Plain questions are not protected."
 )
+_SERVER = (
+    "This is of a collection by the toolkit's own server; what another program has collected is stored as that one "
+    "stores it."
+)
 _CERTAIN = "Reports of {names} can prove an answer: their epsilon is infinite. "
 
 
@@ -26,8 +30,8 @@ def written(results: Results, level: float = 0.95) -> Document:
     """Return the report of results that are shown: what has too few people for them is not in it."""
     survey = results.survey
     blocks = [Block("h1", survey.name), *(Block("p", note) for note in results.remarks), Block("h2", "What was asked")]
-    asked = [(one.name, text_in(one.text, survey.languages[0]), _hidden(one)) for one in survey.questions]
-    blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *asked))]
+    wordings = [(one.name, text_in(one.text, survey.languages[0]), _hidden(one)) for one in survey.questions]
+    blocks += [Block("table", rows=(("question", "wording", "how it was protected"), *wordings))]
     blocks += [Block("h2", "Who answered"), *_people(results)]
     blocks += [Block("li", note) for note in results.notes() if note not in results.remarks]
     blocks.append(Block("h2", "Estimates" if not results.by else f"Estimates by {', '.join(results.by)}"))
@@ -40,6 +44,7 @@ def written(results: Results, level: float = 0.95) -> Document:
     board = Document.from_markdown(sheet(survey)).blocks[1:]
     blocks += [
         Block("h2", "For an ethics board"),
+        Block("p", _SERVER),
         *(replace(one, kind="h3") if one.kind == "h2" else one for one in board),
     ]
     return Document(tuple(blocks), "en")

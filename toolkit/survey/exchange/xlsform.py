@@ -149,11 +149,11 @@ def _limits(survey: Survey, question: Question) -> dict[str, str]:
         return {}
     low, high = (as_number(bound) for bound in question.bounds)
     key = "whole" if question.whole else "number"
-    said = {}
+    messages = {}
     for code in survey.languages:
         voice = Voice(phrases(code, survey.words))
-        said[code] = filled(survey.page_words()[code][key], low=voice.number(low), high=voice.number(high))
-    return {"constraint": f". >= {low} and . <= {high}", **_texts(survey, "constraint_message", said)}
+        messages[code] = filled(survey.page_words()[code][key], low=voice.number(low), high=voice.number(high))
+    return {"constraint": f". >= {low} and . <= {high}", **_texts(survey, "constraint_message", messages)}
 
 
 def _settings(survey: Survey) -> dict[str, str]:
