@@ -337,8 +337,8 @@ MUTANTS = {
     "09: a robust error that is not": Mutant(
         "09",
         "toolkit.analysis.regression.scoring",
-        'return bread if kind == "observed" else',
-        'return bread if kind != "opg" else',
+        "return np.asarray(bread @ _spread(model, at, scores) @ bread)",
+        "return bread",
         "cell-45b",
     ),
     "09: a predictor with half the error": Mutant(
