@@ -174,3 +174,11 @@ def test_results_of_a_survey_have_the_error_of_the_design_where_reports_agree() 
     for sample in (None, Sample(weights=np.ones(5))):
         found = results.estimate(survey, frame, by="sex", sample=sample, minimum=0)
         assert found["cheated"]["f"].se == pytest.approx(np.sqrt(DIE.variance(1.0, 2)), rel=1e-9)
+
+
+def test_reports_that_agree_have_no_design_effect() -> None:
+    """Weights of many digits: their mean score differs from the scores by rounding alone."""
+    weights = np.random.default_rng(1).uniform(0.5, 2, N)
+    found = estimates(_all(DIE, 0), {"a": DIE}, by="g", sample=Sample(weights=weights))
+    assert found.to_frame().deff.isna().all()
+    assert found.to_table().deff.tolist() == ["—", "—"]

@@ -80,6 +80,7 @@ def test_a_domain_has_the_degrees_of_freedom_of_its_own_clusters() -> None:
     sample = Sample(weights="weight", strata="stratum", clusters="psu")
     old = estimates(data, {"forced": plain([0, 1])}, by="old", sample=sample)["forced"][True]
     assert old.basis.df == 14
+    assert "14 df" in old.covers
     free = replace(old.basis, kish=old.basis.kish * 100)  # without the cap, which R has not
     assert free.uncut(0.95, "korn-graubard") == pytest.approx((0.0979215580636, 0.4176315200394), abs=5e-9)
     assert free.uncut(0.95, "logit") == pytest.approx((0.1102292854762, 0.4189160531575), abs=5e-9)

@@ -12,7 +12,7 @@ from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
 from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
 from toolkit.analysis.sampling.replicates import Replicates
-from toolkit.analysis.sampling.sample import Sample, df_of, weights_of
+from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import choice, is_missing, refuse
 from toolkit.core.covers import Covers, Source
@@ -149,9 +149,12 @@ class SampleSource:
         if noise:
             drawn = np.diag(np.asarray(self._endless.mean(scores, where).cov))
         basis = worth.basis(estimate, drawn, finite, n, df_of(sample, inside))
-        fit = worth.estimate.fit
-        notes = fit_notes(fit, basis) if fit is not None and basis is not None else ()
-        return replace(estimate, basis=basis or estimate.basis, fit=fit, notes=notes or estimate.notes)
+        if basis is None:
+            return replace(estimate, fit=worth.estimate.fit)
+        fit, words = worth.estimate.fit, [word for word in described(sample) if word != "finite population"]
+        covers = Covers(estimate.covers.sources, f"({', '.join([*words, f'{basis.df} df'])})")
+        notes = fit_notes(fit, basis) if fit is not None else ()
+        return replace(estimate, basis=basis, fit=fit, covers=covers, notes=notes or estimate.notes)
 
     def _added(self, name: str, group: Group) -> Array:
         """What a group whose reports all agree adds to the variance of a difference."""
@@ -294,4 +297,5 @@ def _deff(estimate: Estimate, scores: Array, weights: Array) -> Any:
     mass /= mass.sum(axis=0)
     alike = (mass * (numbers - (mass * numbers).sum(axis=0)) ** 2).sum(axis=0) / (known - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(alike > 0, np.asarray(estimate.se) ** 2 / alike, np.nan)
+        some = alike > 1e-12 * (mass * numbers**2).sum(axis=0) / known  # else rounding of equal scores
+        return np.where(some, np.asarray(estimate.se) ** 2 / alike, np.nan)

@@ -109,8 +109,9 @@ class Replicates:
         """
         named = isinstance(weights, str)
         parts: Any = tuple(replicates) if named else np.asarray(replicates)
-        if named and not all(isinstance(name, str) for name in parts):
-            refuse("replicates must be names where the weights are one", "others", "they are in one frame", TypeError)
+        if named and (isinstance(replicates, str) or not all(isinstance(name, str) for name in parts)):
+            rule = "replicates must be a list of names where the weights are one"
+            refuse(rule, type(replicates).__name__, "they are columns of one frame", TypeError)
         count = len(parts) if named else np.shape(parts)[-1] if np.ndim(parts) else 0
         each = np.ones(count) if factors is None else np.asarray(factors, dtype=np.float64)
         if each.shape != (count,) or not np.all(each >= 0) or (kind == "JKn" and factors is None):

@@ -98,7 +98,7 @@ class Sample:
             self._set(weights=positive_weights(self.weights))
         self._set(**{name: columns(getattr(self, name), name) for name in _FIELDS[1:]})
         if self.rows is not None:
-            self._units(self.rows)
+            self.units()
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -166,11 +166,6 @@ class Sample:
     def _drawn(self) -> dict[int, Units]:
         return {}
 
-    def _units(self, rows: int) -> Units:
-        if rows not in self._drawn:
-            self._drawn[rows] = units(rows, self.strata, self.clusters, self.population, self.lonely)
-        return self._drawn[rows]
-
     def units(self, rows: int | None = None) -> Units:
         """Return clusters in strata, one entry per row.
 
@@ -189,7 +184,9 @@ class Sample:
             refuse("the columns of a sample must be looked up in a frame", ", ".join(self.names), "write .of(frame)")
         if size is None:
             refuse("the sample must have a column, or the number of rows be given", "neither", "nothing is drawn")
-        return self._units(size)
+        if size not in self._drawn:
+            self._drawn[size] = units(size, self.strata, self.clusters, self.population, self.lonely)
+        return self._drawn[size]
 
     def final_weights(self, rows: int | None = None) -> Array:
         """Return the weights, after they were made to add up to known totals if that was asked for.

@@ -166,7 +166,7 @@ class _Case:
         return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
 
     def people_for_margin(self, margin: float) -> int:
-        return least_people(self.margin, margin)
+        return least_people(lambda people: self.margin(people) <= margin)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -195,12 +195,15 @@ def people_wanted(
     return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
 
 
-def least_people(margin: Callable[[int], float], wanted: float) -> int:
-    """The least number of people with at most this margin, which falls as one over their root."""
-    people = max(2, int((margin(10**6) / wanted) ** 2 * 10**6) - 2)
-    while margin(people) > wanted:
-        people += 1
-    return people
+def least_people(reached: Callable[[int], bool], near: int = 64) -> int:
+    """The least number of people that is enough, where more are enough, too; fewest steps from one that is near."""
+    low, high = 1, max(2, near)
+    while not reached(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
 
 
 def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:

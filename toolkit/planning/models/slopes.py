@@ -6,7 +6,6 @@ its mean over the covariate.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from toolkit.core.inference.special import expit, ndtr, ndtri
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
-from toolkit.planning.models.differences import checked_power, likely_counts
+from toolkit.planning.models.differences import checked_power, least_people, likely_counts
 
 _POINTS = 200
 _COUNTED = 50_000
@@ -131,21 +130,10 @@ def plan_slope(
     if n is None:
         wanted = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
         people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
-        people = people if len(x) > 2 else _enough(reached, people, wanted)
+        people = people if len(x) > 2 else least_people(lambda number: reached(number) >= wanted, people)
     else:
         people = whole(n, "n", least=2)
     return SlopePlan(design, b, people, confidence, reached(people), variance)
-
-
-def _enough(power: Callable[[int], float], near: int, wanted: float) -> int:
-    """People from which on the power is reached, to a thousandth of them, by bisection around a number that is near."""
-    low, high = max(2, near // 2), near
-    while power(high) < wanted:
-        low, high = high, 2 * high
-    while high - low > max(1, high // 1000):
-        middle = (low + high) // 2
-        low, high = (middle, high) if power(middle) < wanted else (low, middle)
-    return high
 
 
 def _counted(design: Design, shares: Array, share: float, people: int, z: float) -> float:

@@ -234,18 +234,10 @@ class _Case:
         return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
 
     def people_for_margin(self, share: float, margin: float) -> int:
-        if self.model != "cheater_detection":
-            return least_people(lambda people: self.margin(share, people), margin)
-        if margin <= self.other / 2:
+        if self.model == "cheater_detection" and margin <= self.other / 2:
             consequence = "cheaters may be carriers or not, which no number of people tells"
             refuse(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
-        low, high = 1, 2
-        while self.margin(share, high) > margin:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.margin(share, middle) > margin else (low, middle)
-        return high
+        return least_people(lambda people: self.margin(share, people) <= margin)
 
     def people_for_power(self, null: float, truth: float | None, wanted: float) -> int:
         if truth is None or truth == null:
