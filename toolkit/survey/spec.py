@@ -220,6 +220,7 @@ class Survey:
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
         linter.warn_of_what_can_be_looked_up(self.questions)
+        linter.warn_of_months(self.questions)
 
     @property
     def loss(self) -> Pure:

@@ -17,7 +17,7 @@ from toolkit.local import numeric, oracles
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import odds, promise
 from toolkit.survey.dpia import sheet
-from toolkit.survey.paper import paper
+from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.question import Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
@@ -85,7 +85,8 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     page = content(survey)
     yield from strings([page[part] for part in ("title", "consent", "intro", "questions")])
     if all(question.mode in ("physical", "plain") for question in survey.questions):
-        yield paper(survey).partition("</style>")[2]
+        for page in sheets(survey, language, ["183103819"]).values():
+            yield page.partition("</style>")[2].replace("183 103 819", "").replace(survey.hash[:8], "x")
     words = survey.page_words()[language]
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
     yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
