@@ -19,7 +19,7 @@ def add(verbs: Verbs) -> None:
     check("--language", help="of the text; the first if left out")
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
-    check("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
+    check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
     about = "write sheets for paper into a folder, where people throw their own dice, and tables to type them in"
     paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
     paper("survey", help="a .toml or .json file")
@@ -43,7 +43,7 @@ def _check(options: Options) -> None:
     say(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
     say(*_reminders(survey, options.language))
     if options.dpia is not None:
-        _write_sheet(survey, Path(options.dpia))
+        _write_sheet(survey, Path(options.dpia), options.language)
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
         say("", *_columns(plan.rows()), *plan.notes)
@@ -64,12 +64,13 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     return lines
 
 
-def _write_sheet(survey: "Survey", path: Path) -> None:
+def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
     from toolkit.survey.dpia import sheet, sheet_html
 
     if path.suffix not in (".md", ".html"):
         refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
-    path.write_text(sheet(survey) if path.suffix == ".md" else sheet_html(survey), encoding="utf-8")
+    made = sheet if path.suffix == ".md" else sheet_html
+    path.write_text(made(survey, language), encoding="utf-8")
     say(f"wrote {path}")
 
 
