@@ -1,4 +1,4 @@
-"""The assessment for a board: made from the survey, true of it, in its languages, the same in Markdown and as a page."""
+"""The assessment for a board: made from the survey, true of it, in its languages, the same on a page."""
 
 import math
 import re
@@ -74,7 +74,7 @@ def test_fields_of_one_letter_are_refused(name: str, word: str) -> None:
 
 
 def test_what_the_block_cannot_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="`protection` has the fields legal_basis.*got 'lawyer'"):
+    with pytest.raises(ValueError, match=r"`protection` has the fields legal_basis.*got 'lawyer'"):
         survey(protection={"lawyer": "Dr Who"})
     with pytest.raises(ValueError, match="review"):
         survey(protection={"review": "soon"})

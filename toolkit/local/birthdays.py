@@ -39,7 +39,7 @@ def born(months: str) -> Fraction:
     """Return the share of birthdays in a span of months, if every day has as many.
 
     January to April are 120.25 of 365.25 days, which is less than a third. Births also differ by season, by a few
-    per cent in most countries: `shift` says how far that moves an estimate.
+    per cent in most countries.
 
     Parameters
     ----------
@@ -82,22 +82,8 @@ def innocent_share(design: Design) -> Fraction | None:
 
 
 def shift(design: Design, truth: float) -> float:
-    """Return how far an estimate moves if the innocent share is one percentage point larger than the design says.
+    """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed.
 
-    Parameters
-    ----------
-    design : Design
-        A crosswise or triangular one.
-    truth : float
-        The share that is estimated.
-
-    Returns
-    -------
-    float
-        What is added to the estimate, on average.
-
-    Examples
-    --------
     >>> from toolkit import crosswise
     >>> round(shift(crosswise(born("jan-apr")), 0.0), 4)
     0.0293

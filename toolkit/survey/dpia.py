@@ -22,7 +22,8 @@ from toolkit.texts.voice import Voice
 _SOURCES = ("employer", "police", "partner", "operator", "thief", "finder", "device")
 _STYLE = (
     "body{font:11pt/1.45 sans-serif;max-width:52em;margin:2em auto}table{border-collapse:collapse;width:100%}"
-    "h1,h2{break-after:avoid}tr{break-inside:avoid}td,th{border:1px solid #777;padding:.3em .5em;vertical-align:top;text-align:start;font-size:9.5pt}"
+    "h1,h2{break-after:avoid}tr{break-inside:avoid}"
+    "td,th{border:1px solid #777;padding:.3em .5em;vertical-align:top;text-align:start;font-size:9.5pt}"
 )
 
 

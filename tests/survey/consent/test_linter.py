@@ -362,3 +362,15 @@ def test_what_asks_may_be_put_otherwise() -> None:
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
     for language in LANGUAGES:  # the page's own words that ask claim nothing
         survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})
+
+
+def test_a_promise_in_a_language_of_ours_is_refused_rather_than_left_unsaid() -> None:
+    words = {"de": {"promise_head_plain": "Alles ist geheim."}}
+    with pytest.raises(ValueError, match=r"must not hold a sentence of the promise in 'de'.*got 'promise_head_plain'"):
+        Survey(
+            {"de": "T"},
+            [Question("a", {"de": "A"}, options=[1, 2])],
+            consent={"de": "C"},
+            languages=["de"],
+            words=words,
+        )

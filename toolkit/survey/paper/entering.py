@@ -34,22 +34,7 @@ class Entered:
 
 
 def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
-    """Read what was typed in, and compare it with a second entry of the same sheets.
-
-    Parameters
-    ----------
-    survey : Survey
-        What was asked.
-    first : str or Path
-        A .csv or .xlsx file with a column for the number of the sheet and one for each question, as entry.csv.
-    second : str or Path, optional
-        The same sheets, typed in again by somebody else.
-
-    Returns
-    -------
-    Entered
-        The sheets and their problems.
-    """
+    """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of its sheets."""
     one = _File(survey, Path(first))
     if second is None:
         return Entered(one.sheets, tuple(one.problems))
@@ -136,26 +121,9 @@ class _File:
 
 
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
-    """Store all sheets in a collection, or none; those that were stored before stay as they are.
+    """Store all sheets in a collection, or none, and return how many were "stored" and how many "repeated" ones stay.
 
-    Parameters
-    ----------
-    survey : Survey
-        What was asked.
-    entered : Entered
-        What `read_entries` gave, without problems.
-    database : str
-        URL of the collection; it is made if there is none. Its access does not matter: a sheet has no link.
-
-    Returns
-    -------
-    dict
-        How many sheets were "stored", and how many "repeated".
-
-    Raises
-    ------
-    ValueError
-        If something is not settled, the collection is closed or of other questions, or it has room for fewer.
+    The collection is made if there is none; its access does not matter, as a sheet has no link.
     """
     if entered.problems:
         refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")

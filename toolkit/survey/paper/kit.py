@@ -21,23 +21,10 @@ _LONGEST_LIST = 250  # characters that a spreadsheet takes for a list of values
 
 
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
-    """Write all that a survey on paper needs into a folder, and return the files; none of them may be there yet.
+    """Write pages to print and tables to type into, and return the files; none of them may be there yet.
 
-    Parameters
-    ----------
-    survey : Survey
-        What is asked; questions that only phones can ask are left out, see `on_paper`.
-    folder : str or Path
-        It is made if it does not exist.
-    copies : int
-        Sheets in each language, each with a number of its own.
-    language : str, optional
-        One of the survey's; all of them if left out.
-
-    Returns
-    -------
-    list of Path
-        Pages to print, and entry.csv and entry.xlsx to type into.
+    There are so many `copies` of the sheet in each language, each with a number of its own; what only phones can ask is
+    left out.
     """
     asked, _ = on_paper(survey)
     codes = survey.languages if language is None else (choice(language, "language", survey.languages),)

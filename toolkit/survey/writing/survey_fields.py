@@ -13,7 +13,7 @@ from toolkit.survey.writing.dates import read_day
 from toolkit.survey.writing.strict_json import as_plain
 from toolkit.survey.writing.unknown_fields import refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
-from toolkit.texts.phrases import Own, phrases
+from toolkit.texts.phrases import OWN, Own, base_language, phrases
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
@@ -169,6 +169,10 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
     if unused := [code for code in given if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
+    for code, words in given.items():
+        if base_language(code) and (ours := next((key for key in words if str(key).startswith(OWN)), None)):
+            rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
+            refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})
