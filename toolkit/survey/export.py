@@ -14,6 +14,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.question import Question
 from toolkit.survey.reading.survey_results import OPEN_ACCESS, TRIED_OUT
+from toolkit.survey.reading.table import CHANNEL
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 _FORMULA = re.compile(r"^[=+\-@\t\r]")
 SUFFIXES = (".csv", ".parquet")
+_CHANNELS = "The column channel says where a report comes from: a phone, or a sheet of paper that was typed in."
 
 
 def write(
@@ -38,6 +40,7 @@ def write(
         refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     if target.suffix == ".parquet":
         check_extras("pyarrow")
+    told = [*remarks, _CHANNELS] if CHANNEL in frame else remarks
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
@@ -45,7 +48,7 @@ def write(
             frame.to_parquet(file, index=False)
     if survey is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        note.write_text(json.dumps(codebook(survey, told), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
 
 

@@ -293,6 +293,8 @@ def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: st
         "paper": 60,
         **({"phone": phones} if phones else {}),
     }
+    collector.export(tmp_path / "out.csv")
+    assert "The column channel says where a report comes from" in (tmp_path / "out.codebook.json").read_text()
     frame = collector.reports().drop(columns="understood")  # as a table that was typed elsewhere has none
     assert estimate(made, frame)["cheated"].n == 60 + phones
 
