@@ -69,22 +69,23 @@ def _one_line(text: str) -> str:
 
 def _lines(survey: Survey, code: str) -> list[str]:
     voice = Voice(phrases(code if base_language(code) else "en", None, "assessment"))
-    say, tables = voice.say, ("dp_asked", "dp_risks")
+    say, tables, filled = voice.say, ("dp_asked", "dp_risks"), _filled(survey, code, voice)
     numbers = say("dp_numbers", survey=survey.hash, program=code_hash(), version=toolkit_version())
-    parts = {
+    parts: dict[str, list[str] | dict[str, bool]] = {
         "dp_who": _who(survey, code, voice),
         "dp_asked": _asked(survey, code, voice),
         "dp_needed": _needed(survey, code, voice),
-        "dp_loss": [_loss(survey, voice)],
-        "dp_stored": _stored(survey, voice),
-        "dp_trusted": _trusted(survey, voice),
+        "dp_loss": [_loss(survey, voice, filled["counted"])],
+        "dp_stored": _stored(survey),
+        "dp_trusted": _trusted(survey),
         "dp_risks": [say("risk_note"), *_risks(survey, voice)],
-        "dp_rights": _rights(survey, code, voice),
-        "dp_remains": _remaining(survey, voice),
+        "dp_rights": _rights(survey),
+        "dp_remains": _remaining(survey),
         "dp_decision": [f"{part}: ________________" for part in voice.phrases["decision"].split("|")],
     }
     body = []
-    for name, lines in parts.items():
+    for name, part in parts.items():
+        lines = part if isinstance(part, list) else [say(one, **filled) for one, is_so in part.items() if is_so]
         body += [f"## {say(name)}", *(lines if name in tables else [f"- {_one_line(one)}" for one in lines])]
     return [f"# {say('dp_title', title=survey.heading[code])}", numbers, *body]
 
@@ -138,9 +139,8 @@ def _needed(survey: Survey, code: str, voice: Voice) -> list[str]:
     ]
 
 
-def _loss(survey: Survey, voice: Voice) -> str:
-    spent, waves = survey.loss.epsilon, voice.number(survey.waves)
-    often = voice.say("often_once") if survey.waves == 1 else voice.say("often_waves", waves=waves)
+def _loss(survey: Survey, voice: Voice, often: str) -> str:
+    spent = survey.loss.epsilon
     guess = None if math.isinf(spent) else voice.guess(spent)
     name = "shown_proof" if math.isinf(spent) else "shown_sure" if guess is None else "shown_guess"
     return voice.say("dp_in_all", epsilon=_up(spent, voice), often=often, shown=voice.say(name, guess=guess))
@@ -154,10 +154,9 @@ def _cells(questions: Sequence[Question], voice: Voice) -> str:
     return voice.say("cells", count=voice.number(math.prod(sizes)))
 
 
-def _stored(survey: Survey, voice: Voice) -> list[str]:
+def _stored(survey: Survey) -> dict[str, bool]:
     several, modes = survey.waves > 1, {question.mode for question in survey.questions}
-    fresh = sum(one.memo.fresh.epsilon for one in survey.questions if one.memo is not None)
-    named = {
+    return {
         "keep_rows": True,
         "keep_joined": several,
         "keep_check": survey.check,
@@ -165,22 +164,57 @@ def _stored(survey: Survey, voice: Voice) -> list[str]:
         "keep_invited": several and survey.access != "open",
         "keep_browser": True,
         "keep_plain": "plain" in modes,
-        "keep_memos": fresh > 0,
+        "keep_memos": any(question.memo is not None for question in survey.questions),
         "keep_paper": not several,
         "keep_network": True,
     }
-    return [voice.say(name, fresh=_up(fresh, voice)) for name, is_so in named.items() if is_so]
 
 
-def _trusted(survey: Survey, voice: Voice) -> list[str]:
+def _trusted(survey: Survey) -> dict[str, bool]:
     modes = {question.mode for question in survey.questions}
-    named = {
+    return {
         "rely_phone": bool(modes & {"auto", "guided"}),
         "rely_wheel": "guided" in modes,
         "rely_self": "physical" in modes,
         "rely_reader": "plain" in modes,
     }
-    return [voice.say(name) for name, is_so in named.items() if is_so]
+
+
+def _rights(survey: Survey) -> dict[str, bool]:
+    return {
+        "right_before": True,
+        "right_none": survey.withdrawal is None,
+        "right_own": survey.withdrawal is not None,
+        "right_found": True,
+        "right_plain": not all(question.randomized for question in survey.questions),
+        "right_authority": True,
+    }
+
+
+def _remaining(survey: Survey) -> dict[str, bool]:
+    return {
+        "rest_rare": not all(question.randomized for question in survey.questions),
+        "rest_innocent": any(map(needs_secret_answer, survey.questions)),
+        "rest_seen": True,
+        "rest_again": True,
+        "rest_pattern": survey.waves > 1 and survey.access != "open",
+        "rest_receipt": True,
+        "rest_server": True,
+        "rest_open": survey.access == "open",
+    }
+
+
+def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
+    """What is put into the sentences."""
+    once = survey.waves == 1
+    numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
+    return numbers | {
+        "fresh": _up(sum(one.memo.fresh.epsilon for one in survey.questions if one.memo is not None), voice),
+        "cells": _cells([question for question in survey.questions if not question.randomized], voice),
+        "names": ", ".join(question.name for question in survey.questions if needs_secret_answer(question)),
+        "counted": voice.say("often_once" if once else "often_waves", **numbers),
+        "words": "" if survey.withdrawal is None else survey.withdrawal[code],
+    }
 
 
 def _risks(survey: Survey, voice: Voice) -> list[str]:
@@ -202,33 +236,6 @@ def _risks(survey: Survey, voice: Voice) -> list[str]:
         name, how, measure, remains = voice.phrases[f"risk_{source}"].split("|")
         rows.append([name, how, *(voice.say(level) for level in levels[source]), measure, remains])
     return _table(voice.phrases["risk_columns"], rows)
-
-
-def _rights(survey: Survey, code: str, voice: Voice) -> list[str]:
-    own = "right_none" if survey.withdrawal is None else "right_own"
-    words = "" if survey.withdrawal is None else survey.withdrawal[code]
-    plain = ["right_plain"] if any(not question.randomized for question in survey.questions) else []
-    return [voice.say(name, words=words) for name in ("right_before", own, "right_found", *plain, "right_authority")]
-
-
-def _remaining(survey: Survey, voice: Voice) -> list[str]:
-    plain = [question for question in survey.questions if not question.randomized]
-    innocent = [question.name for question in survey.questions if needs_secret_answer(question)]
-    waves = voice.number(survey.waves)
-    counted = voice.say("often_once") if survey.waves == 1 else voice.say("often_waves", waves=waves)
-    named = {
-        "rest_rare": bool(plain),
-        "rest_innocent": bool(innocent),
-        "rest_seen": True,
-        "rest_again": True,
-        "rest_pattern": survey.waves > 1 and survey.access != "open",
-        "rest_receipt": True,
-        "rest_server": True,
-        "rest_open": survey.access == "open",
-    }
-    numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
-    filled = {**numbers, "cells": _cells(plain, voice), "names": ", ".join(innocent), "counted": counted}
-    return [voice.say(name, **filled) for name, is_so in named.items() if is_so]
 
 
 def _up(epsilon: float, voice: Voice) -> str:

@@ -43,6 +43,7 @@ def test_codes_are_the_options_where_these_are_numbers() -> None:
     assert box_codes(Question("m", "M?", options=[0, 1, 2])) == [0, 1, 2]
     assert box_codes(Question("m", "M?", options=[1, 2, "undisclosed"])) == [1, 2, 3]
     assert box_codes(Question("m", "M?", options=["b", 1])) == [2, 1]
+    assert box_codes(Question("m", "M?", options=["01", "1"])) == [2, 1]
     assert box_codes(cheated(design=kuk("7/10", "2/10", draws=2))) == [0, 1, 2]
     assert box_codes(Question("m", "M?", options=[0, 1], multiple=True)) == [1, 2]
 
@@ -98,6 +99,7 @@ def test_codes_labels_and_numbers_are_read(name: str, text: str, value: object) 
         ("n", "-1"),
         ("n", "nan"),
         ("n", "1/0"),
+        ("n", "1e999999999"),
         ("t", "3"),
         ("t", "1 1"),
     ],
@@ -106,6 +108,18 @@ def test_anything_else_is_refused_and_never_quoted(name: str, text: str) -> None
     with pytest.raises(ValueError, match="one of its codes or labels") as caught:
         read_cell(TWO, TWO[name], text)
     assert text not in str(caught.value).replace(name, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1.500", None), ("1,500", None), ("1500", 1500), ("1.5", 1.5), ("9.500", 9.5)]
+)
+def test_a_mark_that_may_stand_between_thousands_is_not_guessed(text: str, value: float | None) -> None:
+    paid = Question("paid", "Paid?", bounds=(0, 2000))
+    if value is None:
+        with pytest.raises(ValueError, match="a number in its range"):
+            read_cell(survey(paid), paid, text)
+    else:
+        assert read_cell(survey(paid), paid, text) == value  # 9500 is out of range, so 9.500 can only be 9.5
 
 
 def test_a_label_that_two_boxes_share_names_neither() -> None:

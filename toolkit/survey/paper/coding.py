@@ -65,7 +65,7 @@ def box_codes(question: Question) -> list[int]:
     options = answers_of(question)
     if question.kind == "ticks":  # 0 stands for none of them
         return list(range(1, len(options) + 1))
-    own = [int(one) if str(one).isdecimal() else None for one in options]
+    own = [int(one) if re.fullmatch("0|[1-9][0-9]{0,8}", str(one)) else None for one in options]
     free = (number for number in count(1) if number not in own)
     return [next(free) if number is None else number for number in own]
 
@@ -86,10 +86,7 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
         return text
     plain = plainly(text)
     if question.kind == "number":
-        try:
-            return as_number(Fraction(plain.replace(",", ".").replace("−", "-")))
-        except (ValueError, ZeroDivisionError):
-            return None
+        return _number(question, plain.replace(",", ".").replace("−", "-"))
     names = _names(survey, question)
     if question.kind == "choice":
         return names.get(plain)
@@ -100,14 +97,18 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
     return None if None in places or len(set(places)) < len(places) else sorted(places)
 
 
+def _number(question: Question, text: str) -> int | float | None:
+    """A number as it was typed; none if its mark could also stand between thousands."""
+    if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
+        return None
+    thousands = re.fullmatch(r"-?[0-9]{1,3}\.[0-9]{3}", text) and question.accepts(int(text.replace(".", "")))
+    return None if thousands else as_number(Fraction(text))
+
+
 def _names(survey: Survey, question: Question) -> dict[str, int]:
     """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
-    options = answers_of(question)
-    shown = {
-        (plainly(question.label(option, code, phrases(code, survey.words))), place)
-        for code in survey.languages
-        for place, option in enumerate(options)
-    } | {(plainly(str(option)), place) for place, option in enumerate(options)}
+    boxes = enumerate(zip(answers_of(question), named_codes(survey, question), strict=True))
+    shown = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
     often = Counter(name for name, _ in shown)
     labels = {name: place for name, place in shown if often[name] == 1}
     return labels | {str(code): place for place, code in enumerate(box_codes(question))}
