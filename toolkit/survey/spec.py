@@ -100,14 +100,14 @@ class Survey:
         Who approved it.
     hashes : str or mapping, optional
         Where the page's two hashes can be compared; never needed.
+    protection : mapping, optional
+        For the data protection assessment alone, by name: legal_basis, subjects, processors, transfers, officer,
+        authority, review (a day) and necessity. It is not shown to respondents and not part of the hash.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
     wave : int
         Which of the waves this is.
-    protection : mapping, optional
-        For the data protection assessment alone, by name: legal_basis, subjects, processors, transfers, officer,
-        authority, review (a day) and necessity. It is not shown to respondents and not part of the hash.
     panel : Panel or mapping, optional
         Who the people are to their phones, and what they were told; made with the first wave's collection.
 

@@ -217,6 +217,12 @@ def _versions(text: str | Text) -> Collection[str]:
     return [text] if isinstance(text, str) else text.values()
 
 
+def _lines(question: Question) -> list[str]:
+    """All that people read with a question, in small letters."""
+    texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
+    return [line.lower() for text in texts for line in _versions(text)]
+
+
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:
     """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
@@ -239,9 +245,7 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
     known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
-        lines = [line for text in texts for line in _versions(text)]
-        if found := next(filter(None, (known.search(line.lower()) for line in lines)), None):
+        if found := next(filter(None, map(known.search, _lines(question))), None):
             warnings.warn(
                 f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
@@ -258,8 +262,7 @@ def warn_of_months(questions: Sequence[Question]) -> None:
         share = innocent_share(question.design) if question.design and has_matrix(question.design) else None
         if share is None or question.innocent is not None or (12 * share).denominator != 1:
             continue
-        texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
-        if any(months.search(line.lower()) for text in texts for line in _versions(text)):
+        if any(map(months.search, _lines(question))):
             warnings.warn(
                 f"question {question.name!r} counts {share} of all birthdays in some months: birthdays are days, and "
                 "January to April are 120.25 of 365.25, which moves an estimate by about a percentage point. Write "

@@ -3,7 +3,7 @@
 import csv
 import warnings
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     for place, code in enumerate(codes):
         pages |= sheets(asked, code, serials[place * each : (place + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
-    files["entry.csv"] = _csv(asked)
+    names = ",".join([SERIAL, *(question.name for question in asked.questions)])
+    files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
     try:
         files["entry.xlsx"] = _xlsx(asked, remainder(survey), len(serials))
     except MissingExtraError as problem:
@@ -47,12 +48,6 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     for name, content in files.items():
         (target / name).write_bytes(content)
     return [target / name for name in files]
-
-
-def _csv(survey: Survey) -> bytes:
-    text = StringIO()
-    csv.writer(text).writerow([SERIAL, *(question.name for question in survey.questions)])
-    return text.getvalue().encode("utf-8-sig")  # so that spreadsheets write every script back
 
 
 def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
@@ -44,31 +43,26 @@ _PIPS = {1: "4", 2: "08", 3: "048", 4: "0268", 5: "02468", 6: "023568"}
 
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     """Return the survey with what can be asked on paper, and the names of what only phones can ask."""
-    left_out = tuple(one.name for one in survey.questions if one.randomized and not instructions(one, *_first(survey)))
+    first, own = survey.languages[0], survey.words
+    left_out = tuple(one.name for one in survey.questions if one.randomized and not instructions(one, first, own))
     rest = tuple(question for question in survey.questions if question.name not in left_out)
     return (replace(survey, questions=rest) if left_out and rest else survey), left_out
-
-
-def _first(survey: Survey) -> tuple[str, Any]:
-    return survey.languages[0], survey.words
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
     """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number.
 
-    `number` is the hash that is printed, if not the survey's own.
-
-    Only designs that a coin, a die or up to 40 slips draw exactly, or a birthday decides, or instructions of your
-    own explain, can be asked on paper; see `on_paper`.
+    `number` is the hash that is printed, if not the survey's own. Only what a coin, a die or up to 40 slips draw
+    exactly, a birthday decides, or instructions of your own explain can be asked on paper; see `on_paper`.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
-    voice = Voice(phrases(code, survey.words, "paper"))
+    voice, agreed = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
     made = {
-        "consent": _consent(survey, code, voice),
+        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep"), *agreed.split("\n\n")),
         "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
@@ -89,11 +83,6 @@ def _heading(text: str, level: int = 1) -> str:
 
 def _paragraphs(*texts: str) -> str:
     return "".join(f"<p>{_safe(text)}</p>" for text in texts)
-
-
-def _consent(survey: Survey, code: str, voice: Voice) -> str:
-    said = survey.consent_text(code, paper=True).split("\n\n")
-    return _heading(survey.heading[code]) + _paragraphs(voice.say("keep"), *said)
 
 
 def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str) -> str:
