@@ -22,7 +22,7 @@ def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_pat
 
 
 VERBS = (
-    *("new", "notebooks", "check", "paper", "plan", "serve", "status", "pause", "resume", "close", "invite"),
+    *("new", "notebooks", "check", "paper", "enter", "plan", "serve", "status", "pause", "resume", "close", "invite"),
     *("results", "export"),
 )
 
@@ -47,7 +47,8 @@ new; new x; new x.json; new none/x.toml; new ''; new folder.toml; new 'a\tb.toml
 notebooks; notebooks bytes.toml; notebooks /proc/none
 check; check none.toml; check .; check bytes.toml; check list.json; check deep.json; check empty.toml; check folder.toml
 check types.toml; check ok.toml --language xx; check ok.toml --nonsense
-paper; paper ok.toml none/x.html; paper bytes.toml x.html; paper ok.toml x.html --language xx
+paper; paper ok.toml bytes.toml; paper bytes.toml x; paper ok.toml x --language xx; paper ok.toml x --copies 0
+paper ok.toml x --copies y; enter; enter ok.toml; enter ok.toml none.csv; enter ok.toml bytes.toml
 plan; plan warner; plan warner --prevalence x --n 5 --epsilon 1; plan warner --prevalence , --n 5
 plan warner --prevalence 0.2 --n 5 --epsilon 1/0; plan warner --prevalence 0.2 --n 1.5 --epsilon 1
 plan warner =3 --prevalence 0.5 --n 5; plan k_ary options=1000000000000 --prevalence 0.5 --n 5 --epsilon 1

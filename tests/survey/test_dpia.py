@@ -1,4 +1,4 @@
-"""The sheet for a board: made from the survey, true of it, the same in Markdown and as a page."""
+"""The assessment for a board: made from the survey, true of it, in its languages, the same on a page."""
 
 import math
 import re
@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
+from tests.survey.samples import DESIGNS, SAID, cheated, faculty, panel, survey, survey_with
 from toolkit import Question, Survey, crosswise, warner
+from toolkit.local import born
+from toolkit.survey.client import code_hash
 from toolkit.survey.dpia import sheet, sheet_html
+from toolkit.survey.writing.survey_fields import PROTECTION, STATED
+from toolkit.texts.phrases import LANGUAGES, phrases
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
+PROTECTED = {name: f"about {name}" for name in PROTECTION} | {"review": "2027-06-01"}
 
 
 class Text(HTMLParser):
@@ -23,50 +28,148 @@ class Text(HTMLParser):
         self.said.append(data)
 
 
-def test_it_says_who_asks_what_is_stored_what_it_can_show_and_what_remains() -> None:
+def row(told: str, source: str) -> list[str]:
+    line = next(line for line in told.splitlines() if line.startswith(f"| {source}"))
+    return line[2:-2].split(" | ")
+
+
+def test_it_says_who_asks_what_is_asked_stored_and_shown_and_what_remains() -> None:
     told = sheet(Survey.load(CAMPUS))
-    assert "- controller: Institute for Higher Education Research" in told
-    assert "- cheated: forced, auto, epsilon 0.694" in told
-    assert "- faculty: plain, sent as it is; 5 different answers" in told
+    assert "- Who is responsible: Institute for Higher Education Research" in told
+    assert (
+        "| Have you ever cheated in an exam at this university? | cheated: forced, auto, epsilon 0.694 | If your"
+        in told
+    )
+    assert "| faculty: plain, sent as it is | 5 different answers |" in told
     assert "Epsilon in all: 3." in told
     assert "at most 96 times in 100 after" in told
-    assert "- moon: warner, auto, epsilon 0.406; an anchor" in told
+    assert "moon: warner, auto, epsilon 0.406; an anchor" in told
+    assert "paid: crosswise, physical, epsilon 0.712; birthdays in jan-apr are counted as 120.25 of 365.25 days" in told
     assert "make any number of different answers" in told  # a free text is among them
+    assert f"program {code_hash()}" in told
+    assert "Asked without protection: faculty, year. Say for each" in told
+    assert "Free text: comment." in told
+    assert f"Not said yet: {', '.join(PROTECTION)}." in told
+
+
+def test_the_block_protection_is_read_kept_and_not_part_of_what_people_agree_to(tmp_path) -> None:
+    whole = survey(cheated(), protection=PROTECTED, **SAID)
+    told = sheet(whole)
     assert "Not said yet" not in told
+    assert "- Legal basis: about legal_basis" in told
+    assert "- Next review: 2027-06-01" in told
+    assert told.index("Necessity and proportionality") < told.index("- about necessity")
+    assert whole.hash == survey(cheated(), **SAID).hash
+    assert whole.for_page() == survey(cheated(), **SAID).for_page()
+    whole.save(tmp_path / "x.toml")
+    assert Survey.load(tmp_path / "x.toml") == whole
+
+
+@pytest.mark.parametrize("name", [*STATED, *(f"protection.{name}" for name in PROTECTION if name != "review")])
+@pytest.mark.parametrize("word", ["x", " - ", "x.", "…"])
+def test_fields_of_one_letter_are_refused(name: str, word: str) -> None:
+    given = {"protection": {name.partition(".")[2]: word}} if "." in name else {name: word}
+    with pytest.raises(ValueError, match=f"`{name}` must be a statement, got a single letter"):
+        survey(**given)
+
+
+def test_what_the_block_cannot_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"`protection` has the fields legal_basis.*got 'lawyer'"):
+        survey(protection={"lawyer": "Dr Who"})
+    with pytest.raises(ValueError, match="review"):
+        survey(protection={"review": "soon"})
+    with pytest.raises(TypeError, match="`protection` must be a table, got str"):
+        survey(protection="consent")
+    both = {"en": "X", "de": "X"}
+    with pytest.raises(ValueError, match=r"`protection.officer` must be there in every language"):
+        Survey(both, [Question("a", both, options=[1, 2])], consent=both, languages=["en", "de"],
+               protection={"officer": {"en": "Dr Who"}})  # fmt: skip
 
 
 def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
     told = sheet(survey(faculty(required=False), Question("year", "Year?", options=[1, 2, 3]), cheated()))
-    assert "Not said yet: controller, contact, purpose, retention, publication, approval" in told
+    assert "Not said yet: controller, contact, purpose, retention, publication, approval, legal_basis" in told
     assert "Plain answers together make 9 different answers" in told  # two faculties or none, three years
 
 
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
-def test_access_decides_what_is_stored_of_links(access: str) -> None:
+def test_access_decides_what_is_stored_of_links_and_how_likely_an_employer_sees_who_took_part(access: str) -> None:
     told = sheet(survey(cheated(), access=access))
     assert ("Hashes of all links" in told) == (access != "open")
     assert ("one person can answer often" in told) == (access == "open")
+    assert row(told, "Employer")[2:4] == ["low" if access == "open" else "medium", "low"]
+    assert row(told, "Operator")[2] == ("medium" if access == "token" else "low")
 
 
+@pytest.mark.parametrize(
+    ("questions", "severity"),
+    [
+        ([cheated(design=warner("2/3"))], "low"),
+        ([cheated(design=warner("7/8"))], "medium"),
+        ([cheated(design=warner("99/100"))], "high"),
+        ([cheated(design=warner("2/3")), faculty()], "high"),
+    ],
+    ids=["ln 2", "ln 7", "ln 99", "plain"],
+)
+def test_how_severe_a_seized_database_is_follows_from_the_design(questions: list[Question], severity: str) -> None:
+    told = sheet(survey(*questions, ceiling=9))
+    assert [row(told, source)[3] for source in ("Police", "Operator", "Whoever finds")] == [severity] * 3
+
+
+def test_what_a_shared_device_risks_follows_from_the_mode() -> None:
+    assert row(sheet(survey(cheated())), "Whoever owns")[2:4] == ["medium", "high"]
+    assert row(sheet(survey(cheated(mode="physical"))), "Whoever owns")[2:4] == ["low", "low"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
-def test_every_design_has_a_sheet_and_the_page_says_the_same(design: object) -> None:
-    made = survey_with(design, ceiling=math.inf)  # type: ignore[arg-type]
-    page = Text()
+def test_every_design_has_a_sheet_in_every_language_and_the_page_says_the_same(design: object, language: str) -> None:
+    asked = Question("asked", {language: "Q"}, design=design, labels={
+        one: {language: f"({one})"} for one in (*getattr(design, "options", ()), *design.report_options)
+    })  # fmt: skip
+    made = Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=math.inf)
+    page, told = Text(), sheet(made)
     page.feed(sheet_html(made).split("</style>")[1])
-    plain = [line.lstrip("#- ") for line in sheet(made).splitlines() if line]
+    lines = [line for line in told.splitlines() if not line.startswith("| ---")]
+    plain = [cell for line in lines for cell in (line[2:-2].split(" | ") if line[0] == "|" else [line.lstrip("#- ")])]
     assert page.said == plain
-    assert ("can prove an answer" in sheet(made)) == math.isinf(made.loss.epsilon)
+    assert (phrases(language, None, "assessment")["shown_proof"] in told) == math.isinf(made.loss.epsilon)
+    assert f"dir='{'rtl' if language == 'ar' else 'ltr'}'" in sheet_html(made)
+    assert not re.search(r"[{}]|None\b(?! of)", told)
+
+
+def test_a_language_without_a_file_has_its_texts_in_an_english_frame() -> None:
+    from toolkit.texts.phrases import interface
+
+    own = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    own |= {f"promise_{name}": words for name, words in phrases("en").items()}
+    made = Survey("Titolo", [faculty()], consent="Perché.", languages=["it"], words={"it": own}, controller="Istituto")
+    assert "# Data protection impact assessment: Titolo" in sheet(made)
+    assert "- Who is responsible: Istituto" in sheet(made)
 
 
 def test_who_must_follow_what_and_what_hangs_on_a_birthday_is_said() -> None:
     wheel = sheet(survey(cheated(mode="guided")))
     assert "to tap what the wheel asks for" in wheel
     physical = {"mode": "physical", "instructions": "Compare."}
-    hanging = sheet(survey(cheated(design=crosswise("1/4"), **physical)))
+    hanging = sheet(survey(cheated(design=crosswise(born("jan")), mode="physical", innocent={"born": "jan"})))
     assert "to follow the instructions" in hanging
-    assert "- cheated: whoever can find out a respondent's answer to the other question" in hanging
+    assert "- cheated: whoever can find out a respondent’s answer to the other question" in hanging
     assert "other question" not in wheel + sheet(survey(cheated(**physical)))
-    assert "receipt" in wheel
+    assert "the number that a respondent kept" in wheel
+
+
+def test_plain_answers_in_the_browser_are_not_called_hidden() -> None:
+    assert "Plain answers stand in what waits there as they are" in sheet(survey(faculty(), cheated()))
+    assert "Plain answers stand" not in sheet(survey(cheated()))
+    assert "Plain answers together may tell who a row is" in sheet(survey(faculty()))
+
+
+def test_rights_say_what_can_be_taken_back() -> None:
+    assert "After sending nothing can be taken back, and people are told so before." in sheet(survey())
+    told = sheet(survey(withdrawal="write to us with your receipt"))
+    assert "- After sending: write to us with your receipt" in told
+    assert "nothing can be taken back" not in told
 
 
 def test_what_nobody_could_count_is_called_almost_certain() -> None:
@@ -75,11 +178,18 @@ def test_what_nobody_could_count_is_called_almost_certain() -> None:
 
 def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows() -> None:
     told = sheet(panel(access="token"))
-    assert "- cheated: memo, auto, epsilon 0.511 a wave, 2.05 in 4 waves" in told
+    assert "cheated: memo, auto, epsilon 0.511 a wave, 2.05 in 4 waves" in told
     assert "answered in all 4 waves, whatever answers change and whatever a phone loses: a guess" in told
     assert "the same in each wave: it joins the reports of one phone over waves" in told
     assert "the reports of one wave to questions with a memo show up to epsilon 1.1." in told  # ln 3, of the noise
     assert "the hashes of all links stay when it is closed" in told
-    assert "epsilon counts these 4 waves" in told
+    assert row(told, "Thief")[3] == "medium"
+    assert "sheets of paper" not in told
     assert "the hashes of all links stay" not in sheet(panel())
-    assert not re.search("wave|memo", sheet(survey()))
+    assert "memo" not in sheet(survey())
+
+
+def test_texts_stay_in_their_line_and_cell() -> None:
+    told = sheet(survey(Question("a", "One | two?\nThree?", options=[1, 2]), controller="Us\n# Them"))
+    assert "| One ¦ two? Three? |" in told
+    assert "- Who is responsible: Us # Them" in told

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, cheated, faculty
-from toolkit import Pure, k_ary, warner
+from toolkit import Pure, crosswise, k_ary, warner
 from toolkit.local.likert import likert
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
@@ -129,7 +129,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         'must be "auto"',
     ),
     "an unknown mode": ({"design": warner(p="2/3"), "mode": "magic"}, "auto, guided, physical"),
-    "physical without instructions": ({"design": warner(p="5/6"), "mode": "physical"}, "needs `instructions`.*a die"),
+    "physical without instructions": (
+        {"design": warner(epsilon=1), "mode": "physical"},
+        r"needs `instructions`, or a design that a coin, a die or slips draw, got warner: .*nearest comes <Device",
+    ),
+    "no months": (
+        {"design": crosswise("1/4"), "mode": "physical", "innocent": {"born": "q1"}},
+        "months must be written",
+    ),
+    "a third for January to April": (
+        {"design": crosswise("1/3"), "mode": "physical", "innocent": {"born": "jan-apr"}},
+        r"must be that of the days, 120.25 of 365.25, got 1/3: .*born\(.jan-apr.\)",
+    ),
+    "a birthday that the phone hears": (
+        {"design": crosswise("1/4"), "innocent": {"born": "jan-apr"}},
+        '`innocent` needs mode "physical" and a crosswise.*got crosswise in mode .auto.',
+    ),
 }
 
 

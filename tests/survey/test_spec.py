@@ -41,8 +41,9 @@ def test_the_campus_survey_has_every_kind_of_question() -> None:
     assert campus.languages == ("en", "de")
     assert campus["moon"].anchor == "no"
     assert campus["pressure"].options == (1, 2, 3, 4, 5, "undisclosed")
-    assert campus.loss.epsilon == pytest.approx(2 * math.log(2) + math.log(1.5) + 1.2, abs=1e-6)
-    assert "at most 96 times in 100" in campus.consent_text()  # e**2.9918 to 1 is 0.9522
+    paid = math.log(980 / 481)  # January to April are 120.25 of 365.25 days, not a third
+    assert campus.loss.epsilon == pytest.approx(math.log(2) + paid + math.log(1.5) + 1.18, abs=1e-6)
+    assert "at most 96 times in 100" in campus.consent_text()  # e**2.9902 to 1 is 0.9521
     assert "höchstens in 96 von 100 Fällen" in campus.consent_text("de")
 
 

@@ -15,17 +15,34 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
     assert "bad.toml" in capsys.readouterr().err
 
 
-def test_paper_writes_a_form(folder, capsys):
-    assert said(capsys, "paper", "exams.toml", "form.html") == "wrote form.html\n"
-    assert "Have you ever cheated" in (folder / "form.html").read_text()
+def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder, capsys):
+    told = said(capsys, "paper", "exams.toml", "kit", "--copies", "2").splitlines()
+    names = ("consent.en.html", "form.en.html", "interviewer.en.html", "entry.csv", "entry.xlsx")
+    assert told == [f"wrote kit/{name}" for name in names]
+    form = (folder / "kit" / "form.en.html").read_text()
+    assert "Have you ever cheated" in form
+    one, two = sorted({part.partition("\u2069")[0].replace(" ", "") for part in form.split("\u2066")[1:]})
+    table = folder / "kit" / "entry.csv"
+    table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,9\n")
+    assert main(["enter", "exams.toml", str(table), "--database", "sqlite:///paper.db"]) == 1
+    told = capsys.readouterr().out
+    assert f"entry.csv, row 3, sheet {two}, cheated: no code or label of this question" in told
+    assert "1 to settle; nothing was stored." in told
+    assert not (folder / "paper.db").exists()
+    table.write_text(f"serial,faculty,cheated\n{one},1,2\n{two},1,Yes\n")
+    stored = said(capsys, "enter", "exams.toml", str(table), str(table), "--database", "sqlite:///paper.db")
+    assert stored == "2 sheets stored, 0 were there already.\n"
+    again = said(capsys, "enter", "exams.toml", str(table), "--database", "sqlite:///paper.db")
+    assert again.splitlines()[0] == "0 sheets stored, 2 were there already."
+    assert "They were typed in once" in again
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_survey_to_start_from_has_a_form_on_paper_without_what_only_phones_can_ask(folder, capsys):
     said(capsys, "new", "x.toml")
     told = said(capsys, "paper", "x.toml").splitlines()
-    assert told == ["left out, as no coin, die, slips or cards draw the report: pressure, hours", "wrote x.html"]
-    form = (folder / "x.html").read_text()
+    assert told[0] == "left out, as no coin, die or slips draw the report: pressure, hours"
+    form = (folder / "x-paper" / "form.en.html").read_text()
     assert "cheated on an exam" in form
     assert "good grades" not in form
 

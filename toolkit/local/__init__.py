@@ -2,6 +2,7 @@
 
 from toolkit.local import numeric, oracles, waves
 from toolkit.local.anchor import attention, corrected
+from toolkit.local.birthdays import born
 from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
 from toolkit.local.likert import likert
@@ -16,6 +17,7 @@ __all__ = [
     "Design",
     "Randomizer",
     "attention",
+    "born",
     "compare_questionnaires",
     "corrected",
     "crosswise",

@@ -33,6 +33,10 @@ _CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("a die thrown twice (6 × first + second − 6)", tuple(map(str, range(1, 37)))),
     ("the last two digits of a phone number", tuple(f"{i:02}" for i in range(100))),
 )
+_IN_HAND = ("a coin", "two coins, one after the other", "a die")
+MOST_SLIPS = 40
+"""Slips of paper that anybody cuts out and mixes."""
+
 _SOMEBODY = "only if nobody who sees the report can find it out: not one's own"
 _NOTES = {
     "a month of birth": f"months differ by a few per cent in length and births; {_SOMEBODY}",
@@ -76,6 +80,16 @@ class Device(Generic[D]):
         return self.distance == 0
 
     @property
+    def by_hand(self) -> bool:
+        """Whether people can use it in one draw and without arithmetic: a coin, two, a die, or numbered slips."""
+        return self.name in _IN_HAND or self.slips > 0
+
+    @property
+    def slips(self) -> int:
+        """How many numbered slips it is drawn from; 0 if it is another device."""
+        return self.outcomes if " slips numbered " in self.name else 0
+
+    @property
     def secret(self) -> bool:
         """Whether nobody can look its outcome up, as one can a birthday or a phone number."""
         return _SOMEBODY not in self.note
@@ -95,7 +109,7 @@ def nearest_devices(
 ) -> tuple[Device[D], ...]:
     """Every device of the catalogue that can tell the answers apart, nearest first, then by fewest outcomes."""
     devices = []
-    for name, outcomes in _CATALOGUE:
+    for name, outcomes in (*_CATALOGUE, *_slips(denominator)):
         parts = _parts(weights, denominator, form, len(outcomes))
         if parts is None:
             continue
@@ -115,6 +129,13 @@ def nearest_devices(
         note = _NOTES.get(name, "")
         devices.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
     return tuple(sorted(devices, key=lambda device: (device.distance, device.outcomes)))
+
+
+def _slips(denominator: int) -> list[tuple[str, tuple[str, ...]]]:
+    """As many slips as a design has parts, where neither coins, a die nor ten slips draw it and they are few."""
+    if denominator > MOST_SLIPS or any(size % denominator == 0 for size in (4, 6, 10)):
+        return []
+    return [(f"one of {denominator} slips numbered 1 to {denominator}", tuple(map(str, range(1, denominator + 1))))]
 
 
 def _parts(

@@ -1,169 +1,217 @@
-"""A data protection sheet for an ethics board: what is stored where, what it can show, whom one must trust."""
+"""A data protection impact assessment: made from the survey, in its languages, for an officer to complete."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from toolkit.core.document import Document
-from toolkit.survey.consent.statement import missing, needs_secret_answer, patterns
+from toolkit.local.birthdays import days
+from toolkit.survey.client import code_hash
+from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.editions import toolkit_version
+from toolkit.survey.writing.survey_fields import PROTECTION
+from toolkit.texts.multilingual import Text, text_in
+from toolkit.texts.odds import WEAK_EPSILON
+from toolkit.texts.phrases import base_language, phrases
 from toolkit.texts.voice import Voice
 
-_STORED = {
-    "open": "No table of people or links exists.",
-    "token": "Hashes of all links and of the used ones, apart from the reports, until it is closed. Whoever "
-    "holds the list of links sees whose was used. Whoever watches the running server, or reads the database "
-    "again and again, can join a link and a report.",
-    "blind": "Hashes of all links, what was signed for them, and hashes of used tickets, until it is closed; "
-    "and the server's signing key in a file. Whoever holds the list of links sees whose was used; a report "
-    "carries nothing of its link. Times on the network may join them.",
-}
-_KEPT = (
-    "- In the database: for each person the reports and plain answers above, a random key made by the phone, "
-    "and the hash of the survey. No network address, device, time or order; rows lie by their random keys."
-)
-_CHECK = "- Whether the question about the method was answered correctly, with the person."
-_BROWSER = (
-    "- In the respondent's browser, never an answer: the random words that decide what is sent, until it is; "
-    "the report, until the server has it; that one was sent, and the hash of its link if links are personal."
-)
-_JOINED = (
-    "- With them a second random number made by the phone, the same in each wave: it joins the reports of "
-    "one phone over waves. Remove it from all tables when the panel has ended."
-)
-_INVITED = (
-    "- But of a wave that is not the last, the hashes of all links stay when it is closed, for the next one; "
-    "nothing stays that tells which of them were used."
-)
-_ATTIC = (
-    "- In the browser, too, until the last wave is answered or its site data are deleted, and by the link's "
-    "hash: the number that joins waves, and the random words that decide the memos, one for each possible "
-    "answer; never an answer. To whoever has these, the reports of one wave to questions with a memo show up "
-    "to epsilon {fresh}. Which waves were answered stays there, so that none is answered twice."
-)
-_PATTERN = (
-    "- Whoever sees in each wave which links were used may find out whose reports are those of a number that "
-    "no other shares the waves with. Of {people} people, on average up to {alone} are alone in this way "
-    "after {waves} waves, in blind access, too, if somebody looks once in each, while people still answer."
-)
-_NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
-_PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."
-_WHEEL = "- Respondents themselves, to tap what the wheel asks for."
-_SELF = "- Respondents themselves, to follow the instructions; and that nobody sees their die or coin."
-_READER = "- Whoever reads the database: with plain answers as they are."
-_INNOCENT = (
-    "- {names}: whoever can find out a respondent's answer to the other question, such as a birthday, learns "
-    "more than epsilon says, up to the true answer."
-)
-_AGAIN = "- Secrets that hang together, or the same survey asked again, add up: epsilon counts {counted}."
-_RECEIPT = "- Whoever has a respondent's receipt and the database can find that person's row."
-_OPEN = "- With open access one person can answer often; results rest on nobody doing so."
+_SOURCES = ("employer", "police", "partner", "operator", "thief", "finder", "device")
 
 
-def sheet(survey: Survey) -> str:
-    """Return the sheet as Markdown."""
-    return "\n".join(_lines(survey)) + "\n"
+def sheet(survey: Survey, language: str | None = None) -> str:
+    """Return the assessment as Markdown, in one of the survey's languages; the first by default."""
+    return "\n".join(_lines(survey, language or survey.languages[0])) + "\n"
 
 
-def sheet_html(survey: Survey) -> str:
-    """Return the same as a page to print: headings, paragraphs and lists, nothing else."""
-    return Document.from_markdown(sheet(survey)).html()
+def sheet_html(survey: Survey, language: str | None = None) -> str:
+    """Return the same as a page to print: headings, paragraphs, lists and tables, nothing else."""
+    code = language or survey.languages[0]
+    return Document.from_markdown(sheet(survey, code), code).html()
 
 
-def _lines(survey: Survey) -> list[str]:
-    code = survey.languages[0]
-    absent = missing(survey.stated)
-    said = [f"- {name}: {text[code]}" for name, text in survey.stated.items() if text is not None]
-    gap = [f"- Not said yet: {', '.join(absent)}. Until then it is a demonstration."] if absent else []
-    return [
-        f"# Data protection sheet: {survey.name}",
-        f"Survey hash {survey.hash}",
-        "## Who asks",
-        *said,
-        *gap,
-        "## What is asked, and what leaves the respondent",
-        *(_question(question, survey.waves) for question in survey.questions),
-        "## What one respondent can lose",
-        _loss(survey),
-        "## What is stored, and where",
-        _KEPT,
-        *([_JOINED] if survey.waves > 1 else []),
-        *([_CHECK] if survey.check else []),
-        f"- {_STORED[survey.access]}",
-        *([_INVITED] if survey.waves > 1 and survey.access != "open" else []),
-        _BROWSER,
-        *_attic(survey),
-        _NETWORK,
-        "## Who must be trusted, with what",
-        *_trusted(survey),
-        "## What remains",
-        *_remaining(survey),
+def _table(columns: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    heads = columns.split("|")
+    lines = [heads, ["---"] * len(heads), *rows]
+    return [f"| {' | '.join(_one_line(cell).replace('|', '¦') for cell in line)} |" for line in lines]
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"[\t\r\n]+", " ", text)  # spaces that keep words together stay
+
+
+def _lines(survey: Survey, code: str) -> list[str]:
+    voice = Voice(phrases(code if base_language(code) else "en", None, "assessment"))
+    say, tables, filled = voice.say, ("dp_asked", "dp_risks"), _filled(survey, code, voice)
+    numbers = say("dp_numbers", survey=survey.hash, program=code_hash(), version=toolkit_version())
+    parts: dict[str, list[str] | dict[str, bool]] = {
+        "dp_who": _who(survey, code, voice),
+        "dp_asked": _asked(survey, code, voice),
+        "dp_needed": _needed(survey, code, voice),
+        "dp_loss": [_loss(survey, voice, filled["counted"])],
+        "dp_stored": _stored(survey),
+        "dp_trusted": _trusted(survey),
+        "dp_risks": [say("risk_note"), *_risks(survey, voice)],
+        "dp_rights": _rights(survey),
+        "dp_remains": _remaining(survey),
+        "dp_decision": [f"{part}: ________________" for part in voice.phrases["decision"].split("|")],
+    }
+    body = []
+    for name, part in parts.items():
+        lines = part if isinstance(part, list) else [say(one, **filled) for one, is_so in part.items() if is_so]
+        body += [f"## {say(name)}", *(lines if name in tables else [f"- {_one_line(one)}" for one in lines])]
+    return [f"# {say('dp_title', title=survey.heading[code])}", numbers, *body]
+
+
+def _who(survey: Survey, code: str, voice: Voice) -> list[str]:
+    given = {name: text for name, text in survey.stated.items() if text is not None}
+    protection: Mapping[str, Text] = survey.protection or {}
+    lines = [voice.say(name, words=text[code]) for name, text in given.items()]
+    told = {name: protection[name] for name in PROTECTION if name in protection and name != "necessity"}
+    lines += [voice.say(name, words=text.get(code) or next(iter(text.values()))) for name, text in told.items()]
+    absent = [*missing(survey.stated), *(name for name in PROTECTION if name not in protection)]
+    return lines + ([voice.say("not_said", names=", ".join(absent))] if absent else [])
+
+
+def _asked(survey: Survey, code: str, voice: Voice) -> list[str]:
+    rows = [
+        [text_in(one.text, code), _how(one, survey.waves, voice), _shows(survey, one, code, voice)]
+        for one in survey.questions
+    ]
+    return _table(voice.phrases["asked_columns"], rows)
+
+
+def _how(question: Question, waves: int, voice: Voice) -> str:
+    if question.design is None:
+        return f"{question.name}: {voice.say('how_plain')}"
+    how = f"{question.name}: {question.design.name}, {question.mode}, epsilon {_up(question.loss.epsilon, voice)}"
+    if waves > 1:
+        how += f" {voice.say('how_waves', total=_up(question.cost(waves).epsilon, voice), waves=voice.number(waves))}"
+    if question.innocent is not None:
+        months = question.innocent["born"]
+        how += f"; {voice.say('how_born', months=months, days=voice.number(Decimal(str(float(days(months))))))}"
+    return how if question.anchor is None else f"{how}; {voice.say('how_anchor')}"
+
+
+def _shows(survey: Survey, question: Question, code: str, voice: Voice) -> str:
+    if question.design is None:
+        return _cells([question], voice)
+    return " ".join(odds(question.in_language(survey.languages[0]), code, survey.words))
+
+
+def _needed(survey: Survey, code: str, voice: Voice) -> list[str]:
+    named = {
+        "need_plain": [one for one in survey.questions if not one.randomized and not one.free_text],
+        "need_text": [one for one in survey.questions if one.free_text],
+        "need_hidden": [one for one in survey.questions if one.randomized],
+    }
+    own = None if survey.protection is None else survey.protection.get("necessity")
+    lines = [] if own is None else [own[code]]
+    return lines + [
+        voice.say(name, names=", ".join(one.name for one in asked)) for name, asked in named.items() if asked
     ]
 
 
-def _attic(survey: Survey) -> list[str]:
-    """What stays in the browser for later waves."""
-    memos = [question.memo for question in survey.questions if question.memo is not None]
-    return [_ATTIC.format(fresh=_up(sum(memo.fresh.epsilon for memo in memos)))] if memos else []
-
-
-def _question(question: Question, waves: int) -> str:
-    if question.design is None:
-        return f"- {question.name}: plain, sent as it is; {_cells([question])}"
-    anchor = "; an anchor: everybody's true answer is known" if question.anchor is not None else ""
-    how = f"{question.design.name}, {question.mode}, epsilon {_up(question.loss.epsilon)}"
-    how += "" if waves == 1 else f" a wave, {_up(question.cost(waves).epsilon)} in {waves} waves"
-    return f"- {question.name}: {how}{anchor}"
-
-
-def _loss(survey: Survey) -> str:
+def _loss(survey: Survey, voice: Voice, often: str) -> str:
     spent = survey.loss.epsilon
-    waves = f"in all {survey.waves} waves, whatever answers change and whatever a phone loses"
-    often = "once" if survey.waves == 1 else waves
-    guess = "a guess between two equally likely secrets"
-    if math.isinf(spent):
-        shown = "some reports can prove an answer"
-    elif (right := Voice().guess(spent)) is None:
-        shown = f"{guess} can be almost certain after"
-    else:
-        shown = f"{guess}, right 50 times in 100 before, is right at most {right} after"
-    return f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {shown}."
+    guess = None if math.isinf(spent) else voice.guess(spent)
+    name = "shown_proof" if math.isinf(spent) else "shown_sure" if guess is None else "shown_guess"
+    return voice.say("dp_in_all", epsilon=_up(spent, voice), often=often, shown=voice.say(name, guess=guess))
 
 
-def _cells(questions: Sequence[Question]) -> str:
+def _cells(questions: Sequence[Question], voice: Voice) -> str:
     """How many combinations of answers there are: the more, the likelier one of them is one person."""
     if any(question.kind in ("text", "number") for question in questions):
-        return "any number of different answers"
+        return voice.say("cells_any")
     sizes = [2 ** len(q.options) if q.multiple else len(q.options) + (not q.required) for q in questions]
-    return f"{math.prod(sizes):,} different answers"
+    return voice.say("cells", count=voice.number(math.prod(sizes)))
 
 
-def _trusted(survey: Survey) -> list[str]:
+def _stored(survey: Survey) -> dict[str, bool]:
+    several, modes = survey.waves > 1, {question.mode for question in survey.questions}
+    return {
+        "keep_rows": True,
+        "keep_joined": several,
+        "keep_check": survey.check,
+        f"keep_{survey.access}": True,
+        "keep_invited": several and survey.access != "open",
+        "keep_browser": True,
+        "keep_plain": "plain" in modes,
+        "keep_memos": any(question.memo is not None for question in survey.questions),
+        "keep_paper": not several,
+        "keep_network": True,
+    }
+
+
+def _trusted(survey: Survey) -> dict[str, bool]:
     modes = {question.mode for question in survey.questions}
-    return [
-        *([_PHONE] if modes & {"auto", "guided"} else []),
-        *([_WHEEL] if "guided" in modes else []),
-        *([_SELF] if "physical" in modes else []),
-        *([_READER] if "plain" in modes else []),
-    ]
+    return {
+        "rely_phone": bool(modes & {"auto", "guided"}),
+        "rely_wheel": "guided" in modes,
+        "rely_self": "physical" in modes,
+        "rely_reader": "plain" in modes,
+    }
 
 
-def _remaining(survey: Survey) -> list[str]:
-    plain = [question for question in survey.questions if not question.randomized]
-    innocent = [question.name for question in survey.questions if needs_secret_answer(question)]
-    rare = f"- Plain answers together make {_cells(plain)}: a rare combination may be one person."
-    return [
-        *([rare] if plain else []),
-        *([_INNOCENT.format(names=", ".join(innocent))] if innocent else []),
-        "- That somebody took part is visible to the network, and to whoever sees them do it.",
-        _AGAIN.format(counted="one answering" if survey.waves == 1 else f"these {survey.waves} waves"),
-        *([_PATTERN.format(**patterns(survey.waves))] if survey.waves > 1 and survey.access != "open" else []),
-        _RECEIPT,
-        "- A server that lies to one person can serve that person another page; no hash shows it.",
-        *([_OPEN] if survey.access == "open" else []),
-        *(["- Nothing can be taken back after sending."] if survey.withdrawal is None else []),
-    ]
+def _rights(survey: Survey) -> dict[str, bool]:
+    return {
+        "right_before": True,
+        "right_none": survey.withdrawal is None,
+        "right_own": survey.withdrawal is not None,
+        "right_found": True,
+        "right_plain": not all(question.randomized for question in survey.questions),
+        "right_authority": True,
+    }
 
 
-def _up(epsilon: float) -> str:
-    return "∞" if math.isinf(epsilon) else Voice().rounded_up(epsilon)
+def _remaining(survey: Survey) -> dict[str, bool]:
+    return {
+        "rest_rare": not all(question.randomized for question in survey.questions),
+        "rest_innocent": any(map(needs_secret_answer, survey.questions)),
+        "rest_seen": True,
+        "rest_again": True,
+        "rest_pattern": survey.waves > 1 and survey.access != "open",
+        "rest_receipt": True,
+        "rest_server": True,
+        "rest_open": survey.access == "open",
+    }
+
+
+def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
+    """What is put into the sentences."""
+    once = survey.waves == 1
+    numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
+    return numbers | {
+        "fresh": _up(sum(one.memo.fresh.epsilon for one in survey.questions if one.memo is not None), voice),
+        "cells": _cells([question for question in survey.questions if not question.randomized], voice),
+        "names": ", ".join(question.name for question in survey.questions if needs_secret_answer(question)),
+        "counted": voice.say("often_once" if once else "often_waves", **numbers),
+        "words": "" if survey.withdrawal is None else survey.withdrawal[code],
+    }
+
+
+def _risks(survey: Survey, voice: Voice) -> list[str]:
+    """A row for each source: how it could learn something, and levels that follow from the design."""
+    modes, spent, linked = {one.mode for one in survey.questions}, survey.loss.epsilon, survey.access != "open"
+    worst = "high" if "plain" in modes or spent > WEAK_EPSILON else "medium" if spent > math.log(3) else "low"
+    shown = "medium" if modes & {"auto", "guided"} else "low"
+    levels = {
+        "employer": ("medium" if linked else "low", "low"),
+        "police": ("low", worst),
+        "partner": (shown, shown),
+        "operator": ("medium" if survey.access == "token" else "low", worst),
+        "thief": ("low", "low" if survey.waves == 1 else "medium"),
+        "finder": ("low", worst),
+        "device": ("medium", "high") if "auto" in modes else ("low", "low"),
+    }
+    rows = []
+    for source in _SOURCES if survey.waves == 1 else [one for one in _SOURCES if one != "finder"]:
+        name, how, measure, remains = voice.phrases[f"risk_{source}"].split("|")
+        rows.append([name, how, *(voice.say(level) for level in levels[source]), measure, remains])
+    return _table(voice.phrases["risk_columns"], rows)
+
+
+def _up(epsilon: float, voice: Voice) -> str:
+    return "∞" if math.isinf(epsilon) else voice.rounded_up(epsilon)

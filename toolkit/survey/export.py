@@ -18,7 +18,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
 from toolkit.survey.question import Question
 from toolkit.survey.reading.survey_results import OPEN_ACCESS, TRIED_OUT
-from toolkit.survey.reading.table import code_labels
+from toolkit.survey.reading.table import CHANNEL, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 from toolkit.texts.multilingual import text_in
@@ -32,6 +32,7 @@ METADATA = b"toolkit.codebook"
 """The key of the codebook in the metadata of .parquet and .feather files."""
 
 _NEEDS = {".parquet": "pyarrow", ".feather": "pyarrow", ".sav": "pyreadstat", ".dta": "pyreadstat"}
+_CHANNELS = "The column channel says where a report comes from: a phone, or a sheet of paper that was typed in."
 
 
 def write(
@@ -54,7 +55,7 @@ def write(
         refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
     if target.suffix in _NEEDS:
         check_extras(_NEEDS[target.suffix])
-    book = None if survey is None else codebook(survey, remarks)
+    book = None if survey is None else codebook(survey, [*remarks, _CHANNELS] if CHANNEL in frame else remarks)
     if survey is None and _NEEDS.get(target.suffix) == "pyreadstat":
         refuse(f"a {target.suffix} file must have a survey", "none", "its codes and labels come from there")
     with _private(target) as file:

@@ -65,7 +65,7 @@ class Question:
     help : str or mapping, optional
         What people read below the question.
     instructions : str or mapping, optional
-        What people do themselves in mode "physical".
+        What people do themselves in mode "physical"; made from the design if a coin, a die or slips draw it.
     anchor : str or int, optional
         The option that is everybody's true answer: how often it seems to be missed measures inattention.
     show_if : mapping, optional
@@ -82,6 +82,10 @@ class Question:
         What people read before they write.
     whole : bool
         Whether a number must be a whole one.
+    innocent : mapping, optional
+        {"born": "jan-apr"}: the other question of a crosswise, triangular or unrelated design, in mode
+        "physical", is whether somebody's birthday is in these months. Their days are counted, and the
+        instructions are made from it; the design is then `crosswise(toolkit.local.born("jan-apr"))`.
 
     Examples
     --------
@@ -107,6 +111,7 @@ class Question:
     warning: str | Text | None
     memo: Memo | None
     whole: bool
+    innocent: Frozen[str, str] | None
 
     def __init__(
         self,
@@ -127,6 +132,7 @@ class Question:
         free_text: bool = False,
         warning: Words | None = None,
         whole: bool = False,
+        innocent: Mapping[str, str] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -336,7 +342,8 @@ def _read_question(given: Any, place: int) -> Question:
                 refuse(f"a question must have `{field}`", "none", why)
         design = {}
         if "design" in given:
-            design["design"] = read_design(given["design"], options=given.get("options"), bounds=given.get("bounds"))
+            around = {name: given.get(name) for name in ("options", "bounds", "innocent")}
+            design["design"] = read_design(given["design"], **around)
     return Question(**{**given, **design})
 
 

@@ -17,12 +17,13 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group, counted, has_column
 from toolkit.local.anchor import attention_counts
+from toolkit.local.birthdays import days, shift
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.reading.survey_results import TRIED_OUT, Finding, Results
-from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
+from toolkit.survey.reading.table import CHANNEL, REHEARSAL, UNDERSTOOD, value_of
 from toolkit.survey.reading.turnout import Rows, checked_groups, refuse_strange, turnout
 from toolkit.survey.spec import Survey
 
@@ -148,7 +149,20 @@ def estimate(
         groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
     )  # `Results.notes` says it
     remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
+    born = {name: survey[name].innocent for name in designs}
+    remarks += tuple(_seasons(survey[name], one["born"], findings) for name, one in born.items() if one is not None)
     return Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
+
+
+def _seasons(question: Question, months: str, findings: Sequence[Finding]) -> str:
+    """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
+    taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
+    own = [one.estimate.value for one in findings if one.question == question.name and one.answered]
+    if not own or question.design is None or not has_matrix(question.design) or question.design.name == "unrelated":
+        return f"{taken}; births differ by season."
+    most = max((shift(question.design, float(np.clip(value, 0, 1))) for value in own), key=abs)
+    each = "each percentage point more of them in these months moves an estimate by"
+    return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
 
 
 def _least(survey: Survey, minimum: int | None) -> int:
@@ -158,7 +172,7 @@ def _least(survey: Survey, minimum: int | None) -> int:
 def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
     """Refuse what is no answer to the question that groups are made by."""
     for place, name in enumerate(by):
-        if name != UNDERSTOOD:
+        if name not in (UNDERSTOOD, CHANNEL):
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
 
 
@@ -183,7 +197,7 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
 
 
 def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
-    if not survey.check:
+    if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
     return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(counts.values())

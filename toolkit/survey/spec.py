@@ -28,6 +28,8 @@ from toolkit.survey.writing.survey_fields import (
     Panel,
     checked_languages,
     checked_panel,
+    checked_protection,
+    checked_stated,
     checked_waves,
     own_words,
 )
@@ -102,6 +104,9 @@ class Survey:
         Who approved it.
     hashes : str or mapping, optional
         Where the page's two hashes can be compared; never needed.
+    protection : mapping, optional
+        For the data protection assessment alone, by name: legal_basis, subjects, processors, transfers, officer,
+        authority, review (a day) and necessity. It is not shown to respondents and not part of the hash.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
@@ -131,6 +136,7 @@ class Survey:
     withdrawal: Text | None
     approval: Text | None
     hashes: Text | None
+    protection: Frozen[str, Text] | None
     practice: bool
     check: bool
     access: str
@@ -171,6 +177,7 @@ class Survey:
         withdrawal: Words | None = None,
         approval: Words | None = None,
         hashes: Words | None = None,
+        protection: Mapping[str, Any] | None = None,
         waves: int = 1,
         wave: int = 1,
         panel: Panel | Mapping[str, Any] | None = None,
@@ -184,13 +191,11 @@ class Survey:
         codes = checked_languages(given["languages"])
         questions = checked_questions(given["questions"], codes[0])
         waves, wave = checked_waves(given["waves"], given["wave"])
-        longest = {"title": 200, "consent": 20_000, **dict.fromkeys(STATED, 2000)}
-        texts = {
-            name: None if given[name] is None and name in STATED else checked_words(given[name], name, most)
-            for name, most in longest.items()
-        }
+        texts = {name: checked_words(given[name], name, most) for name, most in (("title", 200), ("consent", 20_000))}
         checked = {
-            **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
+            **{name: in_language(text, codes[0]) for name, text in texts.items()},
+            **{name: None if given[name] is None else checked_stated(given[name], name, codes[0]) for name in STATED},
+            "protection": checked_protection(given["protection"], codes[0]),
             "questions": questions,
             "languages": codes,
             "practice": flag(given["practice"], "practice") and is_deniable(practicable(questions)),
@@ -217,13 +222,15 @@ class Survey:
             consenting.until(self.closes, language, self.words)
         self.page_words()
         said = {"title": self.title, "consent": self.consent, **self.stated}
-        linter.check_translations(said, self.questions, self.languages, self.words)
+        assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
+        linter.check_translations(said | assessed, self.questions, self.languages, self.words)
         linter.check_labels(self.questions, self.languages, self.words)
         linter.check_claims(said, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
         linter.warn_of_what_can_be_looked_up(self.questions)
+        linter.warn_of_months(self.questions)
 
     @property
     def loss(self) -> Pure:
@@ -295,7 +302,8 @@ class Survey:
         from toolkit.survey.client import code_hash
 
         page = shown_survey(self, self._promise)
-        return digest({"survey": self.to_dict(), "page": page, "words": self.page_words(), "code": code_hash()})
+        agreed = {name: value for name, value in self.to_dict().items() if name != "protection"}
+        return digest({"survey": agreed, "page": page, "words": self.page_words(), "code": code_hash()})
 
     def page_words(self) -> dict[str, dict[str, str]]:
         """Return what the page itself says, true of this survey.

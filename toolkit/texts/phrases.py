@@ -1,7 +1,7 @@
 """The sentences and words of every language: `languages/` has one file per language.
 
-The table `promise` says what a randomizer does, what is promised, and what a form on paper says; the table
-`page` has the words of the page's own interface.
+The table `promise` says what a randomizer does and what is promised; `paper` what people do themselves and what is
+printed for them; `assessment` what a board reads; `page` has the words of the page's own interface.
 """
 
 import re
@@ -71,8 +71,10 @@ def base_language(language: str) -> str | None:
     return base if base in LANGUAGES else None
 
 
-def phrases(language: str = "en", own: Own | None = None) -> Mapping[str, str]:
+def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping[str, str]:
     """Return the sentences of the promise in one language, by name; "de-AT" is served by "de".
+
+    `also` names further tables: "paper" for what people do themselves and what is printed, "assessment".
 
     For a language without a file, `own` must have all that every survey says. Where there is a file it is
     used as it is: a promise that could be reworded could also become untrue.
@@ -82,11 +84,11 @@ def phrases(language: str = "en", own: Own | None = None) -> Mapping[str, str]:
     """
     base = base_language(language)
     if base is not None:
-        return _promise(base)
+        return _said(base, also)
     given = {
         key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
     }
-    english = _promise("en")
+    english = _said("en", also)
     for key, pattern in english.items():
         if key in _IF_NEEDED - set(given):
             continue
@@ -104,8 +106,9 @@ def fields(pattern: str) -> frozenset[str]:
 
 
 @cache
-def _promise(language: str) -> Mapping[str, str]:
-    return _set_apart(_file(language)["promise"], language)
+def _said(language: str, also: tuple[str, ...]) -> Mapping[str, str]:
+    tables = _file(language)
+    return _set_apart({name: text for table in ("promise", *also) for name, text in tables[table].items()}, language)
 
 
 def _set_apart(words: Mapping[str, str], language: str) -> Frozen[str, str]:

@@ -1,11 +1,12 @@
 """Verbs that read a survey file: what is wrong with it, what people would agree to, and its form on paper."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Verbs, add_verb, say
+from toolkit.verbs.common import Options, Verbs, add_verb, complain, say
 
 if TYPE_CHECKING:
     from toolkit.survey.spec import Survey
@@ -18,7 +19,7 @@ def add(verbs: Verbs) -> None:
     check("--language", help="of the text; the first if left out")
     check("--n", type=int, help="people who answer: then also how precise each question would be")
     check("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
-    check("--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH")
+    check("--dpia", help="also write a data protection assessment to this file, .md or .html", metavar="PATH")
     about = "write what was asked, hidden and how it is estimated: .json, .md, .html, .docx, .pdf or .xml (DDI 2.5)"
     book = add_verb(verbs, "codebook", _codebook, about, database=False).add_argument
     book("survey", help="a .toml or .json file")
@@ -33,11 +34,17 @@ def add(verbs: Verbs) -> None:
     register("survey", help="a .toml or .json file")
     register("plan", help="a .toml file with what is planned")
     register("-o", "--output", default="prereg.md", help="the .md file that is written (default prereg.md)")
-    about = "write a form for paper, where people throw their own dice"
+    about = "write sheets for paper into a folder, where people throw their own dice, and tables to type them in"
     paper = add_verb(verbs, "paper", _paper, about, database=False).add_argument
     paper("survey", help="a .toml or .json file")
-    paper("path", nargs="?", help="an .html file, to print; named like the survey if left out")
-    paper("--language", help="the first of the survey if left out")
+    paper("folder", nargs="?", help="where the files go; named like the survey if left out")
+    paper("--copies", type=int, default=1, help="sheets in each language, each with a number of its own (default 1)")
+    paper("--language", help="one of the survey's; all of them if left out")
+    about = "read sheets of paper that were typed in, once or twice, say what must be settled, or store them all"
+    enter = add_verb(verbs, "enter", _enter, about).add_argument
+    enter("survey", help="a .toml or .json file")
+    enter("first", help="entry.csv or entry.xlsx as it was filled in")
+    enter("second", nargs="?", help="the same sheets, typed in again by somebody else")
 
 
 _PLAN = """\
@@ -64,7 +71,7 @@ def _check(options: Options) -> None:
     say(repr(survey), f"hash {survey.hash}", f"program {code_hash()}", "", survey.consent_text(options.language))
     say(*_reminders(survey, options.language))
     if options.dpia is not None:
-        _write_sheet(survey, Path(options.dpia))
+        _write_sheet(survey, Path(options.dpia), options.language)
     if options.n is not None:
         plan = survey.plan(options.n, subgroup=options.subgroup)
         say("", *_columns(plan.rows()), *plan.notes)
@@ -85,12 +92,13 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
     return lines
 
 
-def _write_sheet(survey: "Survey", path: Path) -> None:
+def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
     from toolkit.survey.dpia import sheet, sheet_html
 
     if path.suffix not in (".md", ".html"):
         refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
-    path.write_text(sheet(survey) if path.suffix == ".md" else sheet_html(survey), encoding="utf-8")
+    made = sheet if path.suffix == ".md" else sheet_html
+    path.write_text(made(survey, language), encoding="utf-8")
     say(f"wrote {path}")
 
 
@@ -123,12 +131,33 @@ def _codebook(options: Options) -> None:
 
 
 def _paper(options: Options) -> None:
-    from toolkit.survey.paper import on_paper, paper
+    from toolkit.survey.paper.kit import write_kit
+    from toolkit.survey.paper.sheets import on_paper
     from toolkit.survey.spec import Survey
 
-    survey, left_out = on_paper(Survey.load(options.survey))
-    path = Path(options.path or Path(options.survey).with_suffix(".html").name)
-    path.write_text(paper(survey, options.language), encoding="utf-8")
-    if left_out:
-        say(f"left out, as no coin, die, slips or cards draw the report: {', '.join(left_out)}")
-    say(f"wrote {path}")
+    survey = Survey.load(options.survey)
+    folder = options.folder or f"{Path(options.survey).stem}-paper"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        files = write_kit(survey, folder, copies=options.copies, language=options.language)
+    if left_out := on_paper(survey)[1]:
+        say(f"left out, as no coin, die or slips draw the report: {', '.join(left_out)}")
+    say(*(f"wrote {path}" for path in files))
+    for one in caught:
+        complain(str(one.message))
+
+
+def _enter(options: Options) -> int:
+    from toolkit.survey.paper.entering import read_entries, store_entries
+    from toolkit.survey.spec import Survey
+
+    survey = Survey.load(options.survey)
+    entered = read_entries(survey, options.first, options.second)
+    if entered.problems:
+        say(*entered.problems, "", f"{len(entered.problems)} to settle; nothing was stored.")
+        return 1
+    done = store_entries(survey, entered, options.database)
+    say(f"{done['stored']} sheets stored, {done['repeated']} were there already.")
+    if options.second is None:
+        say("They were typed in once: a wrong code that is one of the question's cannot be seen.")
+    return 0

@@ -15,9 +15,10 @@ from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.waves import Memo
+from toolkit.survey.client import code_hash
 from toolkit.survey.consent.statement import odds, promise
 from toolkit.survey.dpia import sheet
-from toolkit.survey.paper import paper
+from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.question import Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
@@ -28,7 +29,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 3.01, 5.0, 9.2, 9.3, 13.0)
 FORBIDDEN = {
     "en": r"can know|cannot know|nobody can learn|completely|100 % (safe|private)|no risk|Yes” always"
     r"|no way to find|Nobody has said",
-    "de": r"wissen, was Ihre|wirkliche Antwort|kann .* wissen\.|malgenommen|anonymer Schein|Bericht"
+    "de": r"wissen, was Ihre|wirkliche Antwort|kann .* wissen\.|malgenommen|anonymer Schein|Bericht(?!igung)"
     r"|keinen Weg|Niemand hat gesagt",
     "fr": r"par hasard|au hasard avant|fois plus probable|vous seul|les chercheurs|rapport\b| [;:?!»]|« "
     r"|aucun moyen de|Personne n’a dit",
@@ -85,12 +86,13 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     page = content(survey)
     yield from strings([page[part] for part in ("title", "consent", "intro", "questions")])
     if all(question.mode in ("physical", "plain") for question in survey.questions):
-        yield paper(survey).partition("</style>")[2]
+        for page in sheets(survey, language, ["183103819"]).values():
+            yield page.partition("</style>")[2].replace("183 103 819", "").replace(survey.hash[:8], "x")
     words = survey.page_words()[language]
     yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
     yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
-    if language == "en":  # the language of boards
-        yield sheet(survey).replace(survey.hash, "")
+    if language == "en" or len(survey.questions) > 1:  # of the others every design is in test_dpia.py
+        yield sheet(survey, language).replace(survey.hash, "x").replace(code_hash(), "x")
 
 
 def in_every_mode(design: Any, language: str) -> Iterator[Question]:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from typing import Any
 
 import pytest
@@ -205,14 +206,48 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
         "Does your phone number end in 1?",
         "Sind Sie im Januar geboren?",
         "¿Es su cumpleaños en enero?",
+        "Was your mother born between January and March?",
+        "Is your house number even?",
+        "Does your ID number end in 1?",
+        "Is your star sign Aries?",
+        "Endet Ihre Ausweisnummer auf 1?",
+        "Ist Ihre Mutter im Januar geboren?",
+        "Ist Ihr Sternzeichen Widder?",
+        "Votre mère est-elle née en janvier ?",
+        "Le numéro de votre rue est-il pair ?",
+        "¿Nació su madre en enero?",
+        "¿Termina su DNI en 1?",
+        "هل رقم منزلك زوجي؟",
+        "هل برجك الحمل؟",
     ],
 )
 def test_what_others_can_look_up_is_warned_of(words: str) -> None:
-    asked = {"design": crosswise("1/4"), "mode": "physical"}
+    asked = {"design": crosswise("3/10"), "mode": "physical"}
     with pytest.warns(UserWarning, match="asks for what others may find out"):
         survey(cheated(**asked, instructions=words))
     survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
     survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question
+    survey(cheated(design=crosswise("1/4"), mode="physical"))  # slips take the place of the other question
+
+
+@pytest.mark.parametrize(
+    ("share", "words", "hint"),
+    [
+        ("1/3", "Was that person born in January, February, March or April?", True),
+        ("1/4", "Ist diese Person zwischen Januar und März geboren?", True),
+        ("1/6", "هل وُلد هذا الشخص في يناير أو فبراير؟", True),
+        ("1/3", "Throw a die: is it 1 or 2? You may march on.", False),
+        ("481/1461", "Was that person born in January, February, March or April?", False),
+        ("3/10", "Was that person born in January?", False),
+    ],
+)
+def test_twelfths_beside_months_are_hinted_at(share: str, words: str, hint: bool) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        survey(cheated(design=crosswise(share), mode="physical", instructions=words))
+    said = [str(one.message) for one in caught if "birthdays are days" in str(one.message)]
+    assert len(said) == hint
+    assert all(f"counts {share} of all birthdays" in line for line in said)
 
 
 def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
@@ -327,3 +362,15 @@ def test_what_asks_may_be_put_otherwise() -> None:
     survey(consent="You can stop at any time before you send, and then nothing is sent.")
     for language in LANGUAGES:  # the page's own words that ask claim nothing
         survey(words={"en": {name: text for name, text in interface([language])[language].items() if name in ASKING}})
+
+
+def test_a_promise_in_a_language_of_ours_is_refused_rather_than_left_unsaid() -> None:
+    words = {"de": {"promise_head_plain": "Alles ist geheim."}}
+    with pytest.raises(ValueError, match=r"must not hold a sentence of the promise in 'de'.*got 'promise_head_plain'"):
+        Survey(
+            {"de": "T"},
+            [Question("a", {"de": "A"}, options=[1, 2])],
+            consent={"de": "C"},
+            languages=["de"],
+            words=words,
+        )

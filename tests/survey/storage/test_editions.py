@@ -105,7 +105,8 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Collectio
 def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Survey, named: str) -> None:
     opened(store)
     with pytest.raises(
-        ValueError, match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database"
+        ValueError,
+        match=f"may differ in title, consent, words, closes, protection .*, got others in {named}: .* another database",
     ):
         store.amend(changed)
     with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):

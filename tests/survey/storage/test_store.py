@@ -350,6 +350,26 @@ def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(st
 # Several servers at once
 
 
+@pytest.mark.parametrize("access", ["open", "token", "blind"])
+def test_reports_that_no_phone_has_sent_are_stored_all_or_none_whatever_access(store: Collection, access: str) -> None:
+    store.create(small_survey(access=access, cap=4))  # a draft: sheets may come back before phones are asked
+    first, second, *others = [entry() for _ in range(5)]
+    assert store.enter([first, second]) == [STORED, STORED]
+    assert store.enter([second, others[0]]) == [REPEATED, STORED]
+    with pytest.raises(ValueError, match="room for all below the cap of 4, got too many: nothing was stored"):
+        store.enter(others)
+    assert store.count() == len(list(store.reports())) == 3
+    store.set_state(State.OPEN)
+    if access == "token":
+        store.invite([sha("a"), sha("b")])
+        assert store.add([entry(by="a")]) == [STORED]
+        assert store.add([entry(by="b")]) == [FULL]
+    store.set_state(State.CLOSED)
+    with pytest.raises(ValueError, match="must not be closed for reports on paper, got closed: nothing was stored"):
+        store.enter([first])
+    assert store.count() == 3 + (access == "token")
+
+
 def raced(stores: list[Collection], batches: list[list[Entry]]) -> list[Outcome]:
     """Every store adds its own batches, all at the same time; one that waits too long tries again, as a server does."""
     gate = threading.Barrier(len(stores))

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
+from toolkit.local.birthdays import innocent_share
 from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
@@ -23,7 +24,7 @@ from toolkit.survey.writing.unknown_fields import naming
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 
-RESERVED = ("practice", "key", "survey", "understood", "token")
+RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial")
 """Names that the page or the results use themselves."""
 
 _AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
@@ -216,6 +217,12 @@ def _versions(text: str | Text) -> Collection[str]:
     return [text] if isinstance(text, str) else text.values()
 
 
+def _lines(question: Question) -> list[str]:
+    """All that people read with a question, in small letters."""
+    texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
+    return [line.lower() for text in texts for line in _versions(text)]
+
+
 def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:
     """Refuse what costs one respondent more than the ceiling in all waves, or could prove an answer."""
     spent = loss(questions, waves)
@@ -238,13 +245,28 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
     known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        texts = [text for text in (question.text, question.help, question.instructions) if text is not None]
-        lines = [line for text in texts for line in _versions(text)]
-        if found := next(filter(None, (known.search(line.lower()) for line in lines)), None):
+        if found := next(filter(None, map(known.search, _lines(question))), None):
             warnings.warn(
                 f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
                 "here can find out, chosen by the respondent and told to nobody.",
+                stacklevel=2,
+            )
+
+
+def warn_of_months(questions: Sequence[Question]) -> None:
+    """Warn of a share in twelfths beside the names of months: birthdays are days, and no month is a twelfth."""
+    names = {name for code in LANGUAGES for name in phrases(code, None, "paper")["months"].lower().split("|")}
+    months = re.compile(rf"\b({'|'.join(sorted(names - {'may', 'march'}))})\b")  # which are also other words
+    for question in questions:
+        share = innocent_share(question.design) if question.design and has_matrix(question.design) else None
+        if share is None or question.innocent is not None or (12 * share).denominator != 1:
+            continue
+        if any(map(months.search, _lines(question))):
+            warnings.warn(
+                f"question {question.name!r} counts {share} of all birthdays in some months: birthdays are days, and "
+                "January to April are 120.25 of 365.25, which moves an estimate by about a percentage point. Write "
+                'innocent = {born = "jan-apr"} with the months that you mean, and leave the share out.',
                 stacklevel=2,
             )
 

@@ -8,6 +8,7 @@ from typing import Any
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
+from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.question import Question
 from toolkit.texts.multilingual import Text, in_language
 from toolkit.texts.odds import WEAK_EPSILON
@@ -136,7 +137,7 @@ def shown_question(
         if question.randomized
         else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
-        "instructions": words(question.instructions),
+        "instructions": _instructions(local, languages, own),
         "show_if": question.show_if and _places(question.show_if, others or {}),
         "required": question.required,
         "bounds": None if question.bounds is None else [as_number(bound) for bound in question.bounds],
@@ -144,6 +145,14 @@ def shown_question(
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
     }
+
+
+def _instructions(question: Question, languages: Sequence[str], own: Own | None) -> dict[str, str] | None:
+    """What people do themselves: in the researcher's words, else as the device or the innocent question asks for."""
+    if question.mode != "physical" and question.instructions is None:
+        return None
+    lines = {code: [line for line, _ in instructions(question, code, own)] for code in languages}
+    return {code: "\n".join(said) for code, said in lines.items()}
 
 
 def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]) -> dict[str, list[int]]:

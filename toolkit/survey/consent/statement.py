@@ -147,7 +147,9 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a person answers an innocent question whose answer somebody might know."""
-    return question.mode == "physical" and question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
+    asked = question.instructions is not None or question.innocent is not None  # else a device takes its place
+    named = question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
+    return question.mode == "physical" and named and asked
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 UNDERSTOOD = "understood"
 """The column with the result of the comprehension check."""
 
+CHANNEL, PAPER, PHONE = "channel", "paper", "phone"
+"""The column that says where a report comes from, where some were typed in from sheets of paper."""
+
 REHEARSAL = "REHEARSAL"
 """The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question
 can be called so.
@@ -44,6 +47,8 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
         columns[UNDERSTOOD] = [person[UNDERSTOOD] for person in people]
     if survey.waves > 1:
         columns[PERSON] = [person[PERSON] for person in people]
+    if any(CHANNEL in person for person in people):
+        columns[CHANNEL] = [person.get(CHANNEL, PHONE) for person in people]
     if survey.rehearsal:
         columns[REHEARSAL] = [True] * len(people)
     return extra("pandas").DataFrame(columns)

@@ -6,7 +6,7 @@ from typing import Any
 from toolkit.core.checks import is_missing, refuse
 from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.question import Question
-from toolkit.survey.reading.table import UNDERSTOOD, value_of
+from toolkit.survey.reading.table import CHANNEL, UNDERSTOOD, value_of
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.unknown_fields import naming
 
@@ -22,7 +22,7 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
         )
     names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     for name in names:
-        if name == UNDERSTOOD and survey.check:
+        if (name == UNDERSTOOD and survey.check) or name == CHANNEL:
             continue
         question = survey[name]
         if question.randomized or question.kind != "choice":

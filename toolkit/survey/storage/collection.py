@@ -170,6 +170,22 @@ class Collection:
                 self._engine.wipe()
             return decision.outcomes
 
+    def enter(self, batch: Sequence[Entry]) -> list[Outcome]:
+        """Store reports that no phone has sent, all of them or none, until it is closed, whatever the access is."""
+        with self._changing() as (session, head):
+            if head.state is State.CLOSED:
+                refuse("a collection must not be closed for reports on paper", "closed", "nothing was stored")
+            count, pool = session.count_and_pool()
+            keys = sorted({entry.key for entry in batch})
+            existing = session.existing_keys(keys) | (pool.reports.keys() & set(keys))
+            taking = replace(head, access="open", state=State.OPEN)
+            decision = decide(batch, taking, count=count, existing=existing, known=set())
+            if Outcome.FULL in decision.outcomes:
+                refuse(f"there must be room for all below the cap of {head.cap}", "too many", "nothing was stored")
+            if decision.reports:
+                session.insert(dict(sorted(decision.reports.items())))
+            return decision.outcomes
+
     def count(self) -> int:
         """The number of reports."""
         with self._reading() as (session, _):

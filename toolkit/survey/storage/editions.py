@@ -16,7 +16,7 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Edition
 from toolkit.texts.phrases import phrases
 
-_AMENDABLE = ("title", "consent", "words", "closes")
+_AMENDABLE = ("title", "consent", "words", "closes", "protection")
 _CORRECTED = (
     "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which "
     "keeps its reports, and collect the corrected survey in a new one; where designs and options are the same, "

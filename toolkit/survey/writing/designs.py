@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sized
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.local.birthdays import born
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters, restore
 from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.question_fields import check_count
+from toolkit.survey.writing.question_fields import check_count, checked_innocent
 from toolkit.survey.writing.unknown_fields import naming
+from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 
@@ -20,8 +22,8 @@ _MOST_CELLS = 10_000
 def read_design(data: Any, **question: Any) -> Randomizer | Memo:
     """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
-    `question` are the options and the bounds of the question around it: a maker that needs them takes them
-    from there.
+    `question` are the options, the bounds and the innocent question around it: a maker that needs them takes
+    them from there.
 
     >>> read_design({"k_ary": {"epsilon": 1.0}}, options=["never", "once", "often"])
     <Design k_ary: 3 options, 3 reports, epsilon 1>
@@ -72,7 +74,10 @@ def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:
 
 def _call_maker(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
     known = parameters(maker)
-    filled = {**{key: value for key, value in question.items() if key in known and value is not None}, **arguments}
+    around = {key: value for key, value in question.items() if key in known and value is not None}
+    if (innocent := question.get("innocent")) is not None and name in NEEDS_SECRET_ANSWER:
+        around["prevalence" if "prevalence" in known else "p"] = born(checked_innocent(innocent)["born"])
+    filled = {**around, **arguments}
     check_count(filled.get("options"))
     rows = filled.get("matrix")
     cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0

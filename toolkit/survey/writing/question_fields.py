@@ -5,6 +5,7 @@ from typing import Any
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, labels, refuse
+from toolkit.local.birthdays import born, days, innocent_share
 from toolkit.local.design import Design
 from toolkit.local.likert import Likert
 from toolkit.local.numeric.grid import checked_bounds
@@ -51,8 +52,35 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
     _check_options(reports)
     _check_whole(fields)
     labels = _labels(given["labels"], (*fields["options"], *reports))
-    anchor, condition = _anchor(given["anchor"], fields), _condition(given["show_if"])
-    return {**fields, "labels": labels, "anchor": anchor, "show_if": condition, "memo": memo}
+    made = {"labels": labels, "anchor": _anchor(given["anchor"], fields), "show_if": _condition(given["show_if"])}
+    return {**fields, **made, "memo": memo, "innocent": _innocent(given["innocent"], design, fields["mode"])}
+
+
+def checked_innocent(given: Any) -> dict[str, str]:
+    """Return the innocent question as it was written; its months are checked where they are counted."""
+    if not isinstance(given, Mapping) or set(given) != {"born"} or not isinstance(given["born"], str):
+        rule = "`innocent` must be the months of a birthday"
+        refuse(
+            rule, type(given).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
+        )
+    return dict(given)
+
+
+def _innocent(given: Any, design: Any, mode: str) -> Frozen[str, str] | None:
+    """Months whose days are the share that the design was made with."""
+    if given is None:
+        return None
+    months = checked_innocent(given)["born"]
+    share = innocent_share(design) if isinstance(design, Design) else None
+    if share is None or mode != "physical":
+        rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
+        refuse(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
+    if share != born(months):
+        rule = f"the innocent share of the design must be that of the days, {float(days(months)):g} of 365.25"
+        refuse(
+            rule, share, f'leave it out in a file, and write {design.name}(toolkit.local.born("{months}")) in Python'
+        )
+    return Frozen({"born": months})
 
 
 def _one_report(memo: Memo, mode: Any) -> Design:
@@ -85,9 +113,10 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
         refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
-    if mode == "physical" and given["instructions"] is None:
-        rule = 'a question in mode "physical" needs `instructions`'
-        refuse(rule, "none", f"people must know what to do; for example {_advice(design)}")
+    plain = given["instructions"] is None and (given["innocent"] is None or design.name == "unrelated")
+    if mode == "physical" and plain and not any(one.exact and one.by_hand for one in design.devices()):  # type: ignore[attr-defined]
+        rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
+        refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
     return {"options": options, "mode": mode, "bounds": bounds}
 
 
@@ -97,8 +126,12 @@ def _said(options: Any) -> str:
 
 def _advice(design: Any) -> str:
     """A device that comes nearest to the design."""
-    devices = design.devices()
-    return f"{devices[0]!r}" if devices else "a deck of cards"
+    near = next((one for one in design.devices() if one.by_hand), None)
+    return (
+        "take fewer options"
+        if near is None
+        else f"nearest comes {near!r}: take its design, {near.design.weights.tolist()} of {near.design.denominator}"
+    )
 
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:

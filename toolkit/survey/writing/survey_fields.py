@@ -9,14 +9,21 @@ from typing import Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.core.loss import Amount, Pure
+from toolkit.survey.writing.dates import read_day
 from toolkit.survey.writing.strict_json import as_plain
-from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, in_language
-from toolkit.texts.phrases import Own, phrases
+from toolkit.survey.writing.unknown_fields import refuse_unknown
+from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
+from toolkit.texts.phrases import OWN, Own, base_language, phrases
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
 answers are kept, what is published, how to take something back, who approved it, where the page's two
 hashes can be compared.
+"""
+
+PROTECTION = (*("legal_basis", "subjects", "processors", "transfers", "officer", "authority", "review", "necessity"),)
+"""What a data protection assessment asks for besides: on what basis, whom, who helps, where to, who advises, who
+watches over it, when it is looked at again, and why it is needed.
 """
 
 STEP = 10
@@ -33,6 +40,26 @@ MOST_REPORTS = 10**9
 
 PERSON = "person"
 """What a phone sends to join its reports over waves; only surveys of several waves have it."""
+
+
+def checked_stated(value: object, name: str, language: str) -> Text:
+    """Return a statement by language, checked: a single letter is none."""
+    text = in_language(checked_words(value, name, 2000), language)
+    if any(sum(map(str.isalnum, words)) < 2 for words in text.values()):
+        refuse(f"`{name}` must be a statement", "a single letter", "people, or a board, must be able to rely on it")
+    return text
+
+
+def checked_protection(given: Any, language: str) -> Frozen[str, Text] | None:
+    """Return what the block `protection` says, by name and language; a review is a day."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        refuse("`protection` must be a table", type(given).__name__, "write [protection] before it", TypeError)
+    refuse_unknown(given, PROTECTION, "`protection`")
+    if "review" in given and not isinstance(given["review"], Mapping):
+        given = {**given, "review": str(read_day(given["review"], "review"))}
+    return Frozen({name: checked_stated(words, f"protection.{name}", language) for name, words in given.items()})
 
 
 def checked_waves(waves: object, wave: object) -> tuple[int, int]:
@@ -142,6 +169,10 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
     if unused := [code for code in given if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
+    for code, words in given.items():
+        if base_language(code) and (ours := next((key for key in words if str(key).startswith(OWN)), None)):
+            rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
+            refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})

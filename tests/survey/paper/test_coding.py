@@ -1,0 +1,137 @@
+"""Numbers of sheets show every wrong or exchanged digit; cells are read by code or by label in any language."""
+
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import Question, Survey, forced, kuk
+from toolkit.survey.paper.coding import box_codes, is_serial, key_of, read_cell, remainder, serial_numbers
+
+DIE = forced("1/6", "1/6")
+
+
+def test_numbers_are_different_and_belong_to_their_questions() -> None:
+    made = survey(cheated(design=DIE))
+    numbers = serial_numbers(made, 500)
+    assert len(set(numbers)) == 500
+    assert all(is_serial(made, number) for number in numbers)
+    assert len({key_of(made, number) for number in numbers}) == 500
+
+
+def test_every_wrong_digit_and_every_exchange_of_two_near_digits_is_seen() -> None:
+    made = survey()
+    for number in serial_numbers(made, 40):
+        for place, digit in enumerate(number):
+            for other in set("0123456789") - {digit}:
+                assert not is_serial(made, number[:place] + other + number[place + 1 :])
+            for far in (1, 2):
+                if place + far < len(number) and number[place + far] != digit:
+                    turned = list(number)
+                    turned[place], turned[place + far] = turned[place + far], digit
+                    assert not is_serial(made, "".join(turned))
+        assert not is_serial(made, number[:-1])
+        assert not is_serial(made, f"{number[:-1]}x")
+
+
+def test_a_corrected_title_changes_no_number_and_other_questions_do() -> None:
+    made = survey(cheated(design=DIE))
+    assert remainder(Survey("Other title", [cheated(design=DIE)], consent="Other.")) == remainder(made)
+    others = {remainder(survey(Question(f"q{i}", "Which?", options=[1, 2]))) for i in range(50)}
+    assert len(others) > 25  # of 97, as 50 draws fall
+
+
+def test_codes_are_the_options_where_these_are_numbers() -> None:
+    assert box_codes(Question("m", "M?", options=[0, 1, 2])) == [0, 1, 2]
+    assert box_codes(Question("m", "M?", options=[1, 2, "undisclosed"])) == [1, 2, 3]
+    assert box_codes(Question("m", "M?", options=["b", 1])) == [2, 1]
+    assert box_codes(Question("m", "M?", options=["01", "1"])) == [2, 1]
+    assert box_codes(cheated(design=kuk("7/10", "2/10", draws=2))) == [0, 1, 2]
+    assert box_codes(Question("m", "M?", options=[0, 1], multiple=True)) == [1, 2]
+
+
+TWO = Survey(
+    {"en": "T", "ar": "ع"},
+    [
+        Question("x", {"en": "X", "ar": "س"}, design=DIE),
+        Question("n", {"en": "N", "ar": "ن"}, bounds=(0, "9.5"), required=False),
+        Question(
+            "t",
+            {"en": "T", "ar": "ت"},
+            options=["a", "b"],
+            multiple=True,
+            labels={"a": {"en": "An apple", "ar": "تفاحة"}, "b": {"en": "2", "ar": "كمثرى"}},
+        ),
+    ],
+    consent={"en": "C", "ar": "م"},
+    languages=["en", "ar"],
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("x", "1", 0),
+        ("x", "2", 1),
+        ("x", "٢", 1),
+        ("x", "yes", 1),
+        ("x", " YES ", 1),
+        ("x", "نعم", 1),
+        ("n", "3", 3),
+        ("n", "3,5", 3.5),
+        ("n", "٣", 3),
+        ("t", "0", []),
+        ("t", "2 1", [0, 1]),
+        ("t", "1;2", [0, 1]),
+        ("t", "an apple", [0]),
+        ("t", "2", [1]),
+    ],
+)
+def test_codes_labels_and_numbers_are_read(name: str, text: str, value: object) -> None:
+    assert read_cell(TWO, TWO[name], text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x", "0"),
+        ("x", "3"),
+        ("x", "maybe"),
+        ("n", "10"),
+        ("n", "-1"),
+        ("n", "nan"),
+        ("n", "1/0"),
+        ("n", "1e999999999"),
+        ("t", "3"),
+        ("t", "1 1"),
+    ],
+)
+def test_anything_else_is_refused_and_never_quoted(name: str, text: str) -> None:
+    with pytest.raises(ValueError, match="one of its codes or labels") as caught:
+        read_cell(TWO, TWO[name], text)
+    assert text not in str(caught.value).replace(name, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("1.500", None), ("1,500", None), ("1500", 1500), ("1.5", 1.5), ("9.500", 9.5)]
+)
+def test_a_mark_that_may_stand_between_thousands_is_not_guessed(text: str, value: float | None) -> None:
+    paid = Question("paid", "Paid?", bounds=(0, 2000))
+    if value is None:
+        with pytest.raises(ValueError, match="a number in its range"):
+            read_cell(survey(paid), paid, text)
+    else:
+        assert read_cell(survey(paid), paid, text) == value  # 9500 is out of range, so 9.500 can only be 9.5
+
+
+def test_a_label_that_two_boxes_share_names_neither() -> None:
+    labels = {"a": {"en": "Left", "de": "Right"}, "b": {"en": "Right", "de": "Links"}}
+    both = {"en": "W", "de": "W"}
+    made = Survey(both, [Question("w", both, options=["a", "b"], labels=labels)], consent=both, languages=["en", "de"])
+    assert read_cell(made, made["w"], "left") == 0
+    with pytest.raises(ValueError, match="one of its codes"):
+        read_cell(made, made["w"], "right")
+
+
+def test_free_text_is_kept_as_it_is() -> None:
+    said = Question("said", "Say?", free_text=True, required=False)
+    made = survey(faculty(), said)
+    assert read_cell(made, said, "=1+1, Ünï") == "=1+1, Ünï"

@@ -1,0 +1,185 @@
+"""What is printed, in every language: devices, codes, ranges, conditions, and which sheet and page it is."""
+
+import re
+
+import pytest
+
+from tests.survey.samples import cheated, faculty, panel, survey
+from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
+from toolkit.local import born, numeric
+from toolkit.survey.paper.coding import serial_numbers
+from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.voice import Voice
+
+DIE = forced("1/6", "1/6")
+
+
+def printed(made: Survey, kind: str = "form", copies: int = 1) -> str:
+    code = made.languages[0]
+    return sheets(made, code, serial_numbers(made, copies))[f"{kind}.{code}.html"].partition("</style>")[2]
+
+
+def test_a_die_in_the_respondents_hand_realizes_the_design_exactly() -> None:
+    form = printed(survey(faculty(), cheated(design=DIE)))
+    assert "Use a die, anew for this question. Let nobody see what comes out." in form
+    assert "1: choose “No”, whatever your answer is." in form
+    assert "2: choose “Yes”," in form
+    assert "3 to 6: choose your real answer." in form
+    assert form.count("<li>") == 4
+    assert form.count("<svg class='face'") == 6
+    assert [form.count(f"aria-label='{face}'") for face in range(1, 7)] == [1] * 6
+
+
+def test_pips_are_those_of_a_die() -> None:
+    form = printed(survey(cheated(design=DIE)))
+    faces = re.findall(r"aria-label='(\d)'>(.*?)</svg>", form)
+    assert [(number, face.count("<circle")) for number, face in faces] == [(str(n), n) for n in range(1, 7)]
+
+
+def test_every_page_says_which_sheet_and_page_it_is_and_of_which_survey() -> None:
+    many = [Question(f"q{i}", f"Which of these is number {i}?", options=[1, 2, 3], help="x " * 100) for i in range(30)]
+    made = survey(*many)
+    numbers = serial_numbers(made, 3)
+    form = sheets(made, "en", numbers)["form.en.html"]
+    heads = re.findall(r"Survey (\w{8}) · Sheet \u2066([\d ]+)\u2069 · page (\d+) of (\d+)", form)
+    pages = int(heads[0][3])
+    assert pages > 1
+    assert [(hashed, serial.replace(" ", ""), int(page)) for hashed, serial, page, _ in heads] == [
+        (made.hash[:8], number, page) for number in numbers for page in range(1, pages + 1)
+    ]
+    assert form.count("class='sheet'") == 3 * pages
+
+
+def test_a_question_that_fits_on_no_page_is_refused() -> None:
+    with pytest.raises(ValueError, match="must fit on a page, got long"):
+        printed(survey(Question("long", "Which?", options=list(range(200)))))
+
+
+def test_the_page_to_keep_speaks_of_paper_and_not_of_a_phone() -> None:
+    made = survey(faculty(), cheated(design=DIE))
+    kept = printed(made, "consent")
+    assert not any(word in kept for word in ("phone", "browser", "airplane", "birthday", "server’s"))
+    assert "We receive only what you tick" in kept
+    assert "handwriting or its number" in kept
+    assert "This page is yours to keep." in kept
+
+
+def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without_answers() -> None:
+    page = printed(survey(faculty(), cheated(design=DIE)), "interviewer")
+    assert "<h1>For the interviewer</h1>" in page
+    assert "Each person uses a die." in page
+    for heading in ("What you need", "What you say", "Practice, before the sheet is filled in", "Log, without answers"):
+        assert f">{heading}</h" in page
+    assert "3 to 6: choose your real answer." in page
+    assert "never note who got which number" in page
+    assert "<th>Sheets handed out</th>" in page
+
+
+def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:
+    made = survey(cheated(design=unrelated("2/3", "1/4")), ceiling=9)
+    cut = printed(made, "devices")
+    assert re.findall(r"<b>(\d+)</b>", cut) == [str(n) for n in range(1, 13)]
+    assert re.findall(r">(\d+)</text>", cut) == [str(n) for n in range(1, 13)]
+    assert "12 slips: cut them out" in cut
+    assert "devices.en.html" not in sheets(survey(cheated(design=DIE)), "en", ["1"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "design",
+    [warner("3/5"), warner("3/4"), warner("1/3"), DIE, kuk("7/10", "2/10"), unrelated("2/3", "1/4")],
+    ids=["tenths", "quarters", "mirrored", "die", "kuk", "unrelated"],
+)
+def test_every_page_is_worded_in_every_language(design, language) -> None:
+    asked = Question("x", {language: "X"}, design=design)
+    made = Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=9)
+    pages = sheets(made, language, serial_numbers(made, 1))
+    for page in pages.values():
+        assert not re.search(r"[{}]|×|6 ×", page.split("</style>")[1])
+        assert f"<html lang='{language}' dir='{'rtl' if language == 'ar' else 'ltr'}'>" in page
+    device = next(one for one in design.devices() if one.exact and one.by_hand)
+    assert device.design == design
+
+
+def test_devices_that_can_be_looked_up_are_marked() -> None:
+    notes = {device.name: device.secret for device in kuk("7/10", "2/10").devices()}
+    assert not notes["the last digit of a phone number"]
+    assert notes["one of ten slips numbered 1 to 10"]
+    assert notes["a die"]
+
+
+def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked() -> None:
+    question = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday.")
+    form = printed(survey(question))
+    assert "Think of a birthday." in form
+    assert re.findall(r"<small>(\d)</small><bdi>(\w+)</bdi>", form) == [("1", "Different"), ("2", "Same")]
+
+
+def test_a_birthday_needs_no_device() -> None:
+    question = Question(
+        "paid", "Paid?", design=crosswise(born("jan-mar")), mode="physical", innocent={"born": "jan-mar"}
+    )
+    assert "in one of these months: January to March?" in printed(survey(question))
+
+
+def test_where_one_writes_there_is_a_line_and_the_sheet_does_not_ask_for_ticks_alone() -> None:
+    hours = Question("hours", "Hours?", bounds=(0, 80), help="In a week.", required=False)
+    made, ticked = survey(hours, cheated(design=DIE)), survey(faculty(), cheated(design=DIE))
+    form = printed(made)
+    assert form.count("<p class='line'></p>") == 1
+    assert "Please write only where you are asked to" in printed(made, "consent")
+    assert "<p>In a week.</p><p>A number from 0 to 80</p>" in form
+    assert "Hours? (may be left empty)" in form
+    assert "class='line'" not in printed(ticked)
+    assert "Please only tick boxes" in printed(ticked, "consent")
+
+
+def test_boxes_of_which_several_may_be_ticked_say_so_and_have_one_for_none() -> None:
+    form = printed(survey(Question("ate", "What?", options=["a", "b"], multiple=True)))
+    assert "<p>Tick all that apply.</p>" in form
+    assert re.findall(r"<small>(\d)</small><bdi>([\w ]+)</bdi>", form) == [
+        ("1", "a"),
+        ("2", "b"),
+        ("0", "None of these"),
+    ]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_who_is_asked_a_question_that_not_everybody_is_asked_is_said(language) -> None:
+    work = Question("work", {language: "W"}, options=["no", "yes"])
+    asked = Question("x", {language: "X"}, design=DIE, show_if={"work": ["yes"]})
+    made = Survey({language: "T"}, [work, asked], consent={language: "C"}, languages=[language], ceiling=9)
+    voice = Voice(phrases(language, None, "paper"))
+    line = voice.say("paper_if", answers=voice.quoted(voice.phrases["yes"]), question=voice.quoted("W"))
+    assert f"<section><p>{line}</p><p><b>X</b></p>" in printed(made)
+    assert printed(made).count(f"<p>{line}</p>") == 1
+
+
+def test_texts_of_a_survey_are_text() -> None:
+    made = Survey("<b>x</b>", [faculty(), cheated(design=DIE)], consent="<script>alert(1)</script>")
+    for page in sheets(made, "en", ["183103819"]).values():
+        assert "<script>" not in page
+        assert "<b>x</b>" not in page
+
+
+def test_what_no_hand_can_draw_is_refused_or_left_out() -> None:
+    hours = Question("hours", "Hours?", design=numeric.one_bit((0, 80), 1.0))
+    for question in (hours, cheated(design=warner(epsilon=1))):
+        with pytest.raises(ValueError, match=f"a coin, a die or slips draw exactly, got {question.name}"):
+            printed(survey(question))
+    rest, left_out = on_paper(survey(faculty(), hours, cheated(design=DIE)))
+    assert left_out == ("hours",)
+    assert [question.name for question in rest.questions] == ["faculty", "cheated"]
+
+
+def test_a_survey_of_several_waves_has_no_sheet() -> None:
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
+        printed(panel(), "consent")
+
+
+def test_numbers_on_paper_say_which_can_be_written() -> None:
+    asked = [Question("age", "Age?", bounds=(18, 99), whole=True), Question("km", "Far?", bounds=(0, "9.5"))]
+    form = printed(Survey("Exams", asked, consent="Why.", languages=["de"]))
+    assert "<p>Eine ganze Zahl von 18 bis 99</p><p class='line'>" in form
+    assert "<p>Eine Zahl von 0 bis 9,5</p><p class='line'>" in form

@@ -1,0 +1,96 @@
+"""Birthdays as an innocent question: how many people have theirs in some months, counted in days."""
+
+from fractions import Fraction
+
+import numpy as np
+
+from toolkit.core.checks import refuse
+from toolkit.local import questions
+from toolkit.local.design import Design
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = tuple(Fraction(days) for days in ("31", "28.25", "31", "30", "31", "30", "31", "31", "30", "31", "30", "31"))
+_YEAR = sum(_DAYS, Fraction(0))  # 365.25: one year in four has a day more
+
+
+def span(months: str) -> tuple[int, int]:
+    """Return the first and the last month of a span such as "jan-apr", from 0; it may go over the end of a year."""
+    names = [part.strip().lower() for part in str(months).split("-")]
+    if len(names) > 2 or any(name not in MONTHS for name in names):
+        rule = 'months must be written as "jan-apr", with jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'
+        refuse(rule, repr(months)[:40], "their days are counted")
+    first, last = MONTHS.index(names[0]), MONTHS.index(names[-1])
+    if (last - first) % 12 == 11:
+        refuse("months must leave some out", repr(months)[:40], "everybody is born in one of the twelve")
+    return first, last
+
+
+def days(months: str) -> Fraction:
+    """Return how many days there are in a span of months, in a year of 365.25.
+
+    >>> float(days("jan-apr")), float(days("nov-feb"))
+    (120.25, 120.25)
+    """
+    first, last = span(months)
+    return sum((_DAYS[(first + i) % 12] for i in range((last - first) % 12 + 1)), Fraction(0))
+
+
+def born(months: str) -> Fraction:
+    """Return the share of birthdays in a span of months, if every day has as many.
+
+    January to April are 120.25 of 365.25 days, which is less than a third. Births also differ by season, by a few
+    per cent in most countries.
+
+    Parameters
+    ----------
+    months : str
+        As "jan-apr" or "mar"; "nov-feb" goes over the end of the year.
+
+    Returns
+    -------
+    Fraction
+        For `crosswise`, `triangular`, or the `prevalence` of `unrelated`.
+
+    Raises
+    ------
+    ValueError
+        If it is no span of months, or the whole year.
+
+    Examples
+    --------
+    >>> from toolkit import crosswise
+    >>> born("jan-apr"), crosswise(born("jan-apr")).weights.tolist()
+    (Fraction(481, 1461), [[481, 980], [980, 481]])
+    """
+    return days(months) / _YEAR
+
+
+def innocent_share(design: Design) -> Fraction | None:
+    """Return how many say yes to the innocent question of a design; None if it has none.
+
+    >>> from toolkit import crosswise, triangular, unrelated, warner
+    >>> [innocent_share(one) for one in (crosswise("1/4"), triangular("1/6"), unrelated("2/3", "1/4"))]
+    [Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)]
+    >>> innocent_share(warner("3/4")) is None
+    True
+    """
+    table = design.weights.tolist()
+    if design.name == "unrelated":
+        return Fraction(table[0][1], table[0][1] + table[1][0])
+    row = {"crosswise": 1, "triangular": 0}.get(design.name)
+    return None if row is None else Fraction(table[row][1], design.denominator)
+
+
+def shift(design: Design, truth: float) -> float:
+    """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed.
+
+    >>> from toolkit import crosswise
+    >>> round(shift(crosswise(born("jan-apr")), 0.0), 4)
+    0.0293
+    """
+    share = innocent_share(design)
+    if share is None:
+        refuse("`design` must ask an innocent question", design.name, "there is no share that could be another")
+    other: Design = getattr(questions, design.name)(share + Fraction(1, 100))
+    shares = np.array([1 - truth, truth])
+    return float(np.linalg.solve(design.matrix.T, shares @ other.matrix)[1] - truth)

@@ -1,0 +1,86 @@
+"""What people do themselves with a coin, a die, slips or a birthday, in words: on a phone and on paper."""
+
+from collections.abc import Sequence
+
+from toolkit.local.birthdays import span
+from toolkit.local.design import Design, has_matrix
+from toolkit.local.devices import Device, Step
+from toolkit.survey.question import Question
+from toolkit.texts.multilingual import text_in
+from toolkit.texts.phrases import Own, phrases
+from toolkit.texts.voice import Voice
+
+Line = tuple[str, tuple[str, ...]]
+"""A sentence, and the outcomes of the device that it is about."""
+
+_DEVICES = {"a coin": "device_coin", "two coins, one after the other": "device_two_coins", "a die": "device_die"}
+
+
+def device_of(question: Question) -> Device[Design] | None:
+    """Return what people hold in their hands for a question: its own words or a birthday need no device."""
+    if question.design is None or question.instructions is not None or question.innocent is not None:
+        return None
+    devices = question.design.devices() if has_matrix(question.design) else ()
+    return next((device for device in devices if device.exact and device.by_hand), None)
+
+
+def instructions(question: Question, language: str, own: Own | None = None) -> list[Line]:
+    """Return what to do, line by line: the researcher's words, the innocent question, or what a device asks for.
+
+    >>> from toolkit import forced
+    >>> asked = Question("cheated", "Cheated?", design=forced("1/6", "1/6"), mode="physical")
+    >>> for line, outcomes in instructions(asked, "en"):
+    ...     print(line, outcomes)
+    Use a die, anew for this question. Let nobody see what comes out. ()
+    1: choose “No”, whatever your answer is. ('1',)
+    2: choose “Yes”, whatever your answer is. ('2',)
+    3 to 6: choose your real answer. ('3', '4', '5', '6')
+    """
+    if question.instructions is not None:
+        return [(text_in(question.instructions, language), ())]
+    voice = Voice(phrases(language, own, "paper"))
+    if question.innocent is not None:
+        return [(line, ()) for line in _innocent(question, question.innocent["born"], language, voice)]
+    device = device_of(question)
+    if device is None:
+        return []
+    use = voice.say("device_use", device=device_words(device, voice))
+    return [(use, ()), *((_step(step, question, language, voice), step.outcomes) for step in device.steps)]
+
+
+def device_words(device: Device[Design], voice: Voice) -> str:
+    """Return what a device is called in a language."""
+    if device.slips:
+        return voice.say("device_slips", count=voice.number(device.slips))
+    return voice.say(_DEVICES[device.name])
+
+
+def _innocent(question: Question, born: str, language: str, voice: Voice) -> list[str]:
+    """The innocent question about somebody's birthday, and what both answers together come to."""
+    names = voice.phrases["months"].split("|")
+    first, last = span(born)
+    months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
+    shown = [voice.quoted(question.label(one, language, voice.phrases)) for one in question.report_options]
+    slots = ("neither", "one") if "neither" in question.report_options else ("different", "same")
+    kind = "innocent_triangular" if "neither" in slots else "innocent_crosswise"
+    return [voice.say("innocent_ask", months=months), voice.say(kind, **dict(zip(slots, shown, strict=True)))]
+
+
+def _step(step: Step, question: Question, language: str, voice: Voice) -> str:
+    def name(option: str | int | None) -> str:
+        return voice.quoted(question.label(option, language, voice.phrases))  # type: ignore[arg-type]
+
+    outcomes = _outcomes(step.outcomes, voice)
+    if step.answer is not None:
+        return voice.say("device_case", answer=name(step.answer), outcomes=outcomes, report=name(step.report))
+    if step.report is None:
+        return voice.say("device_truth", outcomes=outcomes)
+    return voice.say("device_say", outcomes=outcomes, report=name(step.report))
+
+
+def _outcomes(outcomes: Sequence[str], voice: Voice) -> str:
+    """Consecutive numbers as a range; faces of coins in words."""
+    if outcomes[0].isdigit() and len(outcomes) > 2:
+        return voice.say("to", first=outcomes[0], last=outcomes[-1])
+    faces = ["–".join(voice.phrases.get(face, face) for face in one.split("-")) for one in outcomes]
+    return voice.listed(faces, "or")

@@ -1,0 +1,129 @@
+"""Numbers on paper: those of sheets, which show a typing error, and those of boxes, and how a cell is read back."""
+
+import hashlib
+import re
+import secrets
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.survey.consent.page_data import as_number
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.strict_json import digest
+from toolkit.texts.multilingual import looks
+from toolkit.texts.phrases import phrases
+
+MODULUS = 97
+NO_ANSWER = "-"
+"""What is typed where a sheet has no answer that could be read."""
+
+_DIGITS = 7
+
+
+def remainder(survey: Survey) -> int:
+    """Return what every serial number leaves when it is divided by 97: that of these questions, in any edition."""
+    asked = [[one.name, one.kind, list(one.options), list(one.report_options)] for one in survey.questions]
+    return int(digest(asked)[:12], 16) % MODULUS
+
+
+def serial_numbers(survey: Survey, copies: int) -> list[str]:
+    """Return different numbers for sheets, drawn at random; their last two digits check the others.
+
+    A wrong digit, and two digits in exchanged places, change the remainder: 97 is a prime and divides neither a
+    difference of digits times a power of ten, nor that times 9 or 99.
+    """
+    rest, drawn = remainder(survey), secrets.SystemRandom().sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), copies)
+    return [f"{one}{(rest - 100 * one) % MODULUS:02}" for one in drawn]
+
+
+def is_serial(survey: Survey, text: str) -> bool:
+    """Return whether a text is the number of a sheet with these questions."""
+    return len(text) == _DIGITS + 2 and text.isdecimal() and int(text) % MODULUS == remainder(survey)
+
+
+def key_of(survey: Survey, serial: str) -> bytes:
+    """Return the key of a sheet's report: the same number gives the same key, so a sheet counts once."""
+    return hashlib.sha256(f"{remainder(survey)} {serial}".encode()).digest()[:16]
+
+
+def answers_of(question: Question) -> tuple[str | int, ...]:
+    """Return what stands beside the boxes of a question: its reports, or its options."""
+    return question.report_options or question.options
+
+
+def box_codes(question: Question) -> list[int]:
+    """Return the small numbers beside the boxes: an option that is a number keeps it, others take the next free one.
+
+    >>> box_codes(Question("mood", "Mood?", options=[0, 1, 2, "undisclosed"]))
+    [0, 1, 2, 3]
+    """
+    options = answers_of(question)
+    if question.kind == "ticks":  # 0 stands for none of them
+        return list(range(1, len(options) + 1))
+    own = [int(one) if re.fullmatch("0|[1-9][0-9]{0,8}", str(one)) else None for one in options]
+    free = (number for number in count(1) if number not in own)
+    return [next(free) if number is None else number for number in own]
+
+
+def read_cell(survey: Survey, question: Question, text: str) -> Any:
+    """Return the code, number, list or text that a cell means; refuse what the question cannot have.
+
+    A box is named by its code, or by its label in any language of the survey; the message quotes nothing.
+    """
+    value = _value(survey, question, text)
+    if value is None or not question.accepts(value):
+        refuse(f"{question.name} must be one of its codes or labels, or a number in its range", "another", "look it up")
+    return value
+
+
+def _value(survey: Survey, question: Question, text: str) -> Any:
+    if question.kind == "text":
+        return text
+    plain = plainly(text)
+    if question.kind == "number":
+        return _number(question, plain.replace(",", ".").replace("−", "-"))
+    names = _names(survey, question)
+    if question.kind == "choice":
+        return names.get(plain)
+    parts = [plain] if plain in names else [part for part in re.split(r"[\s,;]+", plain) if part]
+    if parts == ["0"]:
+        return []
+    places = [names.get(part) for part in parts]
+    return None if None in places or len(set(places)) < len(places) else sorted(places)
+
+
+def _number(question: Question, text: str) -> int | float | None:
+    """A number as it was typed; none if its mark could also stand between thousands."""
+    if not re.fullmatch(r"-?[0-9]{1,15}(\.[0-9]{1,15})?", text):
+        return None
+    thousands = re.fullmatch(r"-?[0-9]{1,3}\.[0-9]{3}", text) and question.accepts(int(text.replace(".", "")))
+    return None if thousands else as_number(Fraction(text))
+
+
+def _names(survey: Survey, question: Question) -> dict[str, int]:
+    """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
+    boxes = enumerate(zip(answers_of(question), named_codes(survey, question), strict=True))
+    shown = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
+    often = Counter(name for name, _ in shown)
+    labels = {name: place for name, place in shown if often[name] == 1}
+    return labels | {str(code): place for place, code in enumerate(box_codes(question))}
+
+
+def plainly(text: str) -> str:
+    """Return a text as it is compared: small letters, digits of any script as 0 to 9, no marks that are not seen."""
+    digits = "".join(str(unicodedata.decimal(one)) if one.isdecimal() else one for one in text)
+    return looks(digits).casefold().strip()
+
+
+def named_codes(survey: Survey, question: Question) -> list[tuple[int, Sequence[str]]]:
+    """Return each code of a question with its labels, one for each language of the survey."""
+    shown = [
+        [question.label(option, code, phrases(code, survey.words)) for code in survey.languages]
+        for option in answers_of(question)
+    ]
+    return list(zip(box_codes(question), shown, strict=True))

@@ -1,0 +1,151 @@
+"""What comes back: sheets that were typed in, once or twice; nothing is stored before all is settled."""
+
+import json
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
+from toolkit.survey.paper.kit import SERIAL, typed
+from toolkit.survey.paper.sheets import on_paper
+from toolkit.survey.question import Question
+from toolkit.survey.reading.table import CHANNEL, PAPER
+from toolkit.survey.serving.payload import asked
+from toolkit.survey.spec import Survey
+from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
+from toolkit.survey.store import absolute_url, open_store
+
+
+@dataclass(frozen=True, repr=False)
+class Entered:
+    """What was typed in: answers by the number of the sheet, and what must be settled before they can be stored.
+
+    Its problems name rows, sheets and questions, never what was typed.
+    """
+
+    sheets: Mapping[str, Mapping[str, Any]]
+    problems: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"<Entered: {len(self.sheets)} sheets, {len(self.problems)} problems>"
+
+
+def read_entries(survey: Survey, first: str | Path, second: str | Path | None = None) -> Entered:
+    """Read a .csv or .xlsx file with the columns of entry.csv, and compare it with a second entry of its sheets."""
+    one = _File(survey, Path(first))
+    if second is None:
+        return Entered(one.sheets, tuple(one.problems))
+    other = _File(survey, Path(second))
+    differing = [
+        f"sheet {serial} (rows {one.rows[serial]} and {other.rows[serial]}), {name}: the two entries differ"
+        for serial in one.cells.keys() & other.cells.keys()
+        for name in one.cells[serial]
+        if one.cells[serial][name] != other.cells[serial][name]
+    ]
+    alone = [
+        f"sheet {serial}: only in {file.path.name}, row {file.rows[serial]}"
+        for file, missing in ((one, other), (other, one))
+        for serial in file.cells.keys() - missing.cells.keys()
+    ]
+    return Entered(one.sheets, (*one.problems, *other.problems, *sorted(differing), *sorted(alone)))
+
+
+class _File:
+    """One file of entries: its cells as they are compared, its sheets as they are stored, and what is wrong in it."""
+
+    def __init__(self, survey: Survey, path: Path) -> None:
+        self.path, self.survey, self.problems = path, survey, list[str]()
+        self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
+        questions = on_paper(survey)[0].questions
+        header, *rows = typed(path) or [[]]
+        names = [SERIAL, *(question.name for question in questions)]
+        if sorted(filter(None, header)) != sorted(names):
+            refuse(f"{path.name} must have the columns {', '.join(names)}", "others", "take entry.csv of the paper kit")
+        for number, row in enumerate(rows, start=2):
+            cells = dict(zip(header, row, strict=False))
+            if any(cells.values()) and (serial := self._serial(cells.get(SERIAL, ""), number)) is not None:
+                self._sheet(serial, cells, questions)
+
+    def _serial(self, text: str, row: int) -> str | None:
+        serial = "".join(plainly(text).split())
+        fault = (
+            "the number of the sheet is missing"
+            if not serial
+            else "no sheet of these questions has this number: a digit is wrong, or it is of another survey"
+            if not is_serial(self.survey, serial)
+            else f"sheet {serial} is in row {self.rows[serial]} already: it was entered twice, or copied"
+            if serial in self.rows
+            else None
+        )
+        if fault is not None:
+            self.problems.append(f"{self.path.name}, row {row}: {fault}")
+            return None
+        self.rows[serial] = row
+        return serial
+
+    def _sheet(self, serial: str, cells: Mapping[str, str], questions: tuple[Question, ...]) -> None:
+        answers: dict[str, Any] = dict.fromkeys(question.name for question in self.survey.questions)
+        compared, faulty = dict[str, Any](), set[str]()
+        for question in questions:
+            text = cells.get(question.name, "")
+            compared[question.name] = plainly(text)
+            try:
+                answers[question.name] = self._answer(question, text, answers, faulty)
+                compared[question.name] = answers[question.name] if text else ""
+            except ValueError as problem:
+                faulty.add(question.name)
+                where = f"{self.path.name}, row {self.rows[serial]}, sheet {serial}"
+                self.problems.append(f"{where}, {question.name}: {problem}")
+        self.cells[serial], self.sheets[serial] = compared, answers
+
+    def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
+        """A cell as it is stored; what is wrong with it is raised in words that quote nothing."""
+        unclear = not faulty.isdisjoint(question.show_if or ())
+        applies = unclear or asked(self.survey, question, dict(answers))
+        if not text:
+            if applies and not unclear and question.required:
+                kind = "a protected answer" if question.randomized else "an answer"
+                raise ValueError(f"{kind} is missing; type {NO_ANSWER} if the sheet has none that can be read")
+            return None
+        if not applies:
+            raise ValueError("it was not to be answered after the answers before it; leave it empty")
+        if text == NO_ANSWER:
+            return None
+        try:
+            return read_cell(self.survey, question, text)
+        except ValueError:
+            raise ValueError("no code or label of this question, or a number out of its range") from None
+
+
+def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
+    """Store all sheets in a collection, or none, and return how many were "stored" and how many "repeated" ones stay.
+
+    The collection is made if there is none; its access does not matter, as a sheet has no link.
+    """
+    if entered.problems:
+        refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
+    batch = [Entry(key_of(survey, serial), _body(answers)) for serial, answers in sorted(entered.sheets.items())]
+    with closing(open_store(absolute_url(database))) as store:
+        try:
+            there = store.survey()
+        except StoreError:
+            store.create(survey)
+            there = survey
+        if [(one.name, one.options, one.design) for one in there.questions] != [
+            (one.name, one.options, one.design) for one in survey.questions
+        ]:
+            refuse("the database must hold a collection of these questions", "another one", "name its own survey")
+        known = {key: body for key, body in store.rows() if key in {entry.key for entry in batch}}
+        if other := sum(known.get(entry.key, entry.body) != entry.body for entry in batch):
+            rule = "a sheet that was stored before must have the same answers"
+            refuse(rule, f"{other} with others", "a sheet was copied, or typed wrongly; nothing was stored")
+        outcomes = store.enter(batch)
+    return {one.value: outcomes.count(one) for one in (Outcome.STORED, Outcome.REPEATED)}
+
+
+def _body(answers: Mapping[str, Any]) -> str:
+    data = {"answers": answers, "understood": None, CHANNEL: PAPER}
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)

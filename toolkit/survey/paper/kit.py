@@ -1,0 +1,115 @@
+"""A folder to print and to type into: the pages in each language, and tables for what comes back."""
+
+import csv
+import warnings
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.extras import MissingExtraError, extra
+from toolkit.core.spreadsheet import harmless
+from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
+from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+SERIAL = "serial"
+_MOST_COPIES = 10_000
+_LONGEST_LIST = 250  # characters that a spreadsheet takes for a list of values
+
+
+def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
+    """Write pages to print and tables to type into, and return the files; none of them may be there yet.
+
+    There are so many `copies` of the sheet in each language, each with a number of its own; what only phones can ask is
+    left out.
+    """
+    asked, _ = on_paper(survey)
+    codes = survey.languages if language is None else (choice(language, "language", survey.languages),)
+    each = whole(copies, "copies", most=_MOST_COPIES)
+    serials = serial_numbers(survey, each * len(codes))
+    pages: dict[str, str] = {}
+    for place, code in enumerate(codes):
+        pages |= sheets(asked, code, serials[place * each : (place + 1) * each], survey.hash)
+    files = {name: text.encode() for name, text in pages.items()}
+    names = ",".join([SERIAL, *(question.name for question in asked.questions)])
+    files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
+    try:
+        files["entry.xlsx"] = _xlsx(asked, remainder(survey), len(serials))
+    except MissingExtraError as problem:
+        warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
+    target = Path(folder)
+    if there := [name for name in files if (target / name).exists()]:
+        rule = "`folder` must hold none of the files yet"
+        refuse(rule, there[0], "nothing is overwritten: somebody may have typed into it", FileExistsError)
+    target.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (target / name).write_bytes(content)
+    return [target / name for name in files]
+
+
+def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
+    """The same table with checks while one types, and a second sheet with all codes."""
+    book = extra("openpyxl").Workbook()
+    table, codes, last = book.active, book.create_sheet("codes"), max(rows, 500) + 1
+    table.title = "entry"
+    table.append([SERIAL, *(question.name for question in survey.questions)])
+    table.freeze_panes = "B2"
+    rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={rest},COUNTIF($A$2:$A${last},A2)=1)"
+    _check(table, f"A2:A{last}", "custom", rule, "No number of a sheet of this survey, or it is there already.")
+    codes.append(["question", "code", *survey.languages])
+    for column, question in enumerate(survey.questions, start=2):
+        letter = extra("openpyxl.utils").get_column_letter(column)
+        cells = f"{letter}2:{letter}{last}"
+        for number, labels in named_codes(survey, question):
+            codes.append([question.name, number, *map(harmless, labels)])
+        if (checked := _rule(question, f"{letter}2")) is not None:
+            said = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."
+            _check(table, cells, "list" if checked.startswith('"') else "custom", checked, said)
+    file = BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def _rule(question: Question, cell: str) -> str | None:
+    """What a spreadsheet checks: one of the codes, or a number in its range."""
+    if question.kind == "choice":
+        listed = f'"{",".join(map(str, [*box_codes(question), NO_ANSWER]))}"'
+        return listed if len(listed) <= _LONGEST_LIST else None
+    if question.bounds is None:
+        return None
+    low, high = map(float, question.bounds)
+    parts = [f"ISNUMBER({cell})", f"{cell}>={low!r}", f"{cell}<={high!r}", *([f"MOD({cell},1)=0"] * question.whole)]
+    return f'OR({cell}="{NO_ANSWER}",AND({",".join(parts)}))'
+
+
+def _check(table: Any, cells: str, kind: str, rule: str, message: str) -> None:
+    validation = extra("openpyxl.worksheet.datavalidation").DataValidation(
+        type=kind, formula1=rule, allow_blank=True, showErrorMessage=True, errorTitle="entry", error=message
+    )
+    validation.add(cells)
+    table.add_data_validation(validation)
+
+
+def typed(path: str | Path) -> list[list[str]]:
+    """Return the rows of a .csv or .xlsx file as texts, without those that are empty; the first has the names."""
+    source = Path(path)
+    if source.suffix == ".xlsx":
+        book = extra("openpyxl").load_workbook(source, read_only=True, data_only=True)
+        rows: Sequence[Sequence[Any]] = list(book.worksheets[0].iter_rows(values_only=True))
+        book.close()
+    else:
+        try:
+            lines = source.read_bytes().decode("utf-8-sig").splitlines(keepends=True)
+        except UnicodeDecodeError:
+            refuse("a file of entries must be UTF-8", source.name, "save it as CSV UTF-8, or as .xlsx")
+        mark = next((mark for mark in ";\t" if mark in (lines or [""])[0]), ",")
+        rows = list(csv.reader(lines, delimiter=mark))
+    return [[_text(cell) for cell in row] for row in rows]
+
+
+def _text(cell: Any) -> str:
+    whole_number = isinstance(cell, float) and cell.is_integer()
+    return "" if cell is None else str(int(cell) if whole_number else cell).strip()
