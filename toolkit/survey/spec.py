@@ -13,6 +13,7 @@ from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
+from toolkit.survey.consent.device_check import device_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import planned
@@ -22,12 +23,16 @@ from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
+    ENDING,
     MOST_REPORTS,
     STATED,
     STEP,
     Panel,
+    checked_check,
+    checked_completion,
     checked_languages,
     checked_panel,
+    checked_practice,
     checked_waves,
     own_words,
 )
@@ -62,10 +67,12 @@ class Survey:
         What people agree to, in your words. The promise is added by itself.
     languages : sequence of str
         Language codes; the first is that of plain strings.
-    practice : bool
-        Whether there is a question to try it out, never sent. Skipped above epsilon 3, where it would mislead.
-    check : bool
-        Whether there is a question on how it works, whose result is sent. Skipped above epsilon 3, too.
+    practice : bool or int
+        Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
+        would mislead.
+    check : bool or "device"
+        Whether there is a question on how it works, whose result is sent: whether an answer gives the truth away, or
+        with "device" what chance makes of an answer, in two tries. Skipped above epsilon 3, too.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
@@ -98,6 +105,13 @@ class Survey:
         Who approved it.
     hashes : str or mapping, optional
         Where the page's two hashes can be compared; never needed.
+    debrief : str or mapping, optional
+        Your words on every last screen: after sending, after a refusal, and for those who do not take part.
+    help : str or mapping, optional
+        Where to find help, such as a helpline: on every last screen, and folded below every question.
+    completion : str, optional
+        A code for payment on the last screen of those who have answered: one for everybody; or "link", for the last
+        eight characters of each personal link, by which you can tell it in your list, but no report.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
@@ -127,8 +141,11 @@ class Survey:
     withdrawal: Text | None
     approval: Text | None
     hashes: Text | None
-    practice: bool
-    check: bool
+    debrief: Text | None
+    help: Text | None
+    completion: str | None
+    practice: bool | int
+    check: bool | str
     access: str
     cap: int | None
     closes: Day | None
@@ -149,8 +166,8 @@ class Survey:
         *,
         consent: Words,
         languages: Sequence[str] = ("en",),
-        practice: bool = True,
-        check: bool = True,
+        practice: bool | int = True,
+        check: bool | str = True,
         access: str = "open",
         cap: int | None = None,
         closes: Day | str | None = None,
@@ -167,6 +184,9 @@ class Survey:
         withdrawal: Words | None = None,
         approval: Words | None = None,
         hashes: Words | None = None,
+        debrief: Words | None = None,
+        help: Words | None = None,  # noqa: A002 (what people look for)
+        completion: str | None = None,
         waves: int = 1,
         wave: int = 1,
         panel: Panel | Mapping[str, Any] | None = None,
@@ -180,18 +200,19 @@ class Survey:
         codes = checked_languages(given["languages"])
         questions = checked_questions(given["questions"], codes[0])
         waves, wave = checked_waves(given["waves"], given["wave"])
-        longest = {"title": 200, "consent": 20_000, **dict.fromkeys(STATED, 2000)}
+        longest = {"title": 200, "consent": 20_000, **dict.fromkeys((*STATED, *ENDING), 2000)}
         texts = {
-            name: None if given[name] is None and name in STATED else checked_words(given[name], name, most)
+            name: None if given[name] is None and name in (*STATED, *ENDING) else checked_words(given[name], name, most)
             for name, most in longest.items()
         }
         checked = {
             **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
             "questions": questions,
             "languages": codes,
-            "practice": flag(given["practice"], "practice") and is_deniable(practicable(questions)),
-            "check": flag(given["check"], "check") and is_deniable([one for one in questions if one.randomized]),
+            "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
+            "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
             "access": choice(given["access"], "access", ACCESS),
+            "completion": checked_completion(given["completion"], given["access"]),
             "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
             "closes": read_day(given["closes"], "closes"),
             "ceiling": Pure(given["ceiling"]).amount,
@@ -212,13 +233,15 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
-        said = {"title": self.title, "consent": self.consent, **self.stated}
+        said = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
         linter.check_translations(said, self.questions, self.languages, self.words)
         linter.check_labels(self.questions, self.languages, self.words)
         linter.check_claims(said, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
+        if self.check == "device":
+            device_tries(self.questions, self.page_words(), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
 
     @property
@@ -235,24 +258,28 @@ class Survey:
         """What the researchers say of themselves, by name."""
         return {name: getattr(self, name) for name in STATED}
 
-    def said(self, language: str, *, paper: bool = False) -> str:
-        """Return the researchers' own words: what they ask consent for, and who they are.
+    @property
+    def ending(self) -> dict[str, Text | None]:
+        """What the researchers say on every last screen, by name."""
+        return {name: getattr(self, name) for name in ENDING}
+
+    def layers(self, language: str, *, paper: bool = False) -> list[consenting.Layer]:
+        """Return what people agree to, in parts: what everybody reads, and what can be unfolded below it.
 
         Parameters
         ----------
         language : str
             One of the survey's languages.
         paper : bool
-            Whether it is for a sheet of paper, which shows no hashes.
+            Whether it is for a sheet that is handed in.
 
         Returns
         -------
-        str
-            Paragraphs with a blank line between them; the last says so if a statement is missing.
+        list of Layer
+            The consequence, who asks, what can be learned, what is stored, what one can choose.
         """
-        return "\n\n".join(
-            [self.consent[language], *consenting.paragraphs(self.stated, language, self.words, paper=paper)]
-        )
+        own = consenting.stated_layers(self.stated, self.consent[language], language, self.words, paper=paper)
+        return consenting.merged([*self._promise(language, paper), *own])
 
     @property
     def heading(self) -> dict[str, str]:
@@ -290,7 +317,7 @@ class Survey:
         """SHA-256, in hexadecimal, of all that people agree to: what they read, the designs, the page's code."""
         from toolkit.survey.client import code_hash
 
-        page = shown_survey(self, self._promise)
+        page = shown_survey(self)
         return digest({"survey": self.to_dict(), "page": page, "words": self.page_words(), "code": code_hash()})
 
     def page_words(self) -> dict[str, dict[str, str]]:
@@ -312,7 +339,7 @@ class Survey:
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
-        """Return what people agree to: the consequence, your own words, the odds of each question, the rest.
+        """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.
 
         Parameters
         ----------
@@ -327,9 +354,11 @@ class Survey:
             Plain text, paragraphs with a blank line between them.
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
-        first, *rest = self._promise(code, paper)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
-        return "\n\n".join([first, self.said(code, paper=paper), *rest[:1], *odds, *rest[1:]])
+        parts: list[str | None] = []
+        for layer in self.layers(code, paper=paper):
+            parts += [layer.title(code, self.words), *layer.open, *(odds if layer.name == "learn" else []), *layer.more]
+        return "\n\n".join(part for part in parts if part)
 
     def for_page(self) -> dict[str, Any]:
         """Return what the browser gets.
@@ -339,9 +368,9 @@ class Survey:
         dict
             Plain data for JSON.
         """
-        return {"hash": self.hash, **shown_survey(self, self._promise)}
+        return {"hash": self.hash, **shown_survey(self)}
 
-    def _promise(self, language: str, paper: bool = False) -> list[str]:
+    def _promise(self, language: str, paper: bool) -> list[consenting.Layer]:
         return consenting.promise(
             self.questions,
             language,
@@ -354,6 +383,7 @@ class Survey:
             waves=self.waves,
             wave=self.wave,
             least=self._earlier_loss,
+            send=self.page_words()[language]["send"],
         )
 
     def __getitem__(self, name: str) -> Question:

@@ -16,6 +16,7 @@ from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
+from toolkit.survey.consent.device_check import chance
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of
 from toolkit.survey.reading.stepwise_disclosure import Shown, steps_note
@@ -101,8 +102,8 @@ class Results:
         The same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
     findings : tuple of Finding
         One for each question and group.
-    understood : pair of int or None
-        How many passed the comprehension check, and how many took it.
+    understood : tuple of int or None
+        How many passed the comprehension check, of one about the device at each of two tries; and how many took it.
     attention : mapping
         For each anchor question the share of people who did not answer at random.
     groupless : int
@@ -127,7 +128,7 @@ class Results:
     survey: Survey
     analysis: Findings
     findings: tuple[Finding, ...]
-    understood: tuple[int, int] | None
+    understood: tuple[int, ...] | None
     attention: Mapping[str, Estimate]
     groupless: int = 0
     remarks: tuple[str, ...] = ()
@@ -427,9 +428,8 @@ class Results:
 
     def _trust(self) -> list[str]:
         notes = list(self.remarks)
-        if self.understood is not None and self.understood[1]:
-            passed, asked = self.understood
-            notes.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
+        if self.understood is not None and self.understood[-1]:
+            notes.append(_comprehension(*self.understood))
         notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
         for question in self.estimated:
             own = self._of(question.name)
@@ -490,3 +490,14 @@ def _percent(part: int, whole: int) -> str:
     while part not in (0, whole) and round(share, places) in (0, 100):
         places += 1
     return f"{share:.{places}f} %"
+
+
+def _comprehension(*counts: int) -> str:
+    """How many passed the comprehension check, and how many would who tap at random: one of two, or of three."""
+    *right, asked = counts
+    passed = f"{sum(right)} of {asked} ({_percent(sum(right), asked)}) passed the comprehension check"
+    if len(right) == 1:
+        return f"{passed}; chance alone would give {_percent(1, 2)}."
+    once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
+    first = f"{_percent(right[0], asked)} at the first try"
+    return f"{passed}, {first}; chance alone would give {twice}, {once} at the first."

@@ -8,6 +8,7 @@ import { below, gridIndex, remembered, report, secret, words } from "./randomize
 export function sheet(survey, shelf, attic) {
   const key = secret(16);
   let understood = null;
+  let tries = 0; // at the question about the method
   let before, over; // the practice is over: since an earlier page, or by now
   let drawn, panel; // by place: the random words of each item; and what is in the attic
   const given = new Map(); // by item: the true answer, or what was tapped; nothing yet if the wheel was turned
@@ -49,9 +50,17 @@ export function sheet(survey, shelf, attic) {
       panel = { ...panel, ...memory() };
     },
     put(item, truth) {
-      if (item.mode === "check" && understood === null) understood = truth === 1; // the first answer counts
       given.set(item, truth);
     },
+    // Of the question about the method the first answer counts; about the device, at which try it was right: 0 is never.
+    tried(item, right) {
+      tries += 1;
+      const over = right || tries >= item.tries.length;
+      if (over && understood === null) understood = survey.check === "device" ? (right ? tries : 0) : right;
+      if (over) given.set(item, right);
+      return over;
+    },
+    tries: () => tries,
     turned: (item) => given.has(item),
     draw(item) {
       given.set(item, answer(item));

@@ -19,6 +19,12 @@ answers are kept, what is published, how to take something back, who approved it
 hashes can be compared.
 """
 
+ENDING = ("debrief", "help")
+"""What those who ask say at the end, whatever it is."""
+
+BY_LINK = "link"
+"""The code for payment that is part of each personal link."""
+
 STEP = 10
 """By how many reports at once an open collection moves on."""
 
@@ -33,6 +39,29 @@ MOST_REPORTS = 10**9
 
 PERSON = "person"
 """What a phone sends to join its reports over waves; only surveys of several waves have it."""
+
+
+def checked_practice(given: object) -> bool | int:
+    """Return how many questions there are to try it out: True for one."""
+    if not isinstance(given, bool) and given not in (2, 3):
+        refuse(
+            "`practice` must be true or false, or 2 or 3 for so many questions", repr(given)[:40], "write true for one"
+        )
+    return given if isinstance(given, bool) else int(given)
+
+
+def checked_check(given: object) -> bool | str:
+    """Return which question there is on how it works, if there is one."""
+    if given is not True and given is not False and given != "device":
+        refuse('`check` must be true or false, or "device"', repr(given)[:40], "nothing else is defined", TypeError)
+    return given
+
+
+def checked_completion(given: object, access: str) -> str | None:
+    """Return the code for payment; one for each link needs personal links."""
+    if given == BY_LINK and access == "open":
+        refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
+    return None if given is None else checked_string(given, "completion", 40)
 
 
 def checked_waves(waves: object, wave: object) -> tuple[int, int]:
