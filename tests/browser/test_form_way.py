@@ -301,3 +301,30 @@ def test_the_trial_of_every_kind_of_question_shows_what_came_how_often(phone):
         assert total == 1000 or place in (3, 4, 7), "only sets have more or fewer than one member"
         assert rows.count() <= 12
         person.press("Next")
+
+
+@pytest.mark.parametrize(("word", "arm"), [(2, 0), (3, 1)])
+def test_chance_chooses_an_arm_that_stays_after_a_reload_and_is_sent(phone, word, arm):
+    """Of ten numbers three are those of the first arm."""
+    asked = [
+        Question("direct", "Have you?", options=["no", "yes"], show_if={"arm": ["direct"]}),
+        Question("hidden", "Have you?", design=warner(p="3/4"), show_if={"arm": ["randomized"]}),
+    ]
+    survey = Survey(
+        "Arms", asked, consent="Stop.", practice=False, check=False, arms={"direct": 0.3, "randomized": 0.7}
+    )
+    person = phone(survey).begin(words=[0, word])  # the hidden question's word comes first
+    protected = person.page.get_by_text("This question is not protected by chance")
+    for _ in range(2):
+        person.sees("Question 1 of 1")
+        assert protected.count() == 1 - arm
+        person.page.reload()
+        person.press("I take part")
+    person.choose("Yes")
+    if arm:
+        person.press("Next")
+    expect(person.page.get_by_text("Which version of this survey you got is sent, too.")).to_be_visible()
+    assert person.page.locator(".list > div").count() == 1
+    person.press("Send").sees("Thank you")
+    assert person.site.stored[0]["answers"]["arm"] == arm
+    assert (person.site.stored[0]["answers"]["direct"] is None) == bool(arm)

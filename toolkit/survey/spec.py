@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,19 @@ from toolkit.survey.consent.device_check import device_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import planned
-from toolkit.survey.question import Question, checked_questions, read_questions
+from toolkit.survey.question import Question, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
+    ARM,
     ENDING,
     MOST_REPORTS,
     STATED,
     STEP,
     Panel,
+    checked_arms,
     checked_check,
     checked_completion,
     checked_languages,
@@ -39,7 +42,7 @@ from toolkit.survey.writing.survey_fields import (
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import OWN, Own, marked_words, rehearsal_mark
+from toolkit.texts.phrases import OWN, Own, marked_words, phrases, rehearsal_mark
 
 ACCESS = ("open", "token", "blind")
 _USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1}
@@ -119,6 +122,9 @@ class Survey:
         Which of the waves this is.
     panel : Panel or mapping, optional
         Who the people are to their phones, and what they were told; made with the first wave's collection.
+    arms : mapping, optional
+        Shares of people by name, as {"direct": 0.3, "randomized": 0.7}: the phone draws one, and it is stored. A
+        question with show_if={"arm": ["direct"]} is asked in that arm alone; results compare questions of one text.
 
     Examples
     --------
@@ -157,6 +163,7 @@ class Survey:
     waves: int
     wave: int
     panel: Panel | None
+    arms: Frozen[str, Fraction] | None
     questions: tuple[Question, ...]
 
     def __init__(
@@ -190,6 +197,7 @@ class Survey:
         waves: int = 1,
         wave: int = 1,
         panel: Panel | Mapping[str, Any] | None = None,
+        arms: Mapping[str, Number] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         self._set(given)
@@ -198,7 +206,11 @@ class Survey:
     def _set(self, given: Mapping[str, Any]) -> None:
         """Check every field and bring it to its final form."""
         codes = checked_languages(given["languages"])
-        questions = checked_questions(given["questions"], codes[0])
+        arms, own = checked_arms(given["arms"]), own_words(given["words"], codes)
+        questions = [one for one in checked_questions(given["questions"], codes[0]) if one.chances is None]
+        if arms is not None:
+            text = {code: phrases(code, own)[ARM] for code in codes}
+            questions.insert(0, drawn_question(ARM, text, arms))
         waves, wave = checked_waves(given["waves"], given["wave"])
         longest = {"title": 200, "consent": 20_000, **dict.fromkeys((*STATED, *ENDING), 2000)}
         texts = {
@@ -207,7 +219,8 @@ class Survey:
         }
         checked = {
             **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
-            "questions": questions,
+            "questions": tuple(questions),
+            "arms": arms,
             "languages": codes,
             "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
             "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
@@ -217,7 +230,7 @@ class Survey:
             "closes": read_day(given["closes"], "closes"),
             "ceiling": Pure(given["ceiling"]).amount,
             "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
-            "words": own_words(given["words"], codes),
+            "words": own,
             "step": whole(given["step"], "step", most=MOST_REPORTS),
             "rehearsal": flag(given["rehearsal"], "rehearsal"),
             "waves": waves,
@@ -402,6 +415,7 @@ class Survey:
             What `from_dict` reads back as an equal survey.
         """
         data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self)}
+        data["questions"] = [question.to_dict() for question in self.questions if question.chances is None]
         return {key: value for key, value in data.items() if value is not None and _USUAL.get(key) != value}
 
     @classmethod
@@ -527,7 +541,8 @@ class Survey:
         return listing(self.name, self.questions, self.languages[0], self.words, self.waves)
 
     def __repr__(self) -> str:
-        count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
+        asked_of = [question for question in self.questions if question.chances is None]
+        count, hidden = len(asked_of), sum(question.randomized for question in asked_of)
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (

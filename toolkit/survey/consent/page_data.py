@@ -32,11 +32,12 @@ def page_words(
     >>> page_words([faculty], ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
     'Answers to questions that are not protected are sent as you gave them.'
     """
-    modes = {question.mode for question in questions}
+    modes = {question.mode for question in questions if question.chances is None}
     review = {  # all that leaves the phone, and what stays there: only what is so
         "review_note": True,
         "review_tries" if check == "device" else "review_check": bool(check),
         f"review_{access}": access != "open",
+        "review_arms": any(question.chances is not None for question in questions),
         "review_auto": "auto" in modes,
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
@@ -129,7 +130,7 @@ def minutes(shown: Mapping[str, Any], language: str) -> int:
         return sum(len(text.split()) for text in texts if text is not None)
 
     read = sum(words(layer["title"], *layer["open"]) for layer in shown["consent"][language])
-    asked = [*shown["practice"], *shown["questions"]]
+    asked = [*shown["practice"], *(one for one in shown["questions"] if "weights" not in one)]
     seen: list[str] = []
     for one in asked:
         texts = [one[name] and one[name][language] for name in ("text", "help", "instructions", "warning")]
@@ -191,7 +192,14 @@ def shown_question(
         "warning": words(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
+        **({} if question.chances is None else {"weights": _weights(question.chances)}),
     }
+
+
+def _weights(chances: Sequence[Fraction]) -> list[int]:
+    """Probabilities as whole numbers: what a phone draws with."""
+    whole = math.lcm(*(share.denominator for share in chances))
+    return [int(share * whole) for share in chances]
 
 
 def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]) -> dict[str, list[int]]:

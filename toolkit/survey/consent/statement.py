@@ -122,14 +122,14 @@ def promise(
     own to take back what was sent; `paper` that a sheet is handed in; `send` is what the button says. Of several
     `waves` all is said for all of them together; a later wave does not say less than the first one did, `least`.
     """
-    if paper and waves > 1:
-        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+    if paper:
+        _check_paper(questions, waves)
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
     stored = _stored(questions, voice, check, access, paper, waves)
     back = [] if paper else [voice.say("may_stop", send=send)]
     back += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
-    choice = Layer("choice", (" ".join(back),), tuple(until(last, language, own)))
+    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
     left_out = [voice.say("no_skip_paper" if paper else "no_skip")]
@@ -149,9 +149,24 @@ def promise(
     )
 
 
+def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
+    """That chance chooses what is asked, if it does."""
+    return [voice.say("arms")] if any(question.chances is not None for question in questions) else []
+
+
+def _check_paper(questions: Sequence[Question], waves: int) -> None:
+    if waves > 1:
+        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+    if any(question.chances is not None for question in questions):
+        refuse(
+            "a survey with arms cannot be asked on paper", "arms", "print a survey for each, and deal them by chance"
+        )
+
+
 def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
     """That some questions are not protected, and which."""
-    plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
+    asked = [question for question in questions if question.chances is None]
+    plain = [voice.quoted(_short(question, language)) for question in asked if not question.randomized]
     if not plain:
         return Layer("learn", ())
     named = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
@@ -208,11 +223,16 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
 
     An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
-    must hold anyway. A question that some people are not asked is counted too. The practice question is never
+    must hold anyway. A question that some people are not asked is counted too; of several arms, which chance
+    chooses, the one that costs most. The practice question is never
     sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
     """
-    own = sum((question.cost(waves).amount for question in questions), Pure(0).amount)
-    return Pure(max(own, least.amount))
+    arms = next((question.options for question in questions if question.chances is not None), (None,))
+    own = (
+        sum((one.cost(waves).amount for one in questions if not one.arms or arm in one.arms), Pure(0).amount)
+        for arm in arms
+    )
+    return Pure(max(*own, least.amount))
 
 
 def needs_secret_answer(question: Question) -> bool:
@@ -228,7 +248,7 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
         return voice.say(
             "head_each" if all(one.cost(waves).epsilon <= WEAK_EPSILON for one in questions) else "head_weak"
         )
-    if not all(question.randomized for question in questions):
+    if not all(question.randomized or question.chances is not None for question in questions):
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
 

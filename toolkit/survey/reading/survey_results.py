@@ -16,6 +16,7 @@ from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
+from toolkit.survey.arms import ArmDifference, differences
 from toolkit.survey.consent.device_check import chance
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of
@@ -211,6 +212,19 @@ class Results:
             A row per question, group and option.
         """
         return self.analysis.differences(reference, adjust=adjust, level=level)
+
+    def arms(self) -> tuple[ArmDifference, ...]:
+        """Return what ways of asking one question found above one another, where chance chose who is asked how.
+
+        Returns
+        -------
+        tuple of ArmDifference
+            One for each two questions with one text in different arms, and each answer but the first.
+        """
+        if self.by:
+            refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
+        single = {one.question: one.estimate for one in self.findings}
+        return differences(self.survey.questions, single.get)
 
     def joint(self, first: str, second: str) -> Any:
         """Return two hidden questions together: a share for each pair of answers.
@@ -430,6 +444,7 @@ class Results:
         notes = list(self.remarks)
         if self.understood is not None and self.understood[-1]:
             notes.append(_comprehension(*self.understood))
+        notes += [] if self.by else [f"Asked in two ways, {one}" for one in self.arms()]
         notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
         for question in self.estimated:
             own = self._of(question.name)

@@ -102,6 +102,8 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
         or [[code] if question["kind"] == "ticks" else code for code in range(len(question["options"]))],
         **_field(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
     }
+    if "weights" in question:  # chance answers it, unseen
+        item["screens"] = []
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
         item["wheel"] = _coloured([_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)])

@@ -5,9 +5,10 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.writing.strict_json import as_plain
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, in_language
@@ -22,6 +23,9 @@ hashes can be compared.
 ENDING = ("debrief", "help")
 """What those who ask say at the end, whatever it is."""
 
+ARM = "arm"
+"""What decides, by chance, which questions a person is asked, in a survey with arms: `show_if` may name it."""
+
 BY_LINK = "link"
 """The code for payment that is part of each personal link."""
 
@@ -30,6 +34,9 @@ STEP = 10
 
 MOST_WAVES = 24
 """How often the same people may be asked."""
+
+MOST_ARMS = 8
+"""Ways to ask that are compared."""
 
 MOST_LANGUAGES = 100
 """In which one survey may be read."""
@@ -62,6 +69,22 @@ def checked_completion(given: object, access: str) -> str | None:
     if given == BY_LINK and access == "open":
         refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
     return None if given is None else checked_string(given, "completion", 40)
+
+
+def checked_arms(given: object) -> Frozen[str, Fraction] | None:
+    """Return the shares of people by arm; they are drawn with exactly these probabilities."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not 2 <= len(given) <= MOST_ARMS:
+        rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
+        refuse(rule, type(given).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
+    shares = {checked_string(name, "arms", 40): exact(share, f"arms.{name}") for name, share in given.items()}
+    total = sum(shares.values())
+    if total != 1 or min(shares.values()) <= 0:
+        refuse("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
+    if math.lcm(*(share.denominator for share in shares.values())) > 2**32:
+        refuse("the shares of `arms` must have a common denominator up to 2**32", "a larger one", "round them")
+    return Frozen(shares)
 
 
 def checked_waves(waves: object, wave: object) -> tuple[int, int]:
