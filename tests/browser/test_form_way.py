@@ -328,3 +328,31 @@ def test_chance_chooses_an_arm_that_stays_after_a_reload_and_is_sent(phone, word
     person.press("Send").sees("Thank you")
     assert person.site.stored[0]["answers"]["arm"] == arm
     assert (person.site.stored[0]["answers"]["direct"] is None) == bool(arm)
+
+
+@pytest.mark.parametrize(("taps", "understood"), [(["right"], 1), (["wrong", "right"], 2), (["wrong", "wrong"], 0)])
+def test_a_question_about_the_device_has_two_tries_and_stores_which_was_right(phone, taps, understood):
+    question = Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))
+    person = phone(Survey("Exams", [question], consent="Stop.", practice=2, check="device")).begin()
+    for text in ("is your birthday between", "an even number of letters"):
+        expect(person.page.get_by_text(text)).to_be_visible()
+        person.choose("Yes").press("Next")
+    cases = [("The wheel stops at B, and your real answer is “No”.", "B – Yes"), ("stops at A", "A – No")]
+    for tap, (case, right) in zip(taps, cases, strict=False):
+        expect(person.page.get_by_role("group", name=case)).to_be_visible()
+        person.choose(right if tap == "right" else "Nothing")
+    said = "That is right." if "right" in taps else "Not quite: A – No would be right."
+    expect(person.page.get_by_text(said)).to_be_visible()
+    person.press("Next").choose("Yes").sees("Before you send").press("Send").sees("Thank you")
+    assert person.site.stored[0]["understood"] == understood
+
+
+def test_the_order_of_the_answers_about_the_method_is_drawn(phone):
+    """Of 20 phones all have one order once in 500,000 times."""
+    person = phone(short(check=True)).begin()
+    orders = set()
+    for _ in range(20):
+        orders.add(tuple(person.page.locator("label.choice").all_inner_texts()))
+        person.page.reload()
+        person.press("I take part")
+    assert len(orders) == 2

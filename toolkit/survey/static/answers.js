@@ -58,7 +58,7 @@ export function sheet(survey, shelf, attic) {
     tried(item, right) {
       tries += 1;
       const over = right || tries >= item.tries.length;
-      if (over && understood === null) understood = survey.check === "device" ? (right ? tries : 0) : right;
+      if (over && understood === null) understood = item.tries.length > 1 ? (right ? tries : 0) : right;
       if (over) given.set(item, right);
       return over;
     },
