@@ -451,3 +451,32 @@ def test_a_blind_link_is_used_up_when_somebody_takes_part_which_is_said_before_a
     first.page.goto("about:blank")
     first.begin(f"#t={TOKEN}").choose("Yes").press("Next").pin([0])  # as it says: here it goes on
     first.press("Send").sees("Thank you")
+
+
+def test_in_a_household_the_next_person_finds_nothing_of_the_one_before(phone):
+    """Ten people, one phone, one link: each is stored once, and between two the browser holds nothing but that."""
+    survey = short(household=True)
+    person = phone(survey).open()
+    expect(person.page.get_by_text("Several people may answer on this phone")).to_have_count(1)
+    for place in range(10):
+        person.press("I take part").choose("Yes" if place % 2 else "No").press("Next").press("Send").sees("Thank you")
+        assert listed(person) == [["done"], []]
+        if place == 4:  # closed, and opened again by the next person
+            person.page.goto("about:blank")
+            person.open().sees("Thank you")
+            expect(person.page.get_by_text("From this browser answers were sent already.")).to_be_visible()
+        expect(person.page.get_by_text("Please do not answer a second time yourself")).to_be_visible()
+        person.press("Another person answers on this phone").sees("Exams")
+        assert person.kept() == {}
+        if place != 4:  # what is behind it then is another page
+            person.page.go_back()
+            person.sees("Exams")
+    assert len(person.site.stored) == 10
+    keys = [json.loads(body)["key"] for body in person.posts()]
+    assert len(set(keys)) == 10
+
+
+@pytest.mark.parametrize(("changes", "said"), [({"access": "token"}, "open access"), ({"waves": 2}, "open access")])
+def test_a_household_needs_one_link_for_all_and_one_wave(changes, said):
+    with pytest.raises(ValueError, match=said):
+        short(household=True, **changes)

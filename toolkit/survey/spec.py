@@ -33,6 +33,7 @@ from toolkit.survey.writing.survey_fields import (
     checked_arms,
     checked_check,
     checked_completion,
+    checked_household,
     checked_languages,
     checked_panel,
     checked_practice,
@@ -45,7 +46,7 @@ from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, Own, marked_words, phrases, rehearsal_mark
 
 ACCESS = ("open", "token", "blind")
-_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1}
+_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1, "household": False}
 """Left out of files and hashes, which are then those of earlier versions."""
 
 _NEEDED = {
@@ -125,6 +126,8 @@ class Survey:
     arms : mapping, optional
         Shares of people by name, as {"direct": 0.3, "randomized": 0.7}: the phone draws one, and it is stored. A
         question with show_if={"arm": ["direct"]} is asked in that arm alone; results compare questions of one text.
+    household : bool
+        Whether several people may answer on one phone, one after the other; with open access and without waves.
 
     Examples
     --------
@@ -164,6 +167,7 @@ class Survey:
     wave: int
     panel: Panel | None
     arms: Frozen[str, Fraction] | None
+    household: bool
     questions: tuple[Question, ...]
 
     def __init__(
@@ -198,6 +202,7 @@ class Survey:
         wave: int = 1,
         panel: Panel | Mapping[str, Any] | None = None,
         arms: Mapping[str, Number] | None = None,
+        household: bool = False,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         self._set(given)
@@ -221,6 +226,7 @@ class Survey:
             **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
             "questions": tuple(questions),
             "arms": arms,
+            "household": checked_household(given["household"], given["access"], waves),
             "languages": codes,
             "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
             "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
@@ -292,6 +298,8 @@ class Survey:
             The consequence, who asks, what can be learned, what is stored, what one can choose.
         """
         own = consenting.stated_layers(self.stated, self.consent[language], language, self.words, paper=paper)
+        if self.household and not paper:
+            own.append(consenting.Layer("stored", (), (phrases(language, self.words)["household"],)))
         return consenting.merged([*self._promise(language, paper), *own])
 
     @property
@@ -349,6 +357,7 @@ class Survey:
             access=self.access,
             promised=self.words,
             waves=self.waves,
+            household=self.household,
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:

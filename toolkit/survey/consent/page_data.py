@@ -23,6 +23,7 @@ def page_words(
     access: str,
     promised: Own | None = None,
     waves: int = 1,
+    household: bool = False,
 ) -> dict[str, dict[str, str]]:
     """Return all words of the page by language; what is said before sending is true of these questions.
 
@@ -47,6 +48,8 @@ def page_words(
         words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
         if access == "blind":
             words["end_403"] = words["used_blind"]
+        if household:
+            words["end_already"] = words["already_household"]
         if waves > 1:
             said = phrases(code, promised)
             words["review_note"] += f" {said['review_person']}"
@@ -93,6 +96,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         "check": survey.check,
         "questions": questions,
         **endings,
+        **({"household": True} if survey.household else {}),
         **({} if survey.completion is None else {"completion": survey.completion}),
     }
     for code in codes:

@@ -91,6 +91,9 @@ function decline() {
   end({ how: "declined", back: reload });
 }
 
+// The next person on this phone: nothing of the one before is left but that somebody answered.
+app.another = () => [kept.drop("done"), reload()];
+
 function reload() {
   location.reload();
 }

@@ -201,7 +201,7 @@ export const screens = {
 
   sending: () => [heading("sending_title"), p("erased")],
 
-  end: ({ survey, how, early, record, code: paid, again, remove, back }) => [
+  end: ({ survey, how, early, record, code: paid, again, remove, back, another }) => [
     heading(early ? survey.title : "head_" + how),
     lead("end_" + how),
     record && p(remove ? "erased" : "cleared"),
@@ -215,6 +215,7 @@ export const screens = {
     how === 201 && details("two_numbers",
       make("dl", {}, fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))), note("compare")),
     back && button("back", back, ""),
+    ...(survey.household && (how === 201 || how === "already") ? [button("another", another, ""), note("another_note")] : []),
   ],
 };
 

@@ -71,6 +71,16 @@ def checked_completion(given: object, access: str) -> str | None:
     return None if given is None else checked_string(given, "completion", 40)
 
 
+def checked_household(given: object, access: object, waves: int) -> bool:
+    """Return whether several people may answer on one phone."""
+    if not isinstance(given, bool):
+        refuse("`household` must be true or false", type(given).__name__, "nothing else is defined", TypeError)
+    if given and (access != "open" or waves > 1):
+        received = f"access {access!r}" if access != "open" else f"{waves} waves"
+        refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
+    return given
+
+
 def checked_arms(given: object) -> Frozen[str, Fraction] | None:
     """Return the shares of people by arm; they are drawn with exactly these probabilities."""
     if given is None:
