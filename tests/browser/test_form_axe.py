@@ -53,8 +53,6 @@ def walk(person, words):
     yield
     boxes.last.click()
     person.press(words["continue"])
-    person.page.locator("summary").first.click()
-    person.press(words["try_button"])
     yield
     person.press(words["next"]).press(words["continue"])
     yield
@@ -71,6 +69,9 @@ def walk(person, words):
             yield
             write.fill("−1,5" if field == "number" else "٢٠")
         person.press(words["continue"])
+        if field == "choice":
+            person.page.locator("summary").first.click()
+            person.press(words["try_button"])
         yield
         person.press(words["next"])
     yield
@@ -119,8 +120,57 @@ def test_the_screens_of_other_ways_to_answer_and_of_refusals_break_none_either(p
     look(person)  # a device of one's own, and instructions
     person.choose("Same").write("").sees("Before you send")
     person.page.route("**/report", lambda route: route.fulfill(status=410, json={"error": "closed"}), times=1)
-    person.press("Send").sees("No report was taken")
+    person.press("Send").sees("Your answers were not accepted")
     look(person)
-    person.press("Try again").sees("Thank you").page.reload()
-    person.sees("Thank you")
+
+
+NIGHT, SMALL = {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 256}}  # of 1280 pixels: 400 %
+LOOKS = {"day": {}, "night": NIGHT, "400 %": SMALL, "from right to left": {"locale": "ar-EG", **NIGHT}}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_screens_of_a_device_check_and_of_every_end_break_none(phone, name):
+    """The consent unfolded, both tries, the answer that is kept and deleted, those who do not take part, thanks."""
+    code = "ar" if "locale" in LOOKS[name] else "en"
+    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]
+    said = {"debrief": text, "help": f"{text} 0800 1", "completion": "ABC-1"}
+    survey = Survey(text, asked, consent=text, languages=(code,), practice=2, check="device", **said)
+    words = interface([code])[code]
+    person = phone(survey, **LOOKS[name]).open()
     look(person)
+    person.press(words["not_part"])
+    look(person)
+    person.press(words["back"]).press(words["take_part"])
+    boxes = person.page.locator("label.choice")
+    for _ in range(2):
+        boxes.first.click()
+        person.press(words["continue"])
+        look(person)
+        person.press(words["next"])
+    for _ in range(2):
+        person.page.get_by_label(words["check_nothing"], exact=True).check()
+        person.press(words["continue"])
+        look(person)
+    person.press(words["next"])
+    boxes.first.click()
+    person.press(words["continue"]).sees(words["review"])  # what chance does was seen twice in practice
+    look(person)
+    person.page.route("**/report", lambda route: route.fulfill(status=400, json={"error": "no"}), times=1)
+    person.press(words["send"]).sees(words["no_report"])
+    look(person)
+    person.press(words["delete"])
+    look(person)
+    other = phone(site=person.site, **LOOKS[name]).open()
+    other.press(words["take_part"])
+    for _ in range(2):
+        boxes = other.page.locator("label.choice")
+        boxes.first.click()
+        other.press(words["continue"]).press(words["next"])
+    for _ in range(2):
+        other.page.get_by_label(words["check_nothing"], exact=True).check()
+        other.press(words["continue"])
+    other.press(words["next"])
+    boxes.first.click()
+    other.press(words["continue"]).press(words["send"]).sees(words["thanks"])
+    look(other)

@@ -75,12 +75,12 @@ def test_numbers_are_typed_and_shown_in_the_language_and_in_the_unit_of_the_ques
         ("", "Bitte schreiben Sie eine Zahl von 0 bis 100\u202f000."),
     ):
         field.fill(typed)
-        person.press("Fortfahren")
+        person.press("Weiter")
         expect(alert).to_contain_text(told)
     field.fill("12.345,5")
     field.hover()
     person.page.mouse.wheel(0, 100)  # turns no number
-    person.press("Fortfahren").sees("Was der Zufall daraus gemacht hat")
+    person.press("Weiter").sees("Was der Zufall daraus gemacht hat")
     index = int(design.grid.index(12345.5)[0][0])
     value = 100_000 * (index - (design.width - 1) / 2) / design.steps
     shown = f"{abs(value):,.0f}".replace(",", "\u202f")
@@ -89,8 +89,7 @@ def test_numbers_are_typed_and_shown_in_the_language_and_in_the_unit_of_the_ques
     person.page.go_back()
     expect(field).to_have_value("12345,5")
     field.fill("٢٠٠٠")
-    person.press("Fortfahren").press("Weiter")
-    assert facts(person)[0] == "2000"
+    person.press("Weiter").press("Weiter")
     body = person.page.locator("details pre").first.text_content()
     assert f'"pay":{int(design.grid.index(2000)[0][0])}' in body, "what is sent is the step, as it always was"
 
@@ -143,7 +142,7 @@ def test_where_whole_numbers_are_demanded_no_fraction_is_taken(phone, hidden):
     asked = {"design": numeric.one_bit((0, 80), 1.0)} if hidden else {"bounds": (0, 80)}
     person = phone(german(Question("hours", {"de": "Wie viele?"}, whole=True, **asked))).open()
     person.press("Ich nehme teil")
-    field, proceed = person.page.locator("input[type=text]"), person.button("Fortfahren")
+    field, proceed = person.page.locator("input[type=text]"), person.button("Weiter")
     expect(person.page.get_by_text("Eine ganze Zahl von 0 bis 80")).to_be_visible()
     assert field.get_attribute("inputmode") == "numeric"
     field.fill("7,5")

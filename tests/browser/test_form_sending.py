@@ -118,33 +118,115 @@ def test_it_is_sent_again_by_itself_after_the_time_that_the_server_asks_for(phon
     one_report(person)
 
 
-def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(phone):
-    """A server that refused on purpose, to be sent new draws of the same answer, is sent the same bytes."""
-    refusals = {
-        410: "The survey is closed",
-        400: "The server did not take",
-        413: "The server did not take",
-        409: "has been changed",
-    }
-    person = ready(phone, short())
-    answering(person, *[(status, '{"error": "no"}') for status in [*refusals, 410]])
-    person.press("Send")
-    for sentence in refusals.values():
-        person.sees("No report was taken")
+LEFT = {  # by status: what is said, and whether what was to be sent stays in the browser
+    400: ("The server did not take", True),
+    409: ("has been changed", True),
+    413: ("The server did not take", True),
+    403: ("This link has been used already", False),
+    410: ("The survey is closed", False),
+}
+
+
+def listed(person):
+    """All that is kept, by its place and its last name, but for what is in it."""
+    return person.page.evaluate(
+        "() => [localStorage, sessionStorage].map((one) => Object.keys(one).map((name) => name.split(':')[2]).sort())"
+    )
+
+
+@pytest.mark.parametrize("status", LEFT)
+def test_after_a_refusal_the_browser_keeps_what_the_page_says(phone, status):
+    """Plain answers are on the phone until they are sent: after a refusal for good they are gone, else one can delete
+    them. Whatever is done, no other report is made of other draws: a server that refused on purpose learns nothing.
+    """
+    person = ready(phone, short(debrief="That was it.", help="Call 0800 1.", completion="PAID-7"))
+    answering(person, *[(status, '{"error": "no"}')] * 2)
+    person.press("Send").sees("Your answers were not accepted")
+    sentence, stays = LEFT[status]
+    expect(person.page.get_by_text(sentence)).to_be_visible()
+    for words in ("That was it.", "Call 0800 1.", "PAID-7"):
+        expect(person.page.get_by_text(words)).to_be_visible()
+    gone = person.page.get_by_text("erased from this page and from this browser")
+    if not stays:
+        expect(gone).to_be_visible()
+        assert listed(person) == [["done"], []]
+        assert list(person.kept().values()) == [str(status)]
+        assert person.button("Try again").count() == person.button("Delete it").count() == 0
+        person.page.reload()
         expect(person.page.get_by_text(sentence)).to_be_visible()
-        person.press("Try again")
-    person.sees("No report was taken")
-    expect(person.page.get_by_text(refusals[410])).to_be_visible()
+        assert len(person.posts()) == 1
+        return
+    expect(person.page.get_by_text("What you wanted to send is still in this browser")).to_be_visible()
+    assert gone.count() == 0
+    assert listed(person) == [["report"], []]
+    assert "cheated" in report_kept(person)["body"]
+    if status != 409:  # which loads the page anew
+        person.press("Try again").sees("Your answers were not accepted")
+        assert len(set(person.posts())) == 1
+    person.press("Delete it")
+    expect(person.page.get_by_text("What you wanted to send is deleted from this browser.")).to_be_visible()
+    assert listed(person) == [["done"], []]
+    assert list(person.kept().values()) == ['"deleted"']
     person.page.reload()
+    expect(person.page.get_by_text("What you wanted to send is deleted from this browser.")).to_be_visible()
+    assert person.site.stored == []
+
+
+def test_offline_and_after_success_the_browser_keeps_what_the_page_says(phone):
+    person = phone(short()).begin()
+    person.page.context.set_offline(True)
+    person.choose("Yes").press("Next").press("Send")
+    waits(person)
+    assert listed(person) == [["report"], []]
+    person.page.context.set_offline(False)
     person.sees("Thank you")
-    assert len(person.posts()) == 6
+    expect(person.page.get_by_text("erased from this page and from this browser")).to_be_visible()
+    assert listed(person) == [["done"], []]
+    assert list(person.kept().values()) == ["1"]
+
+
+def test_what_is_tried_again_after_a_refusal_is_the_same_and_arrives_once(phone):
+    person = ready(phone, short())
+    answering(person, (400, '{"error": "no"}'), (413, '{"error": "no"}'))
+    person.press("Send").sees("Your answers were not accepted").press("Try again")
+    person.sees("Your answers were not accepted").page.reload()
+    person.sees("Thank you")
+    assert len(person.posts()) == 3
     one_report(person)
+
+
+def test_who_does_not_take_part_is_told_so_and_where_to_find_help_and_may_think_again(phone):
+    person = phone(short(debrief="That was it.", help="Call 0800 1.", completion="PAID-7")).open()
+    person.press("I do not take part").sees("Exams")
+    expect(person.page.get_by_text("You do not take part. No answer was sent.")).to_be_visible()
+    for words in ("That was it.", "Call 0800 1."):
+        expect(person.page.get_by_text(words)).to_be_visible()
+    assert person.page.get_by_text("PAID-7").count() == 0, "it is for those who have answered"
+    assert person.kept() == {}
+    assert person.posts() == []
+    person.press("Back").press("I take part").sees("Question 1 of 1")
+    person.page.get_by_text("If you need help").click()
+    expect(person.page.get_by_text("Call 0800 1.")).to_be_visible()
+    person.choose("Yes").press("Next").press("Send").sees("Thank you")
+    for words in ("That was it.", "Call 0800 1.", "PAID-7"):
+        expect(person.page.get_by_text(words)).to_be_visible()
+
+
+def test_a_code_by_link_is_its_end_and_is_in_no_report(phone):
+    person = phone(short(access="token", completion="link"), invited=[sha256(TOKEN)])
+    person.begin(f"#t={TOKEN}").choose("Yes").press("Next").press("Send").sees("Thank you")
+    expect(person.page.get_by_text(TOKEN[-8:], exact=True)).to_be_visible()
+    expect(person.page.get_by_text("It shows that your link was used, not what you answered")).to_be_visible()
+    assert TOKEN[-8:] not in str(person.site.stored)
+    person.page.goto("about:blank")
+    person.open(f"#t={TOKEN}")
+    expect(person.page.get_by_text(TOKEN[-8:], exact=True)).to_be_visible()
 
 
 def test_a_closed_survey_says_so(phone):
     person = ready(phone, short())
     person.site.memory.state = State.CLOSED
-    person.press("Send").sees("No report was taken")
+    person.press("Send").sees("Your answers were not accepted")
     expect(person.page.get_by_text("The survey is closed")).to_be_visible()
 
 
@@ -210,10 +292,10 @@ def test_the_page_works_where_the_browser_keeps_nothing(phone):
     person.open()
     expect(person.page.get_by_text("This browser keeps nothing for this page")).to_be_visible()
     person.begin().choose("Yes").press("Next")
-    answering(person, (503, '{"error": "busy"}'), (410, '{"error": "closed"}'))
+    answering(person, (503, '{"error": "busy"}'), (400, '{"error": "no"}'))
     person.press("Send")
     expect(person.page.locator("#status")).to_contain_text("Please leave this page open")
-    person.press("Try now").sees("No report was taken").press("Try again").sees("Thank you")
+    person.press("Try now").sees("Your answers were not accepted").press("Try again").sees("Thank you")
     one_report(person)
 
 
@@ -244,7 +326,7 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
 def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
     other = "b" * 22
     person = ready(phone, short(access="token"), invited=[sha256(other)], fragment=f"#t={TOKEN}")
-    person.press("Send").sees("No report was taken")
+    person.press("Send").sees("Your answers were not accepted")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()
     person.page.goto("about:blank")
     person.begin(f"#t={other}").choose("No").press("Next").press("Send").sees("Thank you")
@@ -278,7 +360,7 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
     """Two tabs with two links; the first was refused for good when the second wants to send."""
     first = ready(phone, short(access="token"), invited=[sha256("b" * 22)], fragment=f"#t={TOKEN}")
     second = phone(beside=first).begin(f"#t={'b' * 22}").choose("No").press("Next").sees("Before you send")
-    first.press("Send").sees("No report was taken")
+    first.press("Send").sees("Your answers were not accepted")
     second.press("Send").sees("Thank you")
     assert [json.loads(body)["token"][0] for body in second.posts()] == ["b"]
     assert len(second.site.stored) == 1
@@ -343,7 +425,7 @@ def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
     for _ in range(2):
         person.press("I take part")
         expect(said).to_have_text(NOT_BEGUN)
-    person.press("I take part").sees("No report was taken")
+    person.press("I take part").sees("Exams")  # nobody has answered yet
     expect(person.page.get_by_text("The survey is closed")).to_be_visible()
 
 
@@ -353,5 +435,48 @@ def fulfil(route, status, body, kind="application/json"):
 
 def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):
     person = phone(short(access="blind"), key=IssuerKey.generate())
-    person.begin(f"#t={TOKEN}").sees("No report was taken")
+    person.begin(f"#t={TOKEN}")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()
+
+
+def test_a_blind_link_is_used_up_when_somebody_takes_part_which_is_said_before_and_on_another_phone(phone):
+    first = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)]).open(f"#t={TOKEN}")
+    expect(
+        first.page.get_by_text("your link counts as used, also if you stop. Then go on in this brow")
+    ).to_be_visible()
+    first.press("I take part").sees("Question 1 of 1")
+    other = phone(site=first.site).begin(f"#t={TOKEN}")
+    said = "If you began on another phone or in another browser, please go on there."
+    expect(other.page.get_by_text(said)).to_be_visible()
+    first.page.goto("about:blank")
+    first.begin(f"#t={TOKEN}").choose("Yes").press("Next").pin([0])  # as it says: here it goes on
+    first.press("Send").sees("Thank you")
+
+
+def test_in_a_household_the_next_person_finds_nothing_of_the_one_before(phone):
+    """Ten people, one phone, one link: each is stored once, and between two the browser holds nothing but that."""
+    survey = short(household=True)
+    person = phone(survey).open()
+    expect(person.page.get_by_text("Several people may answer on this phone")).to_have_count(1)
+    for place in range(10):
+        person.press("I take part").choose("Yes" if place % 2 else "No").press("Next").press("Send").sees("Thank you")
+        assert listed(person) == [["done"], []]
+        if place == 4:  # closed, and opened again by the next person
+            person.page.goto("about:blank")
+            person.open().sees("Thank you")
+            expect(person.page.get_by_text("From this browser answers were sent already.")).to_be_visible()
+        expect(person.page.get_by_text("Please do not answer a second time yourself")).to_be_visible()
+        person.press("Another person answers on this phone").sees("Exams")
+        assert person.kept() == {}
+        if place != 4:  # what is behind it then is another page
+            person.page.go_back()
+            person.sees("Exams")
+    assert len(person.site.stored) == 10
+    keys = [json.loads(body)["key"] for body in person.posts()]
+    assert len(set(keys)) == 10
+
+
+@pytest.mark.parametrize(("changes", "said"), [({"access": "token"}, "open access"), ({"waves": 2}, "open access")])
+def test_a_household_needs_one_link_for_all_and_one_wave(changes, said):
+    with pytest.raises(ValueError, match=said):
+        short(household=True, **changes)

@@ -340,7 +340,7 @@ def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(p
         person.page.goto("about:blank")
         person.open(f"#t={links[0]}")
         expect(person.page.get_by_text(ANEW)).to_be_visible()
-        person.press("I take part").choose("Yes").press("Next").press("Send").sees("No report was taken")
+        person.press("I take part").choose("Yes").press("Next").press("Send").sees("Your answers were not accepted")
 
 
 @dataclass
@@ -401,7 +401,7 @@ def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found
     other = phone(site=person.site)
     other.open(f"#t={links[0]}")
     expect(other.page.get_by_text(ANEW)).to_be_visible()
-    other.press("I take part").choose("Yes").press("Next").press("Send").sees("No report was taken")
+    other.press("I take part").choose("Yes").press("Next").press("Send").sees("Your answers were not accepted")
     expect(other.page.get_by_text("This link has been used already")).to_be_visible()
     answered(other, links[2], "Yes").sees("Thank you")
     second.close()

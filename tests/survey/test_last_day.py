@@ -36,7 +36,7 @@ def later(monkeypatch):
 def test_people_are_told_on_the_page_and_on_paper_in_every_language():
     asked = campus(closes="2026-12-01")
     assert "Answers are taken until 2026-12-01." in asked.consent_text()
-    assert content(asked)["consent"]["en"][-1] == "Answers are taken until 2026-12-01."
+    assert content(asked)["consent"]["en"][-1]["more"][-1] == "Answers are taken until 2026-12-01."
     assert "until" not in campus().consent_text()
     for code in LANGUAGES:
         assert "2026-12-01" in phrases(code)["until"].format(date="2026-12-01")

@@ -79,7 +79,7 @@ def test_who_is_not_asked_does_not_count():
     found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
     assert found["cheated"].people == 300
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
-    assert "cheated is asked of some: 300 of 600 if the answers that decide it are equally common." in found.notes
+    assert "cheated is asked of some: 300 of 600 if plain answers that decide it are equally common." in found.notes
 
 
 def test_guesses_can_be_given_and_an_anchor_is_its_own():

@@ -132,7 +132,7 @@ def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
 def test_comprehension_stands_beside_the_estimates():
     found = estimate(survey(), REPORTS)
     assert found.understood == (90, 100)
-    assert found.notes() == ["90 of 100 (90 %) passed the comprehension check."]
+    assert found.notes() == ["90 of 100 (90 %) passed the comprehension check; chance alone would give 50 %."]
     assert estimate(survey(check=False), REPORTS).understood is None
 
 

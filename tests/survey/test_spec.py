@@ -150,21 +150,23 @@ def test_what_the_page_gets() -> None:
     page = survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token").for_page()
     assert list(page) == ["hash", "title", "languages", "access", "consent", "practice", "check", "questions"]
     assert (page["title"], page["languages"], page["access"], page["check"]) == ({"en": "Exams"}, ["en"], "token", True)
-    assert page["consent"]["own"]["en"].startswith("We study exams.\n\nThis is a demonstration.")
-    assert page["consent"]["promise"]["en"][0].startswith("Nobody, not even we")
+    head, who, *_ = page["consent"]["en"]
+    assert who["open"][0] == "We study exams."
+    assert who["open"][1].startswith("This is a demonstration.")
+    assert head["open"][0].startswith("Nobody can be sure")
     assert page["questions"][1]["show_if"] == {"faculty": [1]}
 
 
 def test_texts_in_languages_that_the_survey_does_not_have_stay_at_home() -> None:
     made = survey(cheated().in_language("en"), consent={"en": "We study.", "fr": "Nous étudions."})
-    assert list(made.for_page()["consent"]["own"]) == ["en"]
+    assert list(made.for_page()["consent"]) == ["en"]
     assert made.to_dict()["consent"] == {"en": "We study.", "fr": "Nous étudions."}
 
 
 def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> None:
     def practised(*questions: Question, **changes: Any) -> Any:
-        page = survey(*questions, **changes).for_page()["practice"]
-        return page and (page["name"], page["mode"], page["randomizer"]["weights"])
+        pages = survey(*questions, **changes).for_page()["practice"]
+        return next(((page["name"], page["mode"], page["randomizer"]["weights"]) for page in pages), None)
 
     physical = {"mode": "physical", "instructions": "Throw a die."}
     assert practised(cheated()) == ("practice", "auto", [[2, 1], [1, 2]])
@@ -289,7 +291,7 @@ def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
     head = 'languages = ["ar"]\ntitle = "استبيان"\nconsent = "نحن ندرس."\n'
     text = f'{head}[[questions]]\nname = "x"\ntext = "هل؟"\ndesign = {{crosswise = {{p = "1/4"}}}}\n'
     made = Survey.load(written(tmp_path, text))
-    assert made.consent_text().startswith("لا أحد")
+    assert made.consent_text().startswith("لا يمكن لأحد")
     assert made["x"].design == crosswise("1/4")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.survey import client
+from toolkit.survey.consent import device_check
 from toolkit.survey.consent import page_data as told
 from toolkit.survey.serving import items, page
 from toolkit.texts.phrases import LANGUAGES, interface
@@ -30,7 +31,9 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 
 def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
-    scripts += "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (items, page, told))
+    scripts += "".join(
+        Path(module.__file__).read_text(encoding="utf-8") for module in (items, page, told, device_check)
+    )
     made = {"direction", "name", "moment", "loading", "cut", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
         name

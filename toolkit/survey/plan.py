@@ -15,6 +15,7 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
+from toolkit.survey.arms import pairs
 from toolkit.survey.question import Question
 from toolkit.survey.writing.unknown_fields import naming
 
@@ -182,7 +183,20 @@ def margins(
         part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
             rows.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
-    return SurveyPlan(title, people, at, tuple(rows), (*_notes(rows, shares, people, at), *notes))
+    planned_rows = [row for row, question in zip(rows, asked, strict=True) if question.chances is None]
+    told = (*_notes(planned_rows, shares, people, at), *_compared(asked, rows), *notes)
+    return SurveyPlan(title, people, at, tuple(planned_rows), told)
+
+
+def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[str]:
+    """How far two arms that find the same may lie apart: the people are not the same, so both errors add up."""
+    by_name = {row.question: row for row in rows}
+    notes = []
+    for first, second in pairs(questions):
+        one, other = by_name[first.name], by_name[second.name]
+        margin = other.words(math.hypot(one.margin, other.margin))
+        notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")
+    return notes
 
 
 def _planned(
@@ -244,9 +258,16 @@ def _guess(question: Question, given: Any) -> tuple[Any, str]:
 
 def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
     """What part of the people is asked, if the plain answers that decide it are equally common."""
-    options = {other.name: len(other.options) for other in others}
-    parts = [Fraction(len(answers), options[name]) for name, answers in (question.show_if or {}).items()]
+    deciding = {other.name: other for other in others}
+    parts = [_share(deciding[name], answers) for name, answers in (question.show_if or {}).items()]
     return math.prod(parts, start=Fraction(1))
+
+
+def _share(question: Question, answers: Sequence[str | int]) -> Fraction:
+    """What part gives one of these answers: of those that chance gives, exactly as often as it does."""
+    if question.chances is None:
+        return Fraction(len(answers), len(question.options))
+    return sum((question.chances[question.options.index(one)] for one in answers), Fraction(0))
 
 
 def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Fraction | None, str, list[str]]:
@@ -258,7 +279,9 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
                 "`subgroup` must be a share above 0 and at most 1", given, "it says how many of the people are in it"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
-    sorting = [question for question in questions if not question.randomized and question.kind == "choice"]
+    sorting = [
+        one for one in questions if not one.randomized and one.kind == "choice" and one.chances is None and not one.arms
+    ]
     if not sorting:
         return None, "", []
     finest = max(sorting, key=lambda question: len(question.options))
@@ -272,7 +295,7 @@ def _notes(rows: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level
     notes = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
     for one in rows:
         if asked[one.question] < 1:
-            part = f"{one.people:,} of {n:,} if the answers that decide it are equally common"
+            part = f"{one.people:,} of {n:,} if plain answers that decide it are equally common"
             notes.append(f"{one.question} is asked of some: {part}.")
         wide = "is at least half of its whole range"
         if one.margin >= one.of / 2:

@@ -19,6 +19,7 @@ from toolkit.local.waves import Memo
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.question_fields import LONGEST, normalize
 from toolkit.survey.writing.strict_json import as_plain
+from toolkit.survey.writing.survey_fields import ARM
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
@@ -112,6 +113,7 @@ class Question:
     memo: Memo | None
     whole: bool
     innocent: Frozen[str, str] | None
+    chances: tuple[Fraction, ...] | None = None  # of each option, where chance answers, as for the arms of a survey
 
     def __init__(
         self,
@@ -155,6 +157,11 @@ class Question:
     def randomized(self) -> bool:
         """Whether the answer is hidden."""
         return self.design is not None
+
+    @property
+    def arms(self) -> Labels:
+        """The arms in which it is asked; none if it is asked in all of them, or there are none."""
+        return () if self.show_if is None else self.show_if.get(ARM, ())
 
     @property
     def is_share(self) -> bool:
@@ -289,7 +296,7 @@ class Question:
         dict
             Nothing in it is null.
         """
-        derived = {"options", "bounds"} if self.randomized else set()
+        derived = {"chances", *({"options", "bounds"} if self.randomized else ())}
         data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
         memo = data.pop("memo")
         if not self.whole:
@@ -301,6 +308,17 @@ class Question:
     def __repr__(self) -> str:
         cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+def drawn_question(name: str, text: Words, chances: Mapping[str, Fraction]) -> Question:
+    """Return a plain question that chance answers on the device, with these probabilities; nobody sees it."""
+    question = Question(name, text, options=list(chances), labels={one: _everywhere(one, text) for one in chances})
+    object.__setattr__(question, "chances", tuple(chances.values()))
+    return question
+
+
+def _everywhere(word: str, text: Words) -> Words:
+    return word if isinstance(text, str) else dict.fromkeys(text, word)
 
 
 @cache

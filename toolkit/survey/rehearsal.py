@@ -192,12 +192,23 @@ def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: 
         answers[question.name] = None
         if asked(survey, question, answers):
             phone = _phone(survey, person[PERSON], question.name)
-            answers[question.name] = report(question, person[question.name], rng, phone)
-    understood = bool(person.get("understood", True)) if survey.check else None
+            answers[question.name] = (
+                report(question, person[question.name], rng, phone) if question.chances is None else _arm(question, rng)
+            )
+    understood = None if not survey.check else _CHECKED[survey.check](person.get("understood", True))
     message = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
     if survey.waves > 1:
         message[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
     return message if token is None else {**message, "token": token}
+
+
+_CHECKED: dict[bool | str, type] = {True: bool, "device": int}
+
+
+def _arm(question: Question, rng: np.random.Generator) -> int:
+    """What chance answers on a phone."""
+    assert question.chances is not None
+    return int(rng.choice(len(question.options), p=[float(share) for share in question.chances]))
 
 
 def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:

@@ -196,11 +196,13 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
         return None
 
 
-def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
+def _understood(survey: Survey, reports: Any) -> tuple[int, ...] | None:
     if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
-    return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(counts.values())
+    right = [("True", "true", "1", "1.0"), *([("2", "2.0")] if survey.check == "device" else [])]
+    tries = [sum(count for value, count in counts.items() if str(value) in values) for values in right]
+    return *tries, sum(counts.values())
 
 
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:

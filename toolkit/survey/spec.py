@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +14,29 @@ from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
+from toolkit.survey.consent.device_check import device_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import planned
-from toolkit.survey.question import Question, checked_questions, read_questions
+from toolkit.survey.question import Question, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
+    ARM,
+    ENDING,
     MOST_REPORTS,
     STATED,
     STEP,
     Panel,
+    checked_arms,
+    checked_check,
+    checked_completion,
+    checked_household,
     checked_languages,
     checked_panel,
+    checked_practice,
     checked_protection,
     checked_stated,
     checked_waves,
@@ -36,14 +45,14 @@ from toolkit.survey.writing.survey_fields import (
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import OWN, Own, marked_words, rehearsal_mark
+from toolkit.texts.phrases import OWN, Own, marked_words, phrases, rehearsal_mark
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
 ACCESS = ("open", "token", "blind")
-_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1}
+_USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1, "household": False}
 """Left out of files and hashes, which are then those of earlier versions."""
 
 _NEEDED = {
@@ -68,10 +77,12 @@ class Survey:
         What people agree to, in your words. The promise is added by itself.
     languages : sequence of str
         Language codes; the first is that of plain strings.
-    practice : bool
-        Whether there is a question to try it out, never sent. Skipped above epsilon 3, where it would mislead.
-    check : bool
-        Whether there is a question on how it works, whose result is sent. Skipped above epsilon 3, too.
+    practice : bool or int
+        Whether there is a question to try it out, never sent; 2 for two of them. Skipped above epsilon 3, where it
+        would mislead.
+    check : bool or "device"
+        Whether there is a question on how it works, whose result is sent: whether an answer gives the truth away, or
+        with "device" what chance makes of an answer, in two tries. Skipped above epsilon 3, too.
     access : str
         "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
     cap : int, optional
@@ -107,6 +118,13 @@ class Survey:
     protection : mapping, optional
         For the data protection assessment alone, by name: legal_basis, subjects, processors, transfers, officer,
         authority, review (a day) and necessity. It is not shown to respondents and not part of the hash.
+    debrief : str or mapping, optional
+        Your words on every last screen: after sending, after a refusal, and for those who do not take part.
+    help : str or mapping, optional
+        Where to find help, such as a helpline: on every last screen, and folded below every question.
+    completion : str, optional
+        A code for payment on the last screen of those who have answered: one for everybody; or "link", for the last
+        eight characters of each personal link, by which you can tell it in your list, but no report.
     waves : int
         How often the same people are asked; with several, a question has a `Memo`, and each wave is a
         collection of its own.
@@ -114,6 +132,11 @@ class Survey:
         Which of the waves this is.
     panel : Panel or mapping, optional
         Who the people are to their phones, and what they were told; made with the first wave's collection.
+    arms : mapping, optional
+        Shares of people by name, as {"direct": 0.3, "randomized": 0.7}: the phone draws one, and it is stored. A
+        question with show_if={"arm": ["direct"]} is asked in that arm alone; results compare questions of one text.
+    household : bool
+        Whether several people may answer on one phone, one after the other; with open access and without waves.
 
     Examples
     --------
@@ -137,8 +160,11 @@ class Survey:
     approval: Text | None
     hashes: Text | None
     protection: Frozen[str, Text] | None
-    practice: bool
-    check: bool
+    debrief: Text | None
+    help: Text | None
+    completion: str | None
+    practice: bool | int
+    check: bool | str
     access: str
     cap: int | None
     closes: Day | None
@@ -150,6 +176,8 @@ class Survey:
     waves: int
     wave: int
     panel: Panel | None
+    arms: Frozen[str, Fraction] | None
+    household: bool
     questions: tuple[Question, ...]
 
     def __init__(
@@ -159,8 +187,8 @@ class Survey:
         *,
         consent: Words,
         languages: Sequence[str] = ("en",),
-        practice: bool = True,
-        check: bool = True,
+        practice: bool | int = True,
+        check: bool | str = True,
         access: str = "open",
         cap: int | None = None,
         closes: Day | str | None = None,
@@ -178,9 +206,14 @@ class Survey:
         approval: Words | None = None,
         hashes: Words | None = None,
         protection: Mapping[str, Any] | None = None,
+        debrief: Words | None = None,
+        help: Words | None = None,  # noqa: A002 (what people look for)
+        completion: str | None = None,
         waves: int = 1,
         wave: int = 1,
         panel: Panel | Mapping[str, Any] | None = None,
+        arms: Mapping[str, Number] | None = None,
+        household: bool = False,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         self._set(given)
@@ -189,23 +222,34 @@ class Survey:
     def _set(self, given: Mapping[str, Any]) -> None:
         """Check every field and bring it to its final form."""
         codes = checked_languages(given["languages"])
-        questions = checked_questions(given["questions"], codes[0])
+        arms, own = checked_arms(given["arms"]), own_words(given["words"], codes)
+        questions = [one for one in checked_questions(given["questions"], codes[0]) if one.chances is None]
+        if arms is not None:
+            text = {code: phrases(code, own)[ARM] for code in codes}
+            questions.insert(0, drawn_question(ARM, text, arms))
         waves, wave = checked_waves(given["waves"], given["wave"])
-        texts = {name: checked_words(given[name], name, most) for name, most in (("title", 200), ("consent", 20_000))}
+        longest = {"title": 200, "consent": 20_000, **dict.fromkeys(ENDING, 2000)}
+        texts = {
+            name: None if given[name] is None and name in ENDING else checked_words(given[name], name, most)
+            for name, most in longest.items()
+        }
         checked = {
-            **{name: in_language(text, codes[0]) for name, text in texts.items()},
+            **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
             **{name: None if given[name] is None else checked_stated(given[name], name, codes[0]) for name in STATED},
             "protection": checked_protection(given["protection"], codes[0]),
-            "questions": questions,
+            "questions": tuple(questions),
+            "arms": arms,
+            "household": checked_household(given["household"], given["access"], waves),
             "languages": codes,
-            "practice": flag(given["practice"], "practice") and is_deniable(practicable(questions)),
-            "check": flag(given["check"], "check") and is_deniable([one for one in questions if one.randomized]),
+            "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
+            "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
             "access": choice(given["access"], "access", ACCESS),
+            "completion": checked_completion(given["completion"], given["access"]),
             "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
             "closes": read_day(given["closes"], "closes"),
             "ceiling": Pure(given["ceiling"]).amount,
             "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
-            "words": own_words(given["words"], codes),
+            "words": own,
             "step": whole(given["step"], "step", most=MOST_REPORTS),
             "rehearsal": flag(given["rehearsal"], "rehearsal"),
             "waves": waves,
@@ -221,7 +265,7 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
-        said = {"title": self.title, "consent": self.consent, **self.stated}
+        said = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
         assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
         linter.check_translations(said | assessed, self.questions, self.languages, self.words)
         linter.check_labels(self.questions, self.languages, self.words)
@@ -229,6 +273,8 @@ class Survey:
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
+        if self.check == "device":
+            device_tries(self.questions, self.page_words(), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
         linter.warn_of_months(self.questions)
 
@@ -246,24 +292,30 @@ class Survey:
         """What the researchers say of themselves, by name."""
         return {name: getattr(self, name) for name in STATED}
 
-    def said(self, language: str, *, paper: bool = False) -> str:
-        """Return the researchers' own words: what they ask consent for, and who they are.
+    @property
+    def ending(self) -> dict[str, Text | None]:
+        """What the researchers say on every last screen, by name."""
+        return {name: getattr(self, name) for name in ENDING}
+
+    def layers(self, language: str, *, paper: bool = False) -> list[consenting.Layer]:
+        """Return what people agree to, in parts: what everybody reads, and what can be unfolded below it.
 
         Parameters
         ----------
         language : str
             One of the survey's languages.
         paper : bool
-            Whether it is for a sheet of paper, which shows no hashes.
+            Whether it is for a sheet that is handed in.
 
         Returns
         -------
-        str
-            Paragraphs with a blank line between them; the last says so if a statement is missing.
+        list of Layer
+            The consequence, who asks, what can be learned, what is stored, what one can choose.
         """
-        return "\n\n".join(
-            [self.consent[language], *consenting.paragraphs(self.stated, language, self.words, paper=paper)]
-        )
+        own = consenting.stated_layers(self.stated, self.consent[language], language, self.words, paper=paper)
+        if self.household and not paper:
+            own.append(consenting.Layer("stored", (), (phrases(language, self.words)["household"],)))
+        return consenting.merged([*self._promise(language, paper), *own])
 
     @property
     def heading(self) -> dict[str, str]:
@@ -301,7 +353,7 @@ class Survey:
         """SHA-256, in hexadecimal, of all that people agree to: what they read, the designs, the page's code."""
         from toolkit.survey.client import code_hash
 
-        page = shown_survey(self, self._promise)
+        page = shown_survey(self)
         agreed = {name: value for name, value in self.to_dict().items() if name != "protection"}
         return digest({"survey": agreed, "page": page, "words": self.page_words(), "code": code_hash()})
 
@@ -321,10 +373,11 @@ class Survey:
             access=self.access,
             promised=self.words,
             waves=self.waves,
+            household=self.household,
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
-        """Return what people agree to: the consequence, your own words, the odds of each question, the rest.
+        """Return all that people agree to: the consequence, who asks, the odds of each question, the rest.
 
         Parameters
         ----------
@@ -339,9 +392,11 @@ class Survey:
             Plain text, paragraphs with a blank line between them.
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
-        first, *rest = self._promise(code, paper)
         odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
-        return "\n\n".join([first, self.said(code, paper=paper), *rest[:1], *odds, *rest[1:]])
+        parts: list[str | None] = []
+        for layer in self.layers(code, paper=paper):
+            parts += [layer.title(code, self.words), *layer.open, *(odds if layer.name == "learn" else []), *layer.more]
+        return "\n\n".join(part for part in parts if part)
 
     def for_page(self) -> dict[str, Any]:
         """Return what the browser gets.
@@ -351,9 +406,9 @@ class Survey:
         dict
             Plain data for JSON.
         """
-        return {"hash": self.hash, **shown_survey(self, self._promise)}
+        return {"hash": self.hash, **shown_survey(self)}
 
-    def _promise(self, language: str, paper: bool = False) -> list[str]:
+    def _promise(self, language: str, paper: bool) -> list[consenting.Layer]:
         return consenting.promise(
             self.questions,
             language,
@@ -366,6 +421,7 @@ class Survey:
             waves=self.waves,
             wave=self.wave,
             least=self._earlier_loss,
+            send=self.page_words()[language]["send"],
         )
 
     def __getitem__(self, name: str) -> Question:
@@ -384,6 +440,7 @@ class Survey:
             What `from_dict` reads back as an equal survey.
         """
         data = {field.name: as_plain(getattr(self, field.name)) for field in fields(self)}
+        data["questions"] = [question.to_dict() for question in self.questions if question.chances is None]
         return {key: value for key, value in data.items() if value is not None and _USUAL.get(key) != value}
 
     @classmethod
@@ -541,7 +598,8 @@ class Survey:
         return listing(self.name, self.questions, self.languages[0], self.words, self.waves)
 
     def __repr__(self) -> str:
-        count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
+        asked_of = [question for question in self.questions if question.chances is None]
+        count, hidden = len(asked_of), sum(question.randomized for question in asked_of)
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (

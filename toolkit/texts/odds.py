@@ -30,8 +30,10 @@ _SHOWN = 4  # reports that are listed one by one
 _CARDS = 8  # cards of a deck that are listed one by one
 
 
-def sentences(design: Any, voice: Voice, name: Name) -> list[str]:
+def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
     """Return the odds of one randomizer in words, and what its reports prove.
+
+    With `ratio` also how many times as likely one answer can make a report as another.
 
     >>> from toolkit import warner
     >>> for sentence in sentences(warner(p="2/3"), Voice(), str):
@@ -43,8 +45,8 @@ def sentences(design: Any, voice: Voice, name: Name) -> list[str]:
     """
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _named)(design, voice)
-        return [odds, epsilon_bound(design.epsilon, voice)]
-    return [*_matrix(design, voice, name), *_proofs(design, voice, name)]
+        return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]
+    return [*_matrix(design, voice, name), *_proofs(design, voice, name, ratio)]
 
 
 def describe(design: Any) -> str:
@@ -60,7 +62,7 @@ def describe(design: Any) -> str:
     return " ".join([*sentences(design, voice, str), *innocent, f"Epsilon is {epsilon}."])
 
 
-def epsilon_bound(epsilon: float, voice: Voice | None = None) -> str:
+def epsilon_bound(epsilon: float, voice: Voice | None = None, *, ratio: bool = True) -> str:
     """Return what anything of this epsilon can prove at most.
 
     >>> epsilon_bound(20.0)
@@ -72,8 +74,9 @@ def epsilon_bound(epsilon: float, voice: Voice | None = None) -> str:
     guess = voice.guess(epsilon)
     if guess is None:
         return voice.say("bound_sure")
-    name = "bound" if epsilon <= WEAK_EPSILON else "bound_weak"
-    return voice.say(name, factor=voice.factor(epsilon), guess=guess)
+    weak = "" if epsilon <= WEAK_EPSILON else "_weak"
+    likelier = [voice.say(f"ratio{weak}", factor=voice.factor(epsilon))] if ratio else []
+    return " ".join([*likelier, voice.say(f"bound{weak}", guess=guess)])
 
 
 def _matrix(design: Any, voice: Voice, name: Name) -> list[str]:
@@ -82,6 +85,11 @@ def _matrix(design: Any, voice: Voice, name: Name) -> list[str]:
     share = _truth_share(design)
     if share is not None and len(design.options) > _SHOWN - 1:
         return [voice.say("kept", often=voice.often(share), others=voice.number(len(design.options) - 1))]
+    return outcomes(design, voice, name)
+
+
+def outcomes(design: Any, voice: Voice, name: Name) -> list[str]:
+    """Return for each answer all that may be received, and how often."""
     return [_row(design, truth, voice, name) for truth in range(len(design.options))]
 
 
@@ -132,23 +140,26 @@ def _row(design: Any, truth: int, voice: Voice, name: Name) -> str:
     return voice.say("row", answer=answer, reports=voice.listed([*parts, *rest]))
 
 
-def _proofs(design: Any, voice: Voice, name: Name) -> list[str]:
+def _proofs(design: Any, voice: Voice, name: Name, ratio: bool) -> list[str]:
     """One bound for all reports; or, where a report rules answers out, what each of them leaves possible."""
     if math.isfinite(design.epsilon):
-        return [epsilon_bound(design.epsilon, voice)]
+        return [epsilon_bound(design.epsilon, voice, ratio=ratio)]
     if len(design.report_options) > _SHOWN or len(design.options) > _SHOWN:
         return [voice.say("proves_some")]
-    return [_proof(design, j, voice, name) for j in range(len(design.report_options))]
+    return [_proof(design, j, voice, name, ratio) for j in range(len(design.report_options))]
 
 
-def _proof(design: Any, j: int, voice: Voice, name: Name) -> str:
+def _proof(design: Any, j: int, voice: Voice, name: Name, ratio: bool) -> str:
     column, report = design.weights[:, j].tolist(), voice.quoted(name(design.report_options[j]))
     if min(column):
         epsilon = log_up(Fraction(max(column), min(column)))
         guess = voice.guess(epsilon)
         if guess is None:
             return voice.say("leaves_sure", report=report)
-        return voice.say("leaves_open", report=report, factor=voice.factor(epsilon), guess=guess)
+        if not ratio:
+            return voice.say("leaves_open", report=report, guess=guess)
+        likelier = voice.say("ratio_open", report=report, factor=voice.factor(epsilon))
+        return f"{likelier} {voice.say('leaves_none', guess=guess)}"
     left = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
     return voice.say("proves", report=report, answers=voice.listed(left, "or"))
 

@@ -41,7 +41,22 @@ HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sendi
 ASKING = frozenset(
     (
         *("name", "step", "back", "next", "continue", "yes", "no", "none", "no_answer", "optional", "quoted"),
-        *("take_part", "practice", "check_title", "question", "turn", "text", "number", "most", "choose"),
+        *(
+            "take_part",
+            "not_part",
+            "more",
+            "delete",
+            "help_title",
+            "two_numbers",
+            "practice",
+            "check_title",
+            "question",
+            "turn",
+            "text",
+            "number",
+            "most",
+            "choose",
+        ),
         *("wrong_number", "sent_title", "you_answered", "chance", "change", "try", "try_label", "try_button"),
         *("review", "show", "send", "sending_title", "sending", "try_now", "thanks", "no_report", "try_again"),
         *("verify", "moment", "error", "none_of_these", "whole", "wrong_whole", "you_wrote", "two_ways", "orders"),

@@ -116,14 +116,14 @@ def _plainly(database: str) -> str:
 
 
 def _numbers(database: str) -> list[str]:
-    """What every receipt shows: published, it lets people compare."""
+    """What every last screen shows: published, it lets people compare."""
     from toolkit.survey.background import find
     from toolkit.survey.client import code_hash
 
     served = find(database)
     if served is None:
         return []
-    advice = 'Every receipt shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
+    advice = 'Every last screen shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
     return [advice, f"survey  {served.survey}", f"program {code_hash()}"]
 
 

@@ -59,7 +59,9 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     interval = estimate.interval()
     assert view.table["spans"][1] == pytest.approx([interval.low, estimate.value, interval.high])
     assert view.describe()["so_far"].startswith("So far: While the collection is open, it is shown in steps of 10")
-    assert view.describe()["so_far"].endswith("20 of 20 (100 %) passed the comprehension check.")
+    assert view.describe()["so_far"].endswith(
+        "20 of 20 (100 %) passed the comprehension check; chance alone would give 50 %."
+    )
 
 
 def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):

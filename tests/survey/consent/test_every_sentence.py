@@ -165,7 +165,7 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
         design = k_ary(3, epsilon=epsilon) if math.isfinite(epsilon) else DESIGNS["mangat"]
         survey = made(language, asked(design, language))
         page = survey.for_page()
-        claims = page["consent"]["promise"][language][0] in sure
+        claims = page["consent"][language][0]["open"][0] in sure
         assert claims == (epsilon <= 3) == survey.check == survey.practice == page["questions"][0]["deniable"]
 
 
@@ -176,7 +176,7 @@ def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(lan
     for hundredth in range(1, 921, 9):
         design = warner(epsilon=hundredth / 100)
         ratio = int(design.weights.max()) / int(design.weights.min())
-        holds_the_truth(odds(asked(design, language), language)[-1], language, design.epsilon, ratio)
+        holds_the_truth(odds(asked(design, language), language, ratio=True)[-1], language, design.epsilon, ratio)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -185,7 +185,7 @@ def test_every_design_tells_no_smaller_factor_and_no_smaller_share_than_the_trut
     bounded = [design for design in DESIGNS.values() if math.isfinite(design.epsilon)]
     assert len(bounded) > 15
     for design in bounded:
-        said = odds(asked(design, language), language)
+        said = odds(asked(design, language), language, ratio=True)
         holds_the_truth(said[-1], language, design.epsilon, math.exp(design.epsilon))
 
 
@@ -194,7 +194,8 @@ def holds_the_truth(said: str, language: str, epsilon: float, ratio: float) -> N
     truth.
     """
     voice = Voice(phrases(language))
-    pattern = re.escape(phrases(language)["bound" if epsilon <= 3 else "bound_weak"])
+    weak = "" if epsilon <= 3 else "_weak"
+    pattern = re.escape(" ".join(phrases(language)[name + weak] for name in ("ratio", "bound")))
     for gap, group in (("factor", r"([\d.,\u202f]+?)"), ("guess", r"(.+?)")):
         pattern = pattern.replace(re.escape(f"{{{gap}}}"), group, 1)
     found = re.fullmatch(pattern, said)
@@ -218,7 +219,7 @@ def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
     question = asked(warner("2/3"), language)
     for check, access in itertools.product((True, False), ("open", "token", "blind")):
         sheet = promise([question], language, check=check, access=access, paper=True)
-        assert not any(PHONE[language] in paragraph for paragraph in sheet)
+        assert not any(PHONE[language] in text for layer in sheet for text in (*layer.open, *layer.more))
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
@@ -226,8 +227,28 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     said = design.describe()
     assert not re.search(FORBIDDEN["en"], said)
     assert not MARKS.search(said)
-    told = odds(Question("asked", "?", design=design).in_language("en"), "en")
-    assert all(sentence.lower() in said.lower() for sentence in told)
+    told = odds(Question("asked", "?", design=design).in_language("en"), "en", ratio=True)
+    assert all(DOTS.sub("", sentence).lower() in said.lower() for sentence in told)
+
+
+RATIO = {
+    "en": "times as likely",
+    "de": "mal so wahrscheinlich",
+    "fr": "probabilité",
+    "es": "probabilidad",
+    "ar": "مضروبًا",
+}
+DOTS = re.compile(r" \([●○]+\)")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(language: str) -> None:
+    for design in DESIGNS.values():
+        survey = made(language, asked(design, language))
+        shown = " ".join([*strings(content(survey)["questions"]), *strings(content(survey)["consent"])])
+        assert RATIO[language] not in shown + survey.consent_text(language)
+        if design.epsilon <= 9:  # beyond it no share of guesses tells more
+            assert RATIO[language] in " ".join(odds(survey["asked"], language, ratio=True)), design.name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -239,7 +260,8 @@ def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language:
         memo = Memo(warner("3/4"), warner(fresh))
         survey = made(language, asked(memo, language), waves=waves)
         exact = memo.epsilon(waves, truth="changing", memo="lost"), memo.epsilon(waves)
-        paragraph = survey.for_page()["consent"]["promise"][language][2]
+        learn = survey.for_page()["consent"][language][2]
+        paragraph = " ".join(learn["open"] + learn["more"])
         for name, epsilon in zip(("total_waves", "total_same"), exact, strict=True):
             pattern = re.escape(phrases(language)[name]).replace(re.escape("{guess}"), "(.+?)")
             pattern = pattern.replace(re.escape("{waves}"), str(waves))

@@ -140,7 +140,7 @@ def test_each_way_to_answer_has_its_own_sentence() -> None:
 def test_all_that_goes_with_the_answers_is_listed(access: str, words: str) -> None:
     assert words in review(cheated(), access=access)
     assert words not in review(cheated())
-    assert "A random number and the hash of this survey go with it" in review(cheated())
+    assert "with a random number and the hash of this survey" in review(cheated())
     assert "question about the method" in review(cheated())
     assert "question about the method" not in review(cheated(), check=False)
 

@@ -6,14 +6,14 @@ import pytest
 
 from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
-from toolkit.survey.consent.statement import check_reach, missing, paragraphs
+from toolkit.survey.consent.statement import check_reach, missing, stated_layers
 from toolkit.survey.writing.survey_fields import STATED
 from toolkit.texts.phrases import LANGUAGES
 
 
 def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
-    page = survey(cheated()).for_page()
-    assert "This is a demonstration" in page["consent"]["own"]["en"]
+    who = survey(cheated()).for_page()["consent"]["en"][1]
+    assert "This is a demonstration" in who["open"][-1]
     assert "This is a demonstration" in survey(cheated(), **{**SAID, "contact": None}).consent_text()
     assert "demonstration" not in survey(cheated(), **SAID).consent_text()
 
@@ -23,7 +23,8 @@ def test_it_is_said_in_every_language(language: str) -> None:
     said = {name: {language: f"«{name}»"} for name in STATED}
     asked = [cheated().in_language(language)]
     made = Survey({language: "T"}, asked, consent={language: "C"}, languages=[language], **said)
-    told = paragraphs(made.stated, language)
+    layers = stated_layers(made.stated, "C", language)
+    told = [text for layer in layers[1:] for text in (*layer.open, *layer.more)]
     assert len(told) == len(STATED)
     assert all(f"«{name}»" in text for name, text in zip(STATED, told, strict=True))
     assert all(text in made.consent_text() for text in told)
@@ -50,7 +51,7 @@ def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> Non
 def test_where_the_hashes_of_the_page_are_published_is_said_on_the_page_and_not_on_paper() -> None:
     made = survey(cheated(), **SAID, hashes="example.org/study")
     said = "Where the two numbers that this page shows at the end (SHA-256) are published: example.org/study"
-    assert said in made.for_page()["consent"]["own"]["en"]
+    assert said in made.for_page()["consent"]["en"][1]["more"]
     assert said not in made.consent_text(paper=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
 from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.waves import Memo
-from toolkit.survey.consent.statement import loss, odds, patterns, promise
+from toolkit.survey.consent.statement import Layer, loss, odds, patterns, promise
 from toolkit.survey.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
@@ -20,7 +20,13 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 
 def told(*questions: Question, language: str = "en", check: bool = True, access: str = "open") -> list[str]:
-    return promise([question.in_language(language) for question in questions], language, check=check, access=access)
+    asked = [question.in_language(language) for question in questions]
+    return read(promise(asked, language, check=check, access=access))
+
+
+def read(layers: list[Layer]) -> list[str]:
+    """All that is told, open or folded."""
+    return [text for layer in layers for text in (*layer.open, *layer.more)]
 
 
 def agree(name: str, epsilon: float) -> Question:
@@ -74,27 +80,26 @@ def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
 
 def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
     low, high = " ".join(told(cheated())), " ".join(told(agree("a", 2.0), agree("b", 2.0)))
-    assert "they can guess it right at most 67 times in 100" in low  # 2 to 1
+    assert "it is right at most 67 times in 100" in low  # 2 to 1
     assert "the researchers raised it" not in low
-    assert "they can guess it right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
+    assert "it is right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
     assert "This software has a limit (96 times in 100): the researchers raised it." in high
     proof, both = Question("x", "X?", design=mangat("1/2")), " ".join(told(cheated(), agree("a", 20.0)))
     assert "there is no limit" in " ".join(told(proof))
-    assert "they can be almost certain of it" in both
+    assert "it can be almost certain" in both
 
 
 def test_the_limit_without_what_can_prove_an_answer_is_told() -> None:
     proof = Question("x", "X?", design=mangat("1/2"))
-    assert (
-        "Leave out “X?”: then, after the rest, a guess that was right 50 times in 100 is right at most 67"
-        in " ".join(told(cheated(), proof))
+    assert "Without what we receive for “X?”, a guess that was right 50 times in 100 is right at most 67" in " ".join(
+        told(cheated(), proof)
     )
-    assert "Leave out" not in " ".join(told(proof)) + " ".join(told(proof, agree("a", 20.0)))
+    assert "Without what" not in " ".join(told(proof)) + " ".join(told(proof, agree("a", 20.0)))
 
 
 def test_unprotected_questions_are_named() -> None:
     long = Question("long", "Well, " + "so " * 100 + "?", options=["a", "b"])
-    paragraph = next(paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph)
+    paragraph = next(text for text in told(faculty(), long, cheated()) if "These questions are not protected" in text)
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
@@ -109,8 +114,8 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
     assert "entered nowhere" in physical
     assert "entered nowhere" not in auto + guided
     assert "your phone turns a wheel" in guided
-    assert "Chance decides on your phone" in auto
-    assert "Chance decides on your phone" not in guided + physical
+    assert "chance decides what is sent" in auto
+    assert "chance decides what is sent" not in guided + physical
     assert "What we say about it holds if you do exactly that" in physical
 
 
@@ -130,7 +135,7 @@ def test_an_anchor_is_announced() -> None:
 
 def test_on_paper_there_is_no_phone() -> None:
     asked = [question.in_language("en") for question in (faculty(), cheated(), cheated(anchor="no"))]
-    sheet = " ".join(promise(asked, "en", check=True, access="token", paper=True))
+    sheet = " ".join(read(promise(asked, "en", check=True, access="token", paper=True)))
     assert not any(word in sheet for word in ("phone", "browser", "airplane", "network", "link", "server’s"))
     assert "We receive only what you tick" in sheet
     assert "handwriting" in sheet
@@ -138,11 +143,11 @@ def test_on_paper_there_is_no_phone() -> None:
 
 def test_what_is_stored_is_told() -> None:
     stored = {
-        (check, access): told(cheated(), check=check, access=access)[-2]
+        (check, access): " ".join(told(cheated(), check=check, access=access))
         for check in (True, False)
         for access in ("open", "token", "blind")
     }
-    assert all("no network address, no device and no time" in text for text in stored.values())
+    assert all("no network address, device or time" in text for text in stored.values())
     assert all(("question about the method right" in text) == check for (check, _), text in stored.items())
     assert all(("crossed off a list" in text) == (access == "token") for (_, access), text in stored.items())
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
@@ -171,7 +176,7 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     text = survey(cheated(), consent="We study exams.").consent_text()
     parts = text.split("\n\n")
     assert parts[0].startswith("Nobody, not even we, can be sure of your real answer from what")
-    assert parts[1] == "We study exams."
+    assert parts[1:3] == ["Who asks", "We study exams."]
     assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
 
 
@@ -179,13 +184,12 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
 def test_the_whole_text_has_the_odds_of_every_design(design: Any) -> None:
     made = survey_with(design)
     assert made.loss == design.loss
-    assert all(sentence in made.consent_text() for sentence in odds(made["asked"], "en", icons=True))
+    assert all(sentence in made.consent_text() for sentence in odds(made["asked"], "en"))
 
 
-def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
+def test_odds_have_icons_and_labels_as_they_are_shown() -> None:
     shown = odds(cheated(labels={"yes": "Yes, I have"}).in_language("en"), "en")
-    assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3;")
-    assert "●" not in " ".join(shown)
+    assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3 (●●○);")
     assert odds(faculty(), "en") == []
 
 
@@ -203,12 +207,12 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
 def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
     text = panel(wave=2).consent_text()
     guess = Voice(phrases("en")).guess
-    assert (
-        f"all 4 times together, for the protected questions, they can guess it right at most {guess(2.0434)}." in text
-    )
+    assert f"for protected questions, all 4 times together, it is right at most {guess(2.0434)}." in text
     assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
-    assert "We ask the same people up to 4 times. This is time 2." in text
-    assert "This is for one time. What all times together can show, we say before you take part." in text
+    assert "We ask the same people up to 4 times. This is time 2 of 4." in text
+    assert (
+        "This is for one time alone. All times together can show more: how much, you read before you took part." in text
+    )
     assert "here, once" not in text
     assert "Your personal link works once" not in text
     assert "may find out which stored answers are yours" not in text

@@ -52,8 +52,8 @@ def test_only_guided_questions_have_a_wheel_of_orders():
 def test_screens_words_and_choices_follow_from_the_mode():
     found = items(CHEATED, STOLEN, PAID, WORK)
     assert {name: item["screens"] for name, item in found.items()} == {
-        "practice": ["ask:practice", "sent:practice"],
-        "understood": ["ask:understood", "told:understood"],
+        "practice": ["ask:practice"],
+        "understood": ["ask:understood"],
         "cheated": ["ask:cheated", "sent:cheated"],
         "stolen": ["ask:stolen"],
         "paid": ["ask:paid"],
@@ -63,7 +63,7 @@ def test_screens_words_and_choices_follow_from_the_mode():
     assert [item["before"][0] for item in found.values()] == [
         ("note", {"en": interface(["en"])["en"][name]}) for name in notes
     ]
-    assert {name for name, item in found.items() if item["choices"] is item["reports"]} == {"stolen", "paid"}
+    assert {name for name, item in found.items() if item.get("choices", 0) is item.get("reports")} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item.get("sends") == "we_would_send"} == {"practice"}
     assert [item["heading"] for item in found.values()] == ["practice", "check_title"] + ["question"] * 4
 
@@ -185,14 +185,18 @@ def test_a_name_with_a_latin_letter_is_set_apart_in_arabic_so_that_the_number_be
 
 def test_what_was_practised_is_told_by_then_if_its_odds_are_those_of_the_question():
     found = items(*(Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(3)))
-    assert found["practice"]["before"][-1][0] == "odds"
-    assert [found[f"q{i}"]["before"][-1][0] for i in range(3)] == ["again"] * 3
+    assert [kind for kind, _ in found["practice"]["before"]] == ["note"], "the wheel shows it, and a sentence below"
+    assert found["practice"]["rows"][0]["en"] == (
+        "If your answer is “No”, we receive “No” 3 times in 4 (●●●○) and “Yes” 1 time in 4 (●○○○)."
+    )
+    assert [found[f"q{i}"]["before"][-1][0] for i in range(3)] == ["odds", "again", "again"]
+    assert [found[f"q{i}"]["once"] for i in range(3)] == [True, False, False], "that the draw stays is told once"
     assert [len(found[f"q{i}"]["screens"]) for i in range(3)] == [2, 1, 1]
     guided = [Question(f"g{i}", "Have you?", design=warner(p="3/4"), mode="guided") for i in range(3)]
     found = items(*guided, CHEATED, practice=False)
     assert len(found["cheated"]["screens"]) == 2, "what chance has made of an answer was not shown yet"
     weaker = items(CHEATED, Question("other", "Have you?", design=warner(p="2/3")))
-    assert [weaker[name]["before"][-1][0] for name in ("cheated", "other")] == ["again", "odds"]
+    assert [weaker[name]["before"][-1][0] for name in ("cheated", "other")] == ["odds", "odds"]
 
 
 def test_the_steps_of_a_check_speak_of_a_trial_only_where_there_is_one():
@@ -234,11 +238,17 @@ def test_odds_are_told_once_for_all_questions_that_share_them_below_their_texts(
         faculty(),
         Question("paid", "Have you ever paid?", design=warner("3/4")),
     ]
-    shown = content(survey(*asked, ceiling=9))
-    same, other = (text["en"] for text in shown["odds"])
+    same, other = _odds(survey(*asked, ceiling=9))
     assert same.startswith("Have you ever cheated on an exam?\nHave you ever stolen?\nIf your answer is “Yes”, we")
     assert other.startswith("Have you ever paid?\nIf your answer is “Yes”, we receive “Yes” 3 times in 4")
-    assert content(survey(faculty()))["odds"] == []
+    assert _odds(survey(faculty())) == []
+
+
+def _odds(made):
+    """What is folded below what can be learned, behind its heading."""
+    more = [text for layer in content(made)["consent"]["en"] if layer["name"] == "learn" for text in layer["more"]]
+    head = "What we receive for each protected question, and how often"
+    return more[more.index(head) + 1 :] if head in more else []
 
 
 def test_a_wheel_is_shown_of_one_draw_and_not_of_a_memo():

@@ -55,10 +55,15 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
 
 def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():
     made = Survey("Campus", survey().questions, consent="You may stop.\n \nWrite to us.\nSoon.", ceiling=7)
-    first, *rest = made.for_page()["consent"]["promise"]["en"]
-    demonstration = phrases("en")["demonstration"]
-    own = ["You may stop.", "Write to us.\nSoon.", demonstration]
-    assert content(made)["consent"] == {"en": [first, *own, *rest]}
+    head, who, learn, stored, choice = content(made)["consent"]["en"]
+    assert head["open"] == [phrases("en")["head_some"]]
+    assert who["open"] == ["You may stop.", "Write to us.\nSoon.", phrases("en")["demonstration"]]
+    assert [one["title"] for one in (head, who, learn, stored, choice)] == [
+        *(None, "Who asks", "What can be learned", "What is stored", "Your choice")
+    ]
+    odds = learn["more"].index("What we receive for each protected question, and how often")
+    told = [text for question in made.questions for text in [question.text["en"]] if question.randomized]
+    assert all(any(text in part for part in learn["more"][odds + 1 :]) for text in told)
 
 
 def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():
@@ -168,7 +173,7 @@ def test_every_end_has_a_heading_of_its_own():
         name for name in words if name.startswith("end_")
     }
     assert (heads["head_201"], heads["head_already"], heads["head_link"]) == ("Thank you", "Thank you", "Campus")
-    assert {heads[f"head_{status}"] for status in (400, 403, 409, 410, 413, 415)} == {"No report was taken"}
+    assert {heads[f"head_{status}"] for status in (400, 403, 409, 410, 413, 415)} == {"Your answers were not accepted"}
 
 
 def test_the_page_of_a_wave_says_what_holds_for_waves():

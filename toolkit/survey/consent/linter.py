@@ -201,10 +201,17 @@ def check_leaks(questions: Sequence[Question]) -> None:
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
                 refuse(rule, "none", "people could write there what the design hides; tell them not to")
-            twin = next((other for other in randomized if _letters(question) & _letters(other)), None)
+            twins = [other for other in randomized if _letters(question) & _letters(other)]
+            twin = next((other for other in twins if not _apart(question, other)), None)
             if twin is not None and not question.randomized:
                 rule = "a plain question must not ask what a randomized one asks"
                 refuse(rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
+
+
+def _apart(question: Question, other: Question) -> bool:
+    """Whether nobody is asked both, because chance chooses between them."""
+    arms = [set(one.arms) for one in (question, other)]
+    return all(arms) and not arms[0] & arms[1]
 
 
 def _letters(question: Question) -> set[str]:

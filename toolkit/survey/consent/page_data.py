@@ -1,7 +1,7 @@
 """What the browser gets: words and labels in every language, the odds, and the numbers that it draws with."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,10 +20,11 @@ def page_words(
     languages: Sequence[str],
     own: Mapping[str, Mapping[str, str]],
     *,
-    check: bool,
+    check: bool | str,
     access: str,
     promised: Own | None = None,
     waves: int = 1,
+    household: bool = False,
 ) -> dict[str, dict[str, str]]:
     """Return all words of the page by language; what is said before sending is true of these questions.
 
@@ -33,11 +34,12 @@ def page_words(
     >>> page_words([faculty], ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
     'Answers to questions that are not protected are sent as you gave them.'
     """
-    modes = {question.mode for question in questions}
+    modes = {question.mode for question in questions if question.chances is None}
     review = {  # all that leaves the phone, and what stays there: only what is so
         "review_note": True,
-        "review_check": check,
+        "review_tries" if check == "device" else "review_check": bool(check),
         f"review_{access}": access != "open",
+        "review_arms": any(question.chances is not None for question in questions),
         "review_auto": "auto" in modes,
         "review_tapped": bool(modes & {"guided", "physical"}),
         "review_plain": "plain" in modes,
@@ -45,6 +47,10 @@ def page_words(
     pages = interface(languages, own)
     for code, words in pages.items():
         words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
+        if access == "blind":
+            words["end_403"] = words["used_blind"]
+        if household:
+            words["end_already"] = words["already_household"]
         if waves > 1:
             said = phrases(code, promised)
             words["review_note"] += f" {said['review_person']}"
@@ -63,36 +69,83 @@ def is_deniable(questions: Sequence[Question]) -> bool:
     return bool(questions) and max(question.loss.epsilon for question in questions) <= WEAK_EPSILON
 
 
-def practice_question(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> Question:
+def practice_question(
+    questions: Sequence[Question], languages: Sequence[str], own: Own | None = None, *, again: bool = False
+) -> Question:
     """Return an innocent question, hidden as weakly as the weakest that follows; it is never sent."""
-    text = {code: phrases(code, own)["practice"] for code in languages}
+    text = {code: phrases(code, own)["practice_2" if again else "practice"] for code in languages}
     weakest = max(practicable(questions), key=lambda question: question.loss.epsilon)
     yes_or_no = weakest.options == weakest.report_options == ("no", "yes")
     design = weakest.design if yes_or_no else warner(epsilon=weakest.loss.epsilon)
     return Question("practice", text, design=design, mode=weakest.mode)
 
 
-def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, Any]:
-    """Return plain data of a whole survey; `promise` is what it promises in a language."""
+def shown_survey(survey: Any) -> dict[str, Any]:
+    """Return plain data of a whole survey."""
     codes, own = survey.languages, survey.words
     others = {question.name: question for question in survey.questions}
-    practice = practice_question(survey.questions, codes, own) if survey.practice else None
+    rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]
+    questions = [shown_question(one, codes, others, own, survey.waves) for one in survey.questions]
+    layers = {code: survey.layers(code) for code in codes}
+    endings = {name: {code: text[code] for code in codes} for name, text in survey.ending.items() if text is not None}
     shown = {
         "title": survey.heading,
         "languages": list(codes),
         "access": survey.access,
-        "consent": {
-            "own": {code: survey.said(code) for code in codes},
-            "promise": {code: promise(code) for code in codes},
-        },
-        "practice": None if practice is None else shown_question(practice, codes, own=own),
+        "consent": {code: [_shown_layer(one, code, own) for one in layers[code]] for code in codes},
+        "practice": [{**shown_question(one, codes, own=own), "rows": _rows(one, codes, own)} for one in rounds],
         "check": survey.check,
-        "questions": [shown_question(one, codes, others, own, survey.waves) for one in survey.questions],
+        "questions": questions,
+        **endings,
+        **({"household": True} if survey.household else {}),
+        **({} if survey.completion is None else {"completion": survey.completion}),
     }
+    for code in codes:
+        takes = phrases(code, own)["takes"].format(minutes=minutes(shown, code))
+        shown["consent"][code][-1]["open"].append(takes)
     if survey.waves == 1:
         return shown
     panel = {"identity": None} if survey.panel is None else survey.panel.to_dict()
     return {**shown, "panel": panel.pop("identity"), **panel, "waves": survey.waves, "wave": survey.wave}
+
+
+def _shown_layer(layer: consent.Layer, language: str, own: Own | None) -> dict[str, Any]:
+    return {"name": layer.name, "title": layer.title(language, own), "open": [*layer.open], "more": [*layer.more]}
+
+
+def _rows(question: Question, languages: Sequence[str], own: Own | None) -> list[dict[str, str]]:
+    """For each answer all that chance can make of it."""
+    told = {code: consent.odds_by_answer(question, code, own) for code in languages}
+    return [{code: told[code][truth] for code in languages} for truth in range(len(question.options))]
+
+
+_PER_WORD, _PER_QUESTION = 60 / 200, 4  # seconds: 200 words a minute, and the time to think and to tap
+_AROUND = 30  # words on a screen beside the question and its answers: what is done with it, buttons, steps
+_REVIEWED = 12  # words about a question before it is sent
+
+
+def minutes(shown: Mapping[str, Any], language: str) -> int:
+    """Return how many minutes a survey takes if all that is not folded is read, rounded up.
+
+    Odds that were shown before are folded, and what chance has made of an answer is shown for the first two
+    questions with the same odds.
+    """
+
+    def words(*texts: str | None) -> int:
+        return sum(len(text.split()) for text in texts if text is not None)
+
+    read = sum(words(layer["title"], *layer["open"]) for layer in shown["consent"][language])
+    asked = [*shown["practice"], *(one for one in shown["questions"] if "weights" not in one)]
+    seen: list[str] = []
+    for one in asked:
+        texts = [one[name] and one[name][language] for name in ("text", "help", "instructions", "warning")]
+        read += _AROUND + words(*texts, *(option["label"][language] for option in one["options"]))
+        odds = " ".join(one["odds"][language]) if one["odds"] else ""
+        read += words(odds) if odds not in seen else 0
+        read += _AROUND if one["mode"] == "auto" and seen.count(odds) < 2 else 0
+        seen.append(odds)
+    read += 2 * _AROUND * bool(shown["check"]) + _REVIEWED * len(shown["questions"]) + 2 * _AROUND
+    return math.ceil((_PER_WORD * read + _PER_QUESTION * (len(asked) + bool(shown["check"]) + 2)) / 60)
 
 
 def shown_question(
@@ -144,6 +197,7 @@ def shown_question(
         "warning": words(question.warning),
         "scale": scale(question.design) if question.design is not None and question.kind == "number" else None,
         **({"whole": True} if question.whole else {}),
+        **({} if question.chances is None else {"weights": _weights(question.chances)}),
     }
 
 
@@ -153,6 +207,12 @@ def _instructions(question: Question, languages: Sequence[str], own: Own | None)
         return None
     lines = {code: [line for line, _ in instructions(question, code, own)] for code in languages}
     return {code: "\n".join(said) for code, said in lines.items()}
+
+
+def _weights(chances: Sequence[Fraction]) -> list[int]:
+    """Probabilities as whole numbers: what a phone draws with."""
+    whole = math.lcm(*(share.denominator for share in chances))
+    return [int(share * whole) for share in chances]
 
 
 def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, Question]) -> dict[str, list[int]]:

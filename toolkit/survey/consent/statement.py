@@ -1,7 +1,9 @@
 """What people are promised before they answer: generated from the designs, so that it is true."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
@@ -10,7 +12,7 @@ from toolkit.core.loss import Pure
 from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
 from toolkit.texts.multilingual import Text, text_in
-from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, sentences
+from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, Name, outcomes, sentences
 from toolkit.texts.phrases import LANGUAGES, OWN, Own, phrases
 from toolkit.texts.voice import Voice
 
@@ -29,12 +31,54 @@ def missing(stated: Stated) -> list[str]:
     return [name for name, text in stated.items() if text is None and name not in OPTIONAL]
 
 
-def paragraphs(stated: Stated, language: str, own: Own | None = None, *, paper: bool = False) -> list[str]:
-    """Return a paragraph per statement; while one is missing, also that this is a demonstration."""
+@dataclass(frozen=True)
+class Layer:
+    """A part of what people agree to: what everybody reads, and below it what can be unfolded."""
+
+    name: str
+    open: tuple[str, ...]
+    more: tuple[str, ...] = ()
+
+    def title(self, language: str, own: Own | None = None) -> str | None:
+        """Return its heading; the first part has none."""
+        return None if self.name == "head" else phrases(language, own)[f"section_{self.name}"]
+
+    def __add__(self, other: "Layer") -> "Layer":
+        return Layer(self.name, self.open + other.open, self.more + other.more)
+
+
+_PLACES = {  # in which part the researchers' statements stand, and whether everybody reads them
+    "controller": ("who", True),
+    "contact": ("who", True),
+    "purpose": ("who", False),
+    "approval": ("who", False),
+    "hashes": ("who", False),
+    "retention": ("stored", False),
+    "publication": ("stored", False),
+    "withdrawal": ("choice", True),
+}
+
+
+def stated_layers(
+    stated: Stated, consent: str, language: str, own: Own | None = None, *, paper: bool = False
+) -> list[Layer]:
+    """Return the researchers' own words; while a statement is missing, also that this is a demonstration."""
     voice = Voice(phrases(language, own))
-    said = {name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")}
-    lines = [voice.say(name, words=text[language]) for name, text in said.items()]
-    return [*lines, *([voice.say("demonstration")] if missing(stated) else [])]
+    demonstration = (voice.say("demonstration"),) if missing(stated) else ()
+    layers = [Layer("who", (*re.split(r"\n\s*\n", consent), *demonstration))]
+    for name, text in stated.items():
+        if text is not None and not (paper and name == "hashes"):
+            (place, is_open), words = _PLACES[name], (voice.say(name, words=text[language]),)
+            layers.append(Layer(place, words) if is_open else Layer(place, (), words))
+    return layers
+
+
+def merged(layers: Sequence[Layer]) -> list[Layer]:
+    """Return the parts in the order in which people read them; those of one name become one."""
+    by_name: dict[str, Layer] = {}
+    for layer in layers:
+        by_name[layer.name] = by_name[layer.name] + layer if layer.name in by_name else layer
+    return [by_name[name] for name in ("head", "who", "learn", "stored", "choice") if name in by_name]
 
 
 class _Survey(Protocol):
@@ -61,7 +105,7 @@ def promise(
     questions: Sequence[Question],
     language: str,
     *,
-    check: bool,
+    check: bool | str,
     access: str,
     own: Own | None = None,
     last: Day | None = None,
@@ -70,36 +114,63 @@ def promise(
     waves: int = 1,
     wave: int = 1,
     least: Pure = Pure(0),  # noqa: B008 (a frozen value)
-) -> list[str]:
-    """Return the promise: consequence, method, total, what must be trusted, what is stored, until when.
+    send: str = "",
+) -> list[Layer]:
+    """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
     The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their
-    own to take back what was sent; `paper` that a sheet is handed in. Of several `waves` all is said for all of
-    them together; a later wave does not say less than the first one did, `least`.
+    own to take back what was sent; `paper` that a sheet is handed in; `send` is what the button says. Of several
+    `waves` all is said for all of them together; a later wave does not say less than the first one did, `least`.
     """
-    if paper and waves > 1:
-        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+    if paper:
+        _check_paper(questions, waves)
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
-    end = [_stored(questions, voice, check, access, paper, waves)]
-    end += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
-    end += until(last, language, own)
+    stored = _stored(questions, voice, check, access, paper, waves)
+    back = [] if paper else [voice.say("may_stop", send=send)]
+    back += [] if withdrawal else [voice.say("final_paper" if paper else "final")]
+    choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
     if not randomized:
-        return [voice.say("head_plain"), *end]
-    paragraphs = [
-        _head(questions, voice, waves, least),
-        _how(randomized, voice, paper),
-        _total(randomized, language, voice, waves, least, later=wave > 1),
-        *_asked_again(voice, access, waves, wave),
-    ]
-    plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
-    if plain:
-        paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
-    trust = [] if paper else [_trust(randomized, voice)]
-    left_out = " ".join(
-        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice, waves, least)]
+        return [Layer("head", (voice.say("head_plain"),)), stored, choice]
+    left_out = [voice.say("no_skip_paper" if paper else "no_skip")]
+    left_out += _declined(randomized, language, voice, waves, least)
+    return merged(
+        [
+            Layer("head", (_head(questions, voice, waves, least),)),
+            _how(randomized, voice, paper),
+            _total(randomized, language, voice, waves, least, later=wave > 1),
+            _unprotected(questions, language, voice, paper),
+            *([] if paper else [_trust(randomized, voice)]),
+            stored,
+            Layer("choice", (), (" ".join(left_out),)),
+            choice,
+            *_asked_again(voice, access, waves, wave),
+        ]
     )
-    return [*paragraphs, left_out, *trust, *end]
+
+
+def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
+    """That chance chooses what is asked, if it does."""
+    return [voice.say("arms")] if any(question.chances is not None for question in questions) else []
+
+
+def _check_paper(questions: Sequence[Question], waves: int) -> None:
+    if waves > 1:
+        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
+    if any(question.chances is not None for question in questions):
+        refuse(
+            "a survey with arms cannot be asked on paper", "arms", "print a survey for each, and deal them by chance"
+        )
+
+
+def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
+    """That some questions are not protected, and which."""
+    asked = [question for question in questions if question.chances is None]
+    plain = [voice.quoted(_short(question, language)) for question in asked if not question.randomized]
+    if not plain:
+        return Layer("learn", ())
+    named = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
+    return Layer("learn", (voice.say("plain_open"),), (named,))
 
 
 def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
@@ -114,21 +185,35 @@ def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
 
 
 def odds(
-    question: Question, language: str, own: Own | None = None, *, icons: bool = False, waves: int = 1
+    question: Question, language: str, own: Own | None = None, *, waves: int = 1, ratio: bool = False
 ) -> list[str]:
-    """Return what is received for each answer to a question, how often, and what that proves at most."""
+    """Return what is received for each answer to a question, how often, and what that proves at most.
+
+    Frequencies are drawn, too. `ratio` adds how many times as likely one answer can make a report as another: for
+    those who know what that means.
+    """
     if question.design is None:
         return []
-    voice = Voice(phrases(language, own), icons)
-    lines = sentences(question.design, voice, lambda option: question.label(option, language, voice.phrases))
+    voice = Voice(phrases(language, own), icons=True)
+    lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
 
 
+def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:
+    """Return for each answer to a question all that may be received, and how often."""
+    voice = Voice(phrases(language, own), icons=True)
+    return outcomes(question.design, voice, _names(question, language, voice))
+
+
+def _names(question: Question, language: str, voice: Voice) -> Name:
+    return lambda option: question.label(option, language, voice.phrases)
+
+
 def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> list[str]:
-    """Return the odds of every randomized question, one paragraph each; frequencies are drawn, too."""
+    """Return the odds of every randomized question, one paragraph each."""
     voice = Voice(phrases(language, own))
     return [
-        f"{voice.quoted(_short(one, language))}\n{' '.join(odds(one, language, own, icons=True, waves=waves))}"
+        f"{voice.quoted(_short(one, language))}\n{' '.join(odds(one, language, own, waves=waves))}"
         for one in questions
         if one.randomized
     ]
@@ -138,11 +223,16 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
     """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
 
     An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
-    must hold anyway. A question that some people are not asked is counted too. The practice question is never
+    must hold anyway. A question that some people are not asked is counted too; of several arms, which chance
+    chooses, the one that costs most. The practice question is never
     sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
     """
-    own = sum((question.cost(waves).amount for question in questions), Pure(0).amount)
-    return Pure(max(own, least.amount))
+    arms = next((question.options for question in questions if question.chances is not None), (None,))
+    own = (
+        sum((one.cost(waves).amount for one in questions if not one.arms or arm in one.arms), Pure(0).amount)
+        for arm in arms
+    )
+    return Pure(max(*own, least.amount))
 
 
 def needs_secret_answer(question: Question) -> bool:
@@ -160,36 +250,40 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
         return voice.say(
             "head_each" if all(one.cost(waves).epsilon <= WEAK_EPSILON for one in questions) else "head_weak"
         )
-    if not all(question.randomized for question in questions):
+    if not all(question.randomized or question.chances is not None for question in questions):
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")
 
 
-def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
+def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
+    """What the phone does by itself everybody reads; what people do themselves, each question says again."""
     modes = {"paper"} if paper else {question.mode for question in randomized}
-    names = [f"how_{mode}" for mode in ("auto", "guided", "physical", "paper") if mode in modes]
-    names += ["innocent"] if any(map(needs_secret_answer, randomized)) else []
-    return " ".join(map(voice.say, names))
+    said = tuple(voice.say(f"how_{mode}") for mode in ("auto", "paper") if mode in modes)
+    more = [f"how_{mode}" for mode in ("guided", "physical") if mode in modes]
+    more += ["innocent"] if any(map(needs_secret_answer, randomized)) else []
+    return Layer("learn", said, tuple(map(voice.say, more)))
 
 
-def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool) -> str:
+def _total(
+    randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
+) -> Layer:
     """How much all reports together improve a guess; where one can prove an answer, how much the others do."""
     spent = loss(randomized, waves, least).epsilon
     if math.isinf(spent):
         rest = [] if later else _total_rest(randomized, language, voice, waves)  # an earlier wave may have had more
-        return " ".join([voice.say("total_none"), *rest])
+        return Layer("learn", (voice.say("total_none"),), tuple(rest))
     guess = voice.guess(spent)
+    more: tuple[str, ...] = ()
     if guess is None:
-        lines = [voice.say("total_sure")]
+        said = voice.say("total_sure")
     elif waves == 1:
-        lines = [voice.say("total", guess=guess)]
+        said, more = voice.say("total", guess=guess), (voice.say("total_once"),)
     else:
-        lines = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
+        said = voice.say("total_waves", guess=guess, waves=voice.number(waves))
         same = voice.guess(_unchanged(randomized, waves, least))
-        lines += [voice.say("total_same", guess=same)] if same != guess else []
-    if spent > WEAK_EPSILON:
-        lines.append(voice.say("total_raised", limit=voice.guess(WEAK_EPSILON)))
-    return " ".join(lines)
+        more = (voice.say("total_same", guess=same),) if same != guess else ()
+    raised = (voice.say("total_raised", limit=voice.guess(WEAK_EPSILON)),) if spent > WEAK_EPSILON else ()
+    return Layer("learn", (said, *raised), more)
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
@@ -201,14 +295,15 @@ def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float
     return Pure(loss(randomized, waves, least).amount - saved).epsilon
 
 
-def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
+def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer]:
     """What it means to be asked several times, if it is so."""
     if waves == 1:
         return []
     often = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
     numbers = {name: voice.number(count) for name, count in patterns(waves).items()}
-    links = "" if access == "open" else f" {voice.say('waves_links', **numbers)}"
-    return [f"{often} {voice.say('waves_stored')}", voice.say("waves_phone") + links]
+    links = () if access == "open" else (voice.say("waves_links", **numbers),)
+    stored = Layer("stored", (), (voice.say("waves_stored"), voice.say("waves_phone"), *links))
+    return [Layer("choice", (often,)), stored]
 
 
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
@@ -254,24 +349,24 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
     return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
 
 
-def _trust(randomized: Sequence[Question], voice: Voice) -> str:
+def _trust(randomized: Sequence[Question], voice: Voice) -> Layer:
     modes = {question.mode for question in randomized}
     names = {"trust_phone": modes != {"physical"}, "trust_self": "physical" in modes}
-    return " ".join(voice.say(name) for name, is_so in names.items() if is_so)
+    return Layer("learn", (), tuple(voice.say(name) for name, is_so in names.items() if is_so))
 
 
-def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool, waves: int) -> str:
-    written = any(question.kind in ("text", "number") for question in questions)
-    names = {
-        "stored_paper": paper,
-        "ticks_paper": paper and not written,
-        "writes_paper": paper and written,
-        "stored": not paper,
-        "stored_check": check and not paper,
-        "stored_token_waves" if access == "token" and waves > 1 else f"stored_{access}": not paper,
-        "anchor": any(question.anchor is not None for question in questions),
-    }
-    return " ".join(voice.say(name) for name, said in names.items() if said)
+def _stored(
+    questions: Sequence[Question], voice: Voice, check: bool | str, access: str, paper: bool, waves: int
+) -> Layer:
+    again = "_waves" if access == "token" and waves > 1 else ""
+    anchor = ["anchor"] if any(question.anchor is not None for question in questions) else []
+    if paper:
+        written = any(question.kind in ("text", "number") for question in questions)
+        said, more = ["stored_paper", "writes_paper" if written else "ticks_paper"], anchor
+    else:
+        tries = ["stored_tries" if check == "device" else "stored_check"] if check else []
+        said, more = ["stored"], ["stored_more", *tries, f"stored_{access}{again}", *anchor]
+    return Layer("stored", (" ".join(map(voice.say, said)),), tuple(map(voice.say, more)))
 
 
 def _short(question: Question, language: str) -> str:

@@ -11,7 +11,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.local.catalogue import restore
 from toolkit.survey.consent.page_data import as_number
-from toolkit.survey.consent.statement import odds_in_all
+from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import sheets
 from toolkit.survey.question import Question
@@ -90,11 +90,15 @@ def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict
     return {named[code]: text.replace("${", "$ {") for code, text in words.items() if text}
 
 
+def _consent(survey: Survey, code: str) -> list[str]:
+    """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
+    own = stated_layers(survey.stated, survey.consent[code], code, survey.words, paper=True)
+    said = [text for layer in own for text in (*layer.open, *layer.more)]
+    return [*said, *odds_in_all(survey.questions, code, survey.words)]
+
+
 def _survey_rows(survey: Survey) -> list[dict[str, str]]:
-    consent = {
-        code: "\n\n".join([survey.said(code, paper=True), *odds_in_all(survey.questions, code, survey.words)])
-        for code in survey.languages
-    }
+    consent = {code: "\n\n".join(_consent(survey, code)) for code in survey.languages}
     rows = [{"type": "note", "name": "consent_text", **_texts(survey, "label", consent)}]
     for question in survey.questions:
         hints = {code: _hint(question, code) for code in survey.languages}

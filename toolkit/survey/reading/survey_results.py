@@ -17,6 +17,8 @@ from toolkit.core.lazy import lazy
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
+from toolkit.survey.arms import ArmDifference, differences
+from toolkit.survey.consent.device_check import chance
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of
 from toolkit.survey.reading.stepwise_disclosure import Shown, steps_note
@@ -102,8 +104,8 @@ class Results:
         The same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
     findings : tuple of Finding
         One for each question and group.
-    understood : pair of int or None
-        How many passed the comprehension check, and how many took it.
+    understood : tuple of int or None
+        How many passed the comprehension check, of one about the device at each of two tries; and how many took it.
     attention : mapping
         For each anchor question the share of people who did not answer at random.
     groupless : int
@@ -130,7 +132,7 @@ class Results:
     survey: Survey
     analysis: Findings
     findings: tuple[Finding, ...]
-    understood: tuple[int, int] | None
+    understood: tuple[int, ...] | None
     attention: Mapping[str, Estimate]
     groupless: int = 0
     remarks: tuple[str, ...] = ()
@@ -278,6 +280,19 @@ class Results:
         written = lazy("toolkit.survey.exchange.written_report", "written")(self, checked_level(level))
         target: Path = written.save(path)
         return target
+
+    def arms(self) -> tuple[ArmDifference, ...]:
+        """Return what ways of asking one question found above one another, where chance chose who is asked how.
+
+        Returns
+        -------
+        tuple of ArmDifference
+            One for each two questions with one text in different arms, and each answer but the first.
+        """
+        if self.by:
+            refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
+        single = {one.question: one.estimate for one in self.findings}
+        return differences(self.survey.questions, single.get)
 
     def joint(self, first: str, second: str) -> Any:
         """Return two hidden questions together: a share for each pair of answers.
@@ -497,9 +512,9 @@ class Results:
 
     def _trust(self) -> list[str]:
         notes = list(self.remarks)
-        if self.understood is not None and self.understood[1]:
-            passed, asked = self.understood
-            notes.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
+        if self.understood is not None and self.understood[-1]:
+            notes.append(_comprehension(*self.understood))
+        notes += [] if self.by else [f"Asked in two ways, {one}" for one in self.arms()]
         notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
         for question in self.estimated:
             own = self._of(question.name)
@@ -571,3 +586,14 @@ def _percent(part: int, whole: int) -> str:
     while part not in (0, whole) and round(share, places) in (0, 100):
         places += 1
     return f"{share:.{places}f} %"
+
+
+def _comprehension(*counts: int) -> str:
+    """How many passed the comprehension check, and how many would who tap at random: one of two, or of three."""
+    *right, asked = counts
+    passed = f"{sum(right)} of {asked} ({_percent(sum(right), asked)}) passed the comprehension check"
+    if len(right) == 1:
+        return f"{passed}; chance alone would give {_percent(1, 2)}."
+    once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
+    first = f"{_percent(right[0], asked)} at the first try"
+    return f"{passed}, {first}; chance alone would give {twice}, {once} at the first."

@@ -10,16 +10,18 @@ from itertools import pairwise
 from typing import Any
 
 from toolkit.local.design import Design
+from toolkit.survey.consent.device_check import DeviceTry, device_tries
 from toolkit.survey.consent.wheel import filled, wheel
 from toolkit.survey.question import LONGEST_ANSWER
+from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import right_to_left
 
 Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
 Item = dict[str, Any]
 
-# The screen behind the answer: what chance has made of it, or whether it was right.
-_AFTER = {"auto": "sent", "check": "told"}
+# The screen behind the answer: what chance has made of it. In practice that stands below the answer.
+_AFTER = {"auto": "sent"}
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 _COLOURS = 4  # of the sectors of a wheel
 _FEW = 8  # whole numbers that are shown side by side; of more, one is written
@@ -33,6 +35,7 @@ def questions(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ())
     known = list(intro)  # what everybody has met
     for item in items:
         _fold(item, [other for other in known if other["odds"] == item["odds"]])
+        item["once"] = not any(len(other["screens"]) > 1 for other in known)
         if not item["show_if"]:
             known.append(item)
         item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
@@ -41,24 +44,37 @@ def questions(entries: Sequence[Item], words: Words, intro: Sequence[Item] = ())
 
 def _fold(item: Item, same: Sequence[Item]) -> None:
     """Fold odds that were shown before; what chance has made of an answer is shown a few times."""
-    if same and item["odds"] is not None:
+    if item["odds"] is not None and any(other["heading"] == "question" for other in same):
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
-    if sum(len(other["screens"]) > 1 for other in same) >= _SEEN:
+    if sum("rows" in other or len(other["screens"]) > 1 for other in same) >= _SEEN:
         item["screens"] = item["screens"][:1]
 
 
-def practice(question: Item, words: Words) -> Item:
-    """The question to try it out with, of which nothing is sent."""
-    return _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
+def practice(question: Item, words: Words, place: int = 0) -> Item:
+    """A question to try it out with, of which nothing is sent; below an answer stands what chance can make of it."""
+    item = _item(question, words, note="practice_note", heading="practice", sends="we_would_send")
+    name = f"{question['name']}{place + 1}" if place else question["name"]
+    item |= {"name": name, "screens": [f"ask:{name}"], "before": [part for part in item["before"] if part[0] != "odds"]}
+    return {**item, "rows": question["rows"]} if question["mode"] == "auto" else item
 
 
-def check(words: Words) -> Item:
-    """The question whether the method was understood; its last option is right."""
-    options = [{"value": name, "label": _texts(words, name)} for name in ("check_yes", "check_no")]
-    text = _texts(words, "check_question")
-    question = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "text": text}
-    question |= {"randomizer": None, "bounds": None, "options": options, "reports": []}
-    return _item(question, words, heading="check_title")
+def checks(survey: Survey, words: Words) -> list[Item]:
+    """The question whether the method was understood: each try with what may be answered, and which is right."""
+    if survey.check == "device":
+        tries, right = [_try(one, words) for one in device_tries(survey.questions, words, survey.words)], "right_device"
+    else:
+        labels = [_texts(words, name) for name in ("check_yes", "check_no")]
+        tries, right = [_try((_texts(words, "check_question"), labels, 1), words)], "right"
+        tries[0]["wrong"] = "wrong"
+    note = ("note", _texts(words, "check_note"))
+    item = {"name": "understood", "mode": "check", "heading": "check_title", "screens": ["ask:understood"]}
+    return [{**item, "tries": tries, "right": right, "before": [note], "odds": None}]
+
+
+def _try(given: DeviceTry, words: Words) -> Item:
+    legend, labels, right = given
+    wrong = {code: filled(words[code]["wrong_twice"], report=labels[right][code]) for code in words}
+    return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 
 def _item(question: Item, words: Words, note: str | None = None, **named: str) -> Item:
@@ -86,6 +102,8 @@ def _item(question: Item, words: Words, note: str | None = None, **named: str) -
         or [[code] if question["kind"] == "ticks" else code for code in range(len(question["options"]))],
         **_field(question, question["reports" if tapped else "options"], randomizer.get("most"), words),
     }
+    if "weights" in question:  # chance answers it, unseen
+        item["screens"] = []
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), question["options"], reports, words)
         item["wheel"] = _coloured([_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)])

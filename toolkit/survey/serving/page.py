@@ -56,18 +56,19 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     """
     data, words = survey.for_page(), survey.page_words()
     practice, check = data.pop("practice"), data.pop("check")
-    data["intro"] = [items.practice(practice, words)] if practice else []
-    data["intro"] += [items.check(words)] if check else []
+    data["intro"] = [items.practice(question, words, place) for place, question in enumerate(practice)]
+    data["intro"] += items.checks(survey, words) if check else []
     data["questions"] = items.questions(data["questions"], words, data["intro"])
     data |= {
         "verify": items.verifying([*data["intro"], *data["questions"]]),
-        "odds": items.odds(data["questions"]),
         "words": {
             code: {**_complete(texts, data["title"][code]), **_marks(code, survey.words)}
             for code, texts in words.items()
         },
         "code": client.code_hash(),
-        "consent": _paragraphs(**data["consent"]),
+        "consent": {
+            code: _with_odds(layers, data["questions"], code, words) for code, layers in data["consent"].items()
+        },
     }
     pages = [page_hash(one, issuer) for one in (survey.hash, *earlier)]
     data |= {"hash": pages[0], "pages": pages}
@@ -76,9 +77,11 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
 
 def _complete(words: Mapping[str, str], title: str) -> dict[str, str]:
     """The words of a language, with a heading and a sentence for every way in which it can end."""
+    files = ", ".join(client.NAMES)
     texts = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+    texts["verify_5"] = texts["verify_5"].replace("{files}", files)
     heads = {name: words["no_report"] for name in texts if name.startswith("end_")}
-    heads |= {"end_201": words["thanks"], "end_already": words["thanks"], "end_link": title}
+    heads |= {"end_201": words["thanks"], "end_already": words["thanks"], "end_link": title, "end_declined": title}
     return {**texts, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
 
 
@@ -88,9 +91,13 @@ def _marks(language: str, own: Own | None) -> dict[str, str | int]:
     return {name: texts[name] for name in ("decimal", "thousands")} | {"grouped_from": int(texts["grouped_from"])}
 
 
-def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What people agree to: the consequence, the researcher's own words, and the rest of the promise."""
-    return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
+def _with_odds(
+    layers: list[dict[str, Any]], questions: Sequence[items.Item], code: str, words: items.Words
+) -> list[dict[str, Any]]:
+    """What people agree to, with the odds of all questions where one unfolds what can be learned."""
+    told = [text[code] for text in items.odds(questions)]
+    odds = [words[code]["odds_each"], *told] if told else []
+    return [{**one, "more": [*one["more"], *odds]} if one["name"] == "learn" else one for one in layers]
 
 
 def as_block(data: Any) -> str:

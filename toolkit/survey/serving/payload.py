@@ -17,6 +17,12 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 _NONCE = re.compile(r"[0-9a-f]{64}")
 _SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
 _MOST_DIGITS = 17
+_UNDERSTOOD: dict[bool | str, tuple[type, tuple[object, ...]]] = {
+    True: (bool, (True, False)),
+    False: (type(None), (None,)),
+    "device": (int, (0, 1, 2)),
+}
+"""What is sent about the question on the method; about the device the try that was right, 0 for none."""
 _WRITER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -64,8 +70,9 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
         raise PayloadError("The key must be 32 hexadecimal digits.")
     token = None if survey.access == "open" else _token(data["token"], survey.access)
     understood = data["understood"]
-    if type(understood) is not (bool if survey.check else type(None)):
-        raise PayloadError(f"`understood` must be {'true or false' if survey.check else 'null'} in this survey.")
+    if type(understood) is not _UNDERSTOOD[survey.check][0] or understood not in _UNDERSTOOD[survey.check][1]:
+        named = ", ".join(json.dumps(one) for one in _UNDERSTOOD[survey.check][1])
+        raise PayloadError(f"`understood` must be {named.replace(', ', ' or ')} in this survey.")
     if several and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
         raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
     answers = _answers(survey, data["answers"])

@@ -91,6 +91,7 @@ class Health:
 
 
 _SCRIPT = "text/javascript; charset=utf-8"
+_TEXT = "text/plain; charset=utf-8"
 _JSON_NAMES = (b"application/json", b"application/json;charset=utf-8")
 _STORED = in_json(201, {"stored": "0" * 32})
 _REFUSALS = {
@@ -146,11 +147,11 @@ def application(
     health, own = Health(), limits or Limits()
     endpoints = _Endpoints(survey, pages, writer, key, own, health)
     form = page(survey, issuer, earlier)
-    scripts = [name for name in client.NAMES if name.endswith(".js") and (name != "blind.js" or key is not None)]
     table: dict[str, dict[str, Handler]] = {"/report": {"POST": endpoints.report}, "/health": _get(endpoints.health)}
     table |= {"/sign": {"POST": endpoints.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
-    table |= {f"/{name}": _fixed(client.asset(name), _SCRIPT) for name in scripts}  # and nothing else beside them
+    for name in client.NAMES:  # all that the hash covers, so that anybody can compute it, and nothing else
+        table[f"/{name}"] = _fixed(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
     return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
 
 

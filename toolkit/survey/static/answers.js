@@ -1,18 +1,20 @@
 // The answers, in memory only, and the report that is made of them. The random words are drawn before the first answer and outlive
 // the page: the same answer gives the same report. Then they are dropped, as both together would tell the answer.
 
-import { below, gridIndex, remembered, report, secret, words } from "./randomizer.js";
+import { below, cell, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
 // On the shelf are the words and, once the practice is over, what is sent about it; in the attic, for later waves, the words of
 // memos, a number that joins reports, and which page made the report of each wave. After the last wave only that stays.
 export function sheet(survey, shelf, attic) {
   const key = secret(16);
   let understood = null;
+  let tries = 0; // at the question about the method
   let before, over; // the practice is over: since an earlier page, or by now
   let drawn, panel; // by place: the random words of each item; and what is in the attic
   const given = new Map(); // by item: the true answer, or what was tapped; nothing yet if the wheel was turned
   const items = survey.intro.concat(survey.questions);
-  const answer = (item) => given.get(item);
+  const total = ({ weights }) => weights.reduce((sum, one) => sum + one, 0);
+  const answer = (item) => (item.weights ? drawn && cell(item.weights, below(total(item), source(item))) : given.get(item));
   const memory = () => attic.read("memory") || { seen: {} };
   const from = (lists, name) => remembered((lists[name] = lists[name] || []), words());
   const source = (item) => from(drawn, items.indexOf(item));
@@ -44,14 +46,23 @@ export function sheet(survey, shelf, attic) {
       if (before) [understood] = over = before;
       panel = { person: secret(16), words: { __proto__: null }, ...panel, ...memory() };
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), recall(item)));
+      items.forEach((item) => item.weights && answer(item));
       shelf.write("words", drawn);
       if (survey.panel && !panel.seen[survey.waves]) attic.write("memory", panel); // of two tabs the last word counts
       panel = { ...panel, ...memory() };
     },
     put(item, truth) {
-      if (item.mode === "check" && understood === null) understood = truth === 1; // the first answer counts
       given.set(item, truth);
     },
+    // Of the question about the method the first answer counts; about the device, at which try it was right: 0 is never.
+    tried(item, right) {
+      tries += 1;
+      const over = right || tries >= item.tries.length;
+      if (over && understood === null) understood = item.tries.length > 1 ? (right ? tries : 0) : right;
+      if (over) given.set(item, right);
+      return over;
+    },
+    tries: () => tries,
     turned: (item) => given.has(item),
     draw(item) {
       given.set(item, answer(item));
@@ -59,7 +70,7 @@ export function sheet(survey, shelf, attic) {
     },
     practised: () => over || !survey.intro.length || shelf.write("practised", (over = [understood])),
     intro: () => (before ? [] : survey.intro),
-    asked: () => survey.questions.filter(visible),
+    asked: () => survey.questions.filter((item) => visible(item) && !item.weights),
     // All that leaves the phone, byte for byte.
     body(token) {
       const answers = {};

@@ -1,14 +1,16 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { send, shelf } from "./queue.js";
+import { drop, send, shelf } from "./queue.js";
 import { hex, secret } from "./randomizer.js";
 import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const tab = shelf(survey.pages, "", "sessionStorage");
 const link = invitation();
-const app = { survey, next, go, takePart, submit, body: () => app.sheet.body(token), speak: (code) => [speak(code), show(current)] };
+const app = { survey, next, go, takePart, decline, submit };
+app.body = () => app.sheet.body(token);
+app.speak = (code) => [speak(code), show(current)];
 let who, kept; // the link as it is kept, and what is kept by it
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
@@ -44,7 +46,8 @@ function show(screen) {
   if (survey.questions.includes(item)) app.sheet.practised();
   part("screen", ...screens[name](app, item));
   part("head", n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) }));
-  part("foot", (consented || survey.access !== "blind") && footer(survey, name)); // a ticket needs the network
+  const offline = consented || survey.access !== "blind"; // a ticket needs the network
+  part("foot", ...footer(survey, name, offline && !survey.intro.includes(item)));
   part("status");
   scrollTo(0, 0);
   appear();
@@ -78,10 +81,21 @@ async function takePart() {
     consented = true;
     next();
   } catch (error) {
-    if (error.how) return end({ how: error.how, again: error.how === 409 && (() => location.reload()) });
+    if (error.how) return end({ how: error.how, early: true, again: error.how === 409 && reload });
     const why = { insecure: "insecure", SyntaxError: "too_old" };
     tell(why[error.message] || "not_begun", { button: say("take_part") });
   }
+}
+
+function decline() {
+  end({ how: "declined", back: reload });
+}
+
+// The next person on this phone: nothing of the one before is left but that somebody answered.
+app.another = () => [kept.drop("done"), reload()];
+
+function reload() {
+  location.reload();
 }
 
 // What was said already is not said again.
@@ -105,9 +119,15 @@ async function start() {
   const { person, seen } = app.sheet.memory();
   app.lacks = app.keeps ? survey.wave > 1 && !person && "new_draws" : "keeps_nothing";
   if (kept.read("report")) return deliver();
-  if (kept.read("done") || seen[survey.wave] || Object.keys(seen).length >= survey.waves) return end({ how: "already" });
+  if (kept.read("done") || seen[survey.wave] || Object.keys(seen).length >= survey.waves) return end({ how: ended() });
   if (link === null) return end({ how: "link" });
   begin();
+}
+
+// How it ended before: it is stored, or was refused for good, or deleted.
+function ended() {
+  const done = kept.read("done") || 1;
+  return done === 1 ? "already" : done;
 }
 
 // From here on there is a report, and no answer.
@@ -115,7 +135,7 @@ function submit() {
   const mine = { key: app.sheet.key, body: app.sheet.body(token === link ? who : token) };
   const first = app.sheet.seal();
   app.sheet.end();
-  return first ? deliver(mine) : end({ how: "already" });
+  return first ? deliver(mine) : end({ how: ended() });
 }
 
 async function deliver(mine) {
@@ -130,16 +150,17 @@ async function deliver(mine) {
     shelf(survey.pages, "", "localStorage").write("done", 1); // for who comes back without the link
   }
   const own = record && (!mine || record.key === mine.key); // else another tab was faster
-  const again = () => (status === 409 ? location.reload() : deliver(record));
-  const receipt = own && crypto.subtle && (await hash(record.key)).slice(0, 16); // the server answers nothing to it
-  end({ how: own ? status : "already", record, receipt, again: status !== 201 && again });
+  const open = own && !kept.read("done") && ![201, 403, 410].includes(status); // it may still be sent, or deleted
+  const again = () => (status === 409 ? reload() : deliver(record));
+  const remove = () => [drop(kept, "deleted"), end({ how: "deleted", again: 0, remove: 0 })];
+  end({ how: own ? status : ended(), record, again: open && again, remove: open && remove });
 }
 
 const hash = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 
 function end(outcome) {
   app.sheet.end();
-  Object.assign(app, outcome);
+  Object.assign(app, outcome, { code: survey.completion === "link" ? link && link.slice(-8) : survey.completion });
   current = "end";
   show(current);
 }
@@ -151,7 +172,7 @@ addEventListener("pagehide", () => {
 });
 addEventListener("pageshow", (event) => event.persisted && begin());
 addEventListener("popstate", (event) => show(event.state || "consent"));
-addEventListener("hashchange", () => location.reload());
+addEventListener("hashchange", reload);
 
 const liked = navigator.languages.map((code) => survey.languages.find((one) => one.slice(0, 2) === code.slice(0, 2)));
 speak(liked.find(Boolean) || survey.languages[0]);

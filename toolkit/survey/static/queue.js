@@ -4,11 +4,13 @@
 import { below, words } from "./randomizer.js";
 
 export const FINAL = [201, 400, 403, 409, 410, 413, 415]; // for good; all else is tried again
+const OVER = [201, 403, 410]; // nothing is left to send: it leaves the phone
 const PATIENCE = 20000; // milliseconds
 const LONGEST = 120; // seconds
 const LINGER = 19800; // at most, by chance: the time of a blind report tells less
 
-// What pages keep on the phone; never an answer, nor a link but its hash, `who`. Where nothing is kept, all still works.
+// What pages keep on the phone; never a link but its hash, `who`; of answers what is to be sent, until that is over. Where nothing
+// is kept, all still works.
 export function shelf(pages, who, store) {
   const on = (act) => (item, value) => {
     try {
@@ -26,7 +28,7 @@ export function shelf(pages, who, store) {
 // Send the record {key, body} on the shelf, or else this one, `complete`, until that is settled; none is returned if another
 // tab was faster. `tell` hears "lingering", "sending" and "waiting".
 export async function send(kept, mine, blind, complete, tell) {
-  if (!kept.read("report") && kept.read("done")) return { status: 201 };
+  if (!kept.read("report") && kept.read("done")) return {};
   if (blind) tell("lingering");
   if (!kept.read("report")) {
     kept.write("report", mine); // two tabs may write at one moment: both send what was written last
@@ -37,15 +39,18 @@ export async function send(kept, mine, blind, complete, tell) {
   for (let wait = 2; ; wait = Math.min(2 * wait, LONGEST)) {
     if (asked) tell("sending");
     const { status, after } = await stored(record.key, complete(record.body));
-    if (status === 201) {
-      kept.write("done", 1);
-      kept.drop("report");
-    }
+    if (OVER.includes(status)) drop(kept, status);
     if (FINAL.includes(status)) return { record, status };
     tell("waiting");
     const time = 1000 * (after || wait);
     asked = await pause(time, time / 2, "online", "trynow");
   }
+}
+
+// What was to be sent leaves the phone; how it ended stays: 1 if it is stored. So none is made anew.
+export function drop(kept, how) {
+  kept.write("done", how === 201 ? 1 : how);
+  kept.drop("report");
 }
 
 export function post(path, body) {

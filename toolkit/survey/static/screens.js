@@ -2,7 +2,7 @@
 
 import { randomized } from "./answers.js";
 import { readings, written } from "./numbers.js";
-import { cell, words } from "./randomizer.js";
+import { below, cell, words } from "./randomizer.js";
 
 // The language: its code, its words, the survey's title.
 export const speech = {};
@@ -42,6 +42,12 @@ const row = (...children) => make("div", { class: "row" }, ...children);
 const code = (words) => make("pre", { dir: "ltr" }, words);
 const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
+
+const unfold = (texts, title) => {
+  const part = details("more", ...texts.map((text) => make("p", {}, text)));
+  part.firstChild.setAttribute("aria-label", say("more") + ": " + title);
+  return part;
+};
 
 const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
@@ -108,30 +114,34 @@ function received(item, sent) {
   return bits && sent < 2 ? say(sent ? "yes" : "no") : figure(zero + step * sent, decimals);
 }
 
-function path(sheet, item, all) {
+// In practice the answer stands above it.
+function path(sheet, item) {
   const sent = sheet.value(item);
   return make("dl", {},
-    item.mode === "auto" && fact("you_answered", told(item, sheet.answer(item))),
-    all && fact("chance", say(item.turns ? item.reports[sent].stopped : "noise")),
+    !item.rows && fact("you_answered", told(item, sheet.answer(item))),
+    !item.rows && fact("chance", say(item.turns ? item.reports[sent].stopped : "noise")),
     fact(item.sends, received(item, sent)));
 }
 
 export const screens = {
-  consent: ({ survey, speak, takePart, anew, lacks }) => [
+  consent: ({ survey, speak, takePart, decline, anew, lacks }) => [
     heading(survey.title),
     row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
       make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
     anew && lead("anew"),
-    ...survey.consent[speech.code].map((text, i) => make("p", { class: i ? "" : "lead" }, text)),
-    survey.odds.length && details("odds_each", ...survey.odds.map((text) => p(text, "odds"))),
+    ...survey.consent[speech.code].map(({ title, open, more }) => make("div", {},
+      title && make("h2", {}, title),
+      ...open.map((text) => make("p", { class: title ? "" : "lead" }, text)),
+      more.length && unfold(more, title))),
     lacks && p(lacks),
-    note("decline"),
-    button("take_part", takePart),
+    survey.access === "blind" && note("link_used"),
+    row(button("not_part", decline, ""), button("take_part", takePart)),
   ],
 
-  ask({ sheet, next }, item) {
+  ask({ sheet, next, go }, item) {
     const asked = sheet.asked();
-    const field = (item.field ? typed : boxes)(item, sheet.answer(item));
+    const turn = item.tries && item.tries[Math.min(sheet.tries(), item.tries.length - 1)];
+    const field = turn ? tried(turn) : (item.field ? typed : boxes)(item, sheet.answer(item));
     const problem = make("p", { class: "error", role: "alert", id: "problem" });
     const complain = (words) => {
       problem.textContent = words;
@@ -141,58 +151,80 @@ export const screens = {
     const proceed = button("continue", () => {
       const read = field.read();
       if (typeof read === "string") return complain(read);
+      if (turn) {
+        const right = read[0] === turn.right;
+        if (!sheet.tried(item, right)) return go("ask:" + item.name);
+        return conclude(make("p", { class: "lead", tabindex: -1 }, say(right ? item.right : turn.wrong)));
+      }
       sheet.put(item, read[0]);
-      next();
+      if (!item.rows) return next();
+      conclude(make("div", { tabindex: -1 }, ...drawn(sheet, item), p(item.rows[read[0]])));
     });
+    // What an answer leads to, below it; then on.
+    const conclude = (outcome) => {
+      group.querySelectorAll("input").forEach((one) => (one.disabled = true));
+      fill(problem, []);
+      fill(group.querySelector(".row"), []).before(outcome, button("next", next));
+      appear();
+      outcome.focus();
+    };
     const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
     const answering = [...field.elements, problem, row(back("back"), proceed)];
     const place = { n: asked.indexOf(item) + 1, of: asked.length };
     const count = make("span", { class: "count" }, say(item.heading, place));
     const group = make("fieldset", { keydown, "aria-describedby": "problem", input: () => complain("") },
-      make("legend", {}, heading(item.legend, count, " ")),
+      turn && sheet.tries() === 1 && lead("wrong_once"),
+      make("legend", {}, heading(turn ? turn.legend : item.legend, count, " ")),
       ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
     return [group];
   },
 
   sent: ({ sheet, next }, item) => [
-    item.heading === "practice" && p("practice", "count"),
     heading("sent_title"),
-    item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
-    item.turns && key(item.reports),
-    make("div", { class: item.turns && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
+    ...drawn(sheet, item),
     trial(item),
-    note("no_reroll"),
+    item.once && note("no_reroll"),
     row(back("change"), button("next", next)),
-  ],
-
-  told: ({ sheet, next }, item) => [
-    heading(item.heading),
-    lead(sheet.answer(item) === 1 ? "right" : "wrong"),
-    row(back("back"), button("next", next)),
   ],
 
   review: ({ sheet, go, body, submit }) => [
     heading("review"),
     note("review_note"),
-    ...sheet.asked().map((item) => make("section", {}, make("h2", {}, say(item.text)), path(sheet, item),
-      make("button", { "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) }, say("change")))),
+    make("dl", { class: "list" }, ...sheet.asked().map((item) => make("div", {}, make("dt", {}, say(item.text)),
+      make("dd", {}, received(item, sheet.value(item)), " ",
+        make("button", { class: "link", "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) },
+          say("change")))))),
     details("show", code(body())),
     row(back("back"), button("send", submit)),
   ],
 
   sending: () => [heading("sending_title"), p("erased")],
 
-  end: ({ survey, how, record, receipt, again }) => [
-    heading("head_" + how),
+  end: ({ survey, how, early, record, code: paid, again, remove, back, another }) => [
+    heading(early ? survey.title : "head_" + how),
     lead("end_" + how),
-    record && p("erased"),
-    how === 201 && make("dl", {},
-      receipt && fact("receipt", code(receipt)), fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))),
-    how === 201 && note("compare"),
+    record && p(remove ? "erased" : "cleared"),
+    remove && p("still_here"),
+    remove && button("delete", remove, ""),
     again && button("try_again", again),
+    survey.debrief && p(survey.debrief),
+    survey.help && make("h2", {}, say("help_title")),
+    survey.help && lead(survey.help),
+    paid && (record || how === "already") && make("dl", {}, fact(paid === survey.completion ? "code_same" : "code_link", code(paid))),
+    how === 201 && details("two_numbers",
+      make("dl", {}, fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))), note("compare")),
+    back && button("back", back, ""),
+    ...(survey.household && (how === 201 || how === "already") ? [button("another", another, ""), note("another_note")] : []),
   ],
 };
+
+// What chance has made of an answer.
+const drawn = (sheet, item) => [
+  item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
+  item.turns && !item.rows && key(item.reports),
+  make("div", { class: item.turns && "after" }, path(sheet, item), item.deniable && !item.rows && lead("deniable")),
+].filter(Boolean);
 
 // The wheel says what to tap; nothing else is entered.
 function guided(sheet, item, answering) {
@@ -200,7 +232,9 @@ function guided(sheet, item, answering) {
     const drawn = sheet.draw(item);
     const sizes = item.wheel.map((part) => part.size);
     const told = make("p", { class: "after lead", tabindex: -1 }, say(item.wheel[cell(sizes, drawn)].stopped));
-    fill(place, [wheel(item, sizes, item.wheel, drawn), told, ...answering, details("orders", key(item.wheel))]);
+    const orders = key(item.wheel); // in practice all that it can say is seen
+    const folded = item.heading === "practice" ? orders : details("orders", orders);
+    fill(place, [wheel(item, sizes, item.wheel, drawn), told, ...answering, folded]);
     appear();
     told.focus(); // the button that was pressed is gone
   };
@@ -230,6 +264,21 @@ function boxes(item, before) {
       if (!codes.length) return many && !item.required ? [null] : say("choose");
       if (!many) return [codes[0] === end ? null : codes[0]];
       return codes.length > item.most ? say(item.problem) : [codes[0] === end ? [] : codes];
+    },
+  };
+}
+
+// A try at the question about the method, its answers in an order that is drawn.
+function tried(turn) {
+  const places = turn.labels.map((_, i) => i);
+  const order = turn.labels.map(() => places.splice(below(places.length, words()), 1)[0]);
+  const labels = order.map((i) => turn.labels[i]);
+  const field = boxes({ kind: "choice", choices: labels, labels, required: true });
+  return {
+    ...field,
+    read() {
+      const read = field.read();
+      return typeof read === "string" ? read : [order[read[0]]];
     },
   };
 }
@@ -279,8 +328,11 @@ function counted(item, sent) {
   return all.map((one) => (step > 1 && one >= least ? from(one) : received(item, item.sets ? [one] : one)));
 }
 
-export function footer({ verify, code: program }, screen) {
-  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "");
-  if (screen === "end") return null;
-  return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p("program"), code(program));
+export function footer({ verify, code: program, help }, screen, checkable) {
+  if (screen === "sending") return [button("try_now", () => dispatchEvent(new Event("trynow")), "")];
+  if (screen === "end") return [];
+  return [
+    help && details("help_title", p(help)),
+    checkable && details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p("program"), code(program)),
+  ];
 }

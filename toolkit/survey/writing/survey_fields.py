@@ -5,9 +5,10 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.writing.dates import read_day
 from toolkit.survey.writing.strict_json import as_plain
@@ -26,11 +27,23 @@ PROTECTION = (*("legal_basis", "subjects", "processors", "transfers", "officer",
 watches over it, when it is looked at again, and why it is needed.
 """
 
+ENDING = ("debrief", "help")
+"""What those who ask say at the end, whatever it is."""
+
+ARM = "arm"
+"""What decides, by chance, which questions a person is asked, in a survey with arms: `show_if` may name it."""
+
+BY_LINK = "link"
+"""The code for payment that is part of each personal link."""
+
 STEP = 10
 """By how many reports at once an open collection moves on."""
 
 MOST_WAVES = 24
 """How often the same people may be asked."""
+
+MOST_ARMS = 8
+"""Ways to ask that are compared."""
 
 MOST_LANGUAGES = 100
 """In which one survey may be read."""
@@ -60,6 +73,55 @@ def checked_protection(given: Any, language: str) -> Frozen[str, Text] | None:
     if "review" in given and not isinstance(given["review"], Mapping):
         given = {**given, "review": str(read_day(given["review"], "review"))}
     return Frozen({name: checked_stated(words, f"protection.{name}", language) for name, words in given.items()})
+
+
+def checked_practice(given: object) -> bool | int:
+    """Return how many questions there are to try it out: True for one."""
+    if not isinstance(given, bool) and given not in (2, 3):
+        refuse(
+            "`practice` must be true or false, or 2 or 3 for so many questions", repr(given)[:40], "write true for one"
+        )
+    return given if isinstance(given, bool) else int(given)
+
+
+def checked_check(given: object) -> bool | str:
+    """Return which question there is on how it works, if there is one."""
+    if given is not True and given is not False and given != "device":
+        refuse('`check` must be true or false, or "device"', repr(given)[:40], "nothing else is defined", TypeError)
+    return given
+
+
+def checked_completion(given: object, access: str) -> str | None:
+    """Return the code for payment; one for each link needs personal links."""
+    if given == BY_LINK and access == "open":
+        refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
+    return None if given is None else checked_string(given, "completion", 40)
+
+
+def checked_household(given: object, access: object, waves: int) -> bool:
+    """Return whether several people may answer on one phone."""
+    if not isinstance(given, bool):
+        refuse("`household` must be true or false", type(given).__name__, "nothing else is defined", TypeError)
+    if given and (access != "open" or waves > 1):
+        received = f"access {access!r}" if access != "open" else f"{waves} waves"
+        refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
+    return given
+
+
+def checked_arms(given: object) -> Frozen[str, Fraction] | None:
+    """Return the shares of people by arm; they are drawn with exactly these probabilities."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping) or not 2 <= len(given) <= MOST_ARMS:
+        rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
+        refuse(rule, type(given).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
+    shares = {checked_string(name, "arms", 40): exact(share, f"arms.{name}") for name, share in given.items()}
+    total = sum(shares.values())
+    if total != 1 or min(shares.values()) <= 0:
+        refuse("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
+    if math.lcm(*(share.denominator for share in shares.values())) > 2**32:
+        refuse("the shares of `arms` must have a common denominator up to 2**32", "a larger one", "round them")
+    return Frozen(shares)
 
 
 def checked_waves(waves: object, wave: object) -> tuple[int, int]:

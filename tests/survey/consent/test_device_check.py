@@ -1,0 +1,116 @@
+"""The question about the device: in every language, for every way to answer; and what chance alone gives."""
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests.survey.desk import payload, sent
+from tests.survey.samples import cheated, survey
+from toolkit import crosswise, forced, k_ary, kuk
+from toolkit.survey.consent.device_check import chance, device_tries
+from toolkit.survey.question import Question
+from toolkit.survey.results import estimate
+from toolkit.survey.serving.page import content
+from toolkit.survey.serving.payload import PayloadError, checked
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import LANGUAGES, interface, phrases
+
+PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
+
+
+def tries(question: Question, language: str = "en") -> list[tuple[str, list[str], str]]:
+    words = interface([language])
+    found = device_tries([question.in_language(language)], words)
+    return [
+        (text[language], [one[language] for one in labels], labels[right][language]) for text, labels, right in found
+    ]
+
+
+def test_of_a_wheel_what_is_sent_is_where_it_stops() -> None:
+    (first, labels, right), (second, _, other) = tries(cheated())
+    assert first == "The wheel stops at B, and your real answer is “No”. What is sent?"
+    assert labels == ["A – No", "B – Yes", "Nothing"]
+    assert (right, other) == ("B – Yes", "A – No")
+    assert second == "The wheel stops at A, and your real answer is “Yes”. What is sent?"
+    assert tries(Question("x", "X?", design=k_ary(5, epsilon=1.0)))[0][0] == first, "as it was practised"
+
+
+@pytest.mark.parametrize("mode", [{"mode": "guided"}, PHYSICAL])
+def test_where_people_tap_it_is_what_chance_tells_them_to(mode: dict[str, Any]) -> None:
+    (first, labels, right), (_, _, other) = tries(cheated(design=forced("1/3", "1/3"), **mode))
+    assert first == (
+        "Chance tells you: tap “Yes”, whatever your real answer is. Your real answer is “No”. What do you tap?"
+    )
+    assert (labels, right, other) == (["No", "Yes", "Nothing"], "Yes", "No")
+
+
+def test_where_two_answers_are_compared_it_is_whether_they_are_the_same() -> None:
+    found = tries(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL))
+    assert found[0][0] == (
+        "Your true answer to one of the two questions is “No”, and to the other “Yes”. What do you tap?"
+    )
+    assert [right for _, _, right in found] == ["Different", "Same"]
+
+
+def test_a_device_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a wheel, forced answers or a crosswise design"):
+        survey(Question("x", "X?", design=kuk("1/2", "1/4"), **PHYSICAL), check="device")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> None:
+    for question in (cheated(), cheated(mode="guided"), Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)):
+        asked = tries(question, language)
+        assert len(asked) == 2
+        assert len({text for text, _, _ in asked}) == 2
+        for text, labels, right in asked:
+            assert "{" not in text
+            assert len(set(labels)) == 3
+            assert right in labels[:2]
+    made = Survey({language: "T"}, [cheated().in_language(language)], consent={language: "C"}, languages=[language])
+    other = Survey.from_dict({**made.to_dict(), "check": "device"})
+    assert phrases(language)["stored_check"] in made.consent_text()
+    assert phrases(language)["stored_tries"] in other.consent_text()
+    assert interface([language])[language]["review_tries"] in other.page_words()[language]["review_note"]
+
+
+def test_what_chance_gives_is_counted_out() -> None:
+    """All pairs of taps at random: right at the first try, or at the second."""
+    pairs = list(itertools.product(range(3), repeat=2))
+    once = Fraction(sum(first == 0 for first, _ in pairs), len(pairs))
+    either = Fraction(sum(0 in pair for pair in pairs), len(pairs))
+    assert chance(3) == (once, either) == (Fraction(1, 3), Fraction(5, 9))
+
+
+@pytest.mark.parametrize(("check", "good"), [(True, [True, False]), (False, [None]), ("device", [0, 1, 2])])
+def test_only_what_a_phone_may_send_about_it_is_taken(check: Any, good: list[Any]) -> None:
+    made = survey(cheated(), check=check)
+    for value in (True, False, None, 0, 1, 2, 3, -1, 1.5, "1"):
+        raw = sent(payload(made, answers={"cheated": 1}, understood=value))
+        if any(type(value) is type(one) and value == one for one in good):
+            assert checked(made, raw)
+        else:
+            with pytest.raises(PayloadError, match="`understood` must be"):
+                checked(made, raw)
+
+
+def test_results_say_how_many_understood_at_which_try_and_what_chance_would_give() -> None:
+    frame = pd.DataFrame({"cheated": ["yes", "no"] * 50, "understood": [1] * 60 + [2] * 15 + [0] * 25})
+    found = estimate(survey(cheated(), check="device"), frame)
+    assert found.notes()[0] == (
+        "75 of 100 (75 %) passed the comprehension check, 60 % at the first try; chance alone would give 56 %, 33 % at "
+        "the first."
+    )
+    assert found.understood == (60, 15, 100)
+
+
+def test_two_questions_to_practise_with_are_two_and_neither_is_sent() -> None:
+    shown = content(survey(cheated(), practice=2))
+    assert [item["name"] for item in shown["intro"]] == ["practice", "practice2", "understood"]
+    assert shown["intro"][0]["text"] != shown["intro"][1]["text"]
+    assert survey(cheated(), practice=2).loss == survey(cheated()).loss
+    with pytest.raises(ValueError, match="or 2 or 3 for so many"):
+        survey(cheated(), practice=9)

@@ -1,0 +1,171 @@
+"""Two ways to ask one question, of people whom chance chose: drawn, stored, planned and compared."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.survey.desk import payload, sent
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import warner
+from toolkit.survey.arms import ArmDifference, pairs
+from toolkit.survey.question import Question
+from toolkit.survey.results import estimate
+from toolkit.survey.serving.page import content
+from toolkit.survey.serving.payload import PayloadError, checked
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import LANGUAGES, phrases
+
+ARMS = {"direct": 0.3, "randomized": 0.7}
+TEXT = "Have you ever cheated on an exam?"
+
+
+def asked(arms: Any = None, **changes: Any) -> Survey:
+    direct = Question("direct", TEXT, options=["no", "yes"], show_if={"arm": ["direct"]})
+    hidden = Question("hidden", TEXT, design=warner("3/4"), show_if={"arm": ["randomized"]})
+    return survey(faculty(), direct, hidden, arms=arms or ARMS, check=False, **changes)
+
+
+def test_the_arm_is_a_column_that_chance_fills_with_exactly_these_probabilities() -> None:
+    made = asked()
+    assert made.questions[0].chances == (Fraction(3, 10), Fraction(7, 10))
+    (item,) = [one for one in content(made)["questions"] if one["name"] == "arm"]
+    assert (item["weights"], item["screens"]) == ([3, 7], [])
+    assert (
+        Survey.from_dict(made.to_dict())
+        == made
+        == Survey.from_dict(asked({"direct": "3/10", "randomized": "7/10"}).to_dict())
+    )
+    assert made.hash != asked({"direct": 0.4, "randomized": 0.6}).hash
+    assert made.as_rehearsal().questions == made.questions
+    assert repr(made).startswith("<Survey 'Exams': 3 questions, 1 randomized")
+
+
+def test_one_respondent_spends_what_the_dearest_arm_costs_and_not_all_of_them() -> None:
+    first = Question("first", "A?", design=warner("2/3"), show_if={"arm": ["a"]})
+    second = Question("second", "A?", design=warner("3/4"), show_if={"arm": ["b"]})
+    made = survey(first, second, cheated(), arms={"a": 0.5, "b": 0.5})
+    assert made.loss == warner("3/4").loss + cheated().loss
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_people_are_told_that_chance_chooses_and_which_questions_are_plain(language: str) -> None:
+    text = {language: TEXT}
+    direct = Question("direct", text, options=["no", "yes"], show_if={"arm": ["direct"]})
+    hidden = Question("hidden", text, design=warner("3/4"), show_if={"arm": ["randomized"]})
+    made = Survey({language: "T"}, [direct, hidden], consent={language: "C"}, languages=[language], arms=ARMS)
+    told = made.consent_text()
+    assert phrases(language)["arms"] in told
+    assert phrases(language)["arm"] not in told, "nobody is asked for it"
+    assert made.page_words()[language]["review_arms"] in made.page_words()[language]["review_note"]
+
+
+@pytest.mark.parametrize(
+    ("arm", "direct", "hidden", "good"),
+    [
+        (0, 1, None, True),
+        (1, None, 1, True),
+        (0, None, 1, False),
+        (1, 1, None, False),
+        (0, 1, 1, False),
+        (None, 1, None, False),
+        (2, 1, None, False),
+    ],
+)
+def test_a_report_answers_the_questions_of_its_arm_and_no_others(
+    arm: Any, direct: Any, hidden: Any, good: bool
+) -> None:
+    made = asked()
+    answers = {"arm": arm, "faculty": 1, "direct": direct, "hidden": hidden}
+    raw = sent(payload(made, answers=answers, understood=None))
+    if good:
+        assert checked(made, raw)
+    else:
+        with pytest.raises(PayloadError):
+            checked(made, raw)
+
+
+WRONG = [
+    ({"direct": 0.3, "randomized": 0.6}, "add up to 1"),
+    ({"direct": 1.2, "randomized": -0.2}, "above 0 and add up to 1"),
+    ({"direct": 1}, "of 2 to 8 arms"),
+    (["direct"], "shares by name"),
+]
+
+
+@pytest.mark.parametrize(("arms", "said"), WRONG)
+def test_what_are_no_arms_is_refused(arms: Any, said: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=said):
+        asked(arms)
+
+
+def test_a_plain_twin_of_a_randomized_question_is_refused_unless_nobody_is_asked_both() -> None:
+    twin = Question("direct", TEXT, options=["no", "yes"])
+    with pytest.raises(ValueError, match="must not ask what a randomized one asks"):
+        survey(twin, Question("hidden", TEXT, design=warner("3/4"), show_if={"arm": ["randomized"]}), arms=ARMS)
+    with pytest.raises(ValueError, match="arms cannot be asked on paper"):
+        asked().consent_text(paper=True)
+
+
+def reports(n: int, seed: int, admit: float) -> pd.DataFrame:
+    """A third have cheated; of those who are asked directly only some admit it."""
+    rng = np.random.default_rng(seed)
+    direct, truth, draws = rng.random(n) < 0.3, rng.random(n) < 1 / 3, rng.random(n)
+    plain = np.where(truth & (draws < admit), "yes", "no")
+    hidden = np.where(truth == (draws < 0.75), "yes", "no")
+    return pd.DataFrame(
+        {
+            "arm": np.where(direct, "direct", "randomized"),
+            "faculty": "law",
+            "direct": np.where(direct, plain, None),
+            "hidden": np.where(direct, None, hidden),
+        }
+    )
+
+
+def test_results_compare_the_two_ways_of_asking() -> None:
+    frame = reports(6000, 1, admit=0.5)
+    found = estimate(asked(), frame)
+    (one,) = found.arms()
+    assert (one.first, one.second, one.answer) == ("direct", "hidden", "yes")
+    n, share = (frame["direct"].notna()).sum(), (frame["direct"] == "yes").sum() / (frame["direct"].notna()).sum()
+    m, seen = (frame["hidden"].notna()).sum(), (frame["hidden"] == "yes").sum() / (frame["hidden"].notna()).sum()
+    assert one.value == pytest.approx((seen - 0.25) / 0.5 - share, abs=1e-9)
+    assert one.error == pytest.approx(math.sqrt(share * (1 - share) / n + seen * (1 - seen) / 0.25 / m), rel=2e-3)
+    assert any(note.startswith("Asked in two ways, yes: hidden 0.") for note in found.notes())
+    with pytest.raises(ValueError, match="leave `by` out"):
+        estimate(asked(), frame, by="faculty").arms()
+
+
+def test_without_a_difference_its_interval_holds_zero_in_nineteen_of_twenty() -> None:
+    """Of 200 surveys about 190; fewer than 177 or more than 199 come less than once in 10,000 times."""
+    inside = 0
+    for seed in range(200):
+        (one,) = estimate(asked(), reports(1500, seed, admit=1.0)).arms()
+        low, high = one.interval()
+        inside += low <= 0 <= high
+    assert 177 <= inside <= 199
+
+
+def test_a_difference_has_a_p_value_as_the_normal_law_gives_it() -> None:
+    one = ArmDifference("a", "b", "yes", (0.1, 0.1 + 1.959963984540054 * 0.05), 1.959963984540054 * 0.05, 0.05)
+    assert one.p_value == pytest.approx(0.05)
+    assert one.interval()[0] == pytest.approx(0, abs=1e-12)
+    assert math.isnan(ArmDifference("a", "b", "yes", (0.0, 0.0), 0.0, 0.0).p_value)
+
+
+def test_only_questions_of_one_text_and_different_arms_are_compared() -> None:
+    assert [(one.name, other.name) for one, other in pairs(asked().questions)] == [("direct", "hidden")]
+    other = Question("other", "Another?", design=warner("3/4"), show_if={"arm": ["direct"]})
+    assert pairs([other, *asked().questions[1:2]]) == []
+
+
+def test_a_plan_counts_the_people_of_each_arm_and_the_margin_of_the_difference() -> None:
+    plan = asked().plan(1000)
+    assert (plan["direct"].people, plan["hidden"].people) == (300, 700)
+    assert "arm" not in [one.question for one in plan.questions]
+    apart = math.hypot(plan["direct"].margin, plan["hidden"].margin)
+    assert any(f"hidden minus direct: ± {math.ceil(1000 * apart - 1e-9) / 10}" in note for note in plan.notes)
