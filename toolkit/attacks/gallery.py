@@ -159,10 +159,10 @@ def one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
     made smaller for it.
     """
     budget = np.log(2 * np.expm1(EPSILON) + 1) if fakes else EPSILON
-    asked = int(rng.integers(2))
-    told = answers[asked] ^ int(rng.random() < 1 / (np.exp(budget) + 1))
+    place = int(rng.integers(2))
+    answer = answers[place] ^ int(rng.random() < 1 / (np.exp(budget) + 1))
     other = int(rng.integers(2)) if fakes else -1
-    return (told, other) if asked == 0 else (other, told)
+    return (answer, other) if place == 0 else (other, answer)
 
 
 def sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1) -> Any:
@@ -183,11 +183,11 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
     """
     noisy = answers + laplace(8 if fresh else 2, len(answers), rng)
     above = np.flatnonzero(noisy >= _one(4 if fresh else 2, rng))
-    told = np.full(len(answers), -1000.0)
+    vector = np.full(len(answers), -1000.0)
     if len(above):
-        told[above[0]] = answers[above[0]] + _one(2, rng) if fresh else noisy[above[0]]
-        told[above[0] + 1 :] = -2000
-    return told
+        vector[above[0]] = answers[above[0]] + _one(2, rng) if fresh else noisy[above[0]]
+        vector[above[0] + 1 :] = -2000
+    return vector
 
 
 def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
@@ -210,9 +210,9 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
         under = np.append(0, np.cumsum(law))[
             np.maximum(np.arange(len(steps)) - early * _GRID, 0)
         ]  # below each threshold
-        told = steps + last * _GRID
-        kept = np.where(told <= at_most * _GRID, law, 0)
-        tail = np.append(np.cumsum(kept[::-1])[::-1], 0)[np.searchsorted(told, steps)]
+        outputs = steps + last * _GRID
+        inside = np.where(outputs <= at_most * _GRID, law, 0)
+        tail = np.append(np.cumsum(inside[::-1])[::-1], 0)[np.searchsorted(outputs, steps)]
         chances.append(float((law * under**number * tail).sum()))
     return chances[0], chances[1]
 

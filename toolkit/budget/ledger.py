@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from toolkit.budget.charges import (
     BudgetError,
+    Decision,
+    Entry,
+    MemoryRecord,
+    MemoryRegister,
     Priced,
+    Record,
+    Register,
     agreed_neighbors,
     agreed_unit,
     check_ceiling,
@@ -19,9 +25,9 @@ from toolkit.budget.charges import (
     nothing,
     price_of,
     recorded,
+    written,
 )
 from toolkit.budget.ledger_file import FileRecord, FileRegister
-from toolkit.budget.record import Decision, Entry, MemoryRecord, MemoryRegister, Record, Register, written
 from toolkit.budget.report import Report, frame_of, html_of, report_of
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.loss import Loss, warn_if_weak
@@ -101,11 +107,12 @@ class Ledger:
         self._ceiling, self._neighbors = check_ceiling(ceiling), agreed_neighbors(None, neighbors)
         self._unit, _ = agreed_unit(None, unit)
         self._record: Record = MemoryRecord()
-        self._register: Register = MemoryRegister()
+        self.register: Register = MemoryRegister()
+        """Where `estimate.publish` writes down what it made of this ledger's releases."""
         self._simulated = bool(simulated)
         if path is not None:
             record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated, self._unit))
-            self._record, self._register = record, FileRegister(record.path)
+            self._record, self.register = record, FileRegister(record.path)
             before, relation, simulation, counted = record.head
             if simulation != self._simulated:
                 rule = "a ledger of a simulation stays one, and no other becomes one"
@@ -141,7 +148,7 @@ class Ledger:
         ledger = cls.__new__(cls)
         ledger._record = record
         ledger._ceiling, ledger._neighbors, ledger._simulated, ledger._unit = record.head
-        ledger._register = FileRegister(record.path)
+        ledger.register = FileRegister(record.path)
         return ledger
 
     @property
@@ -328,8 +335,8 @@ class Ledger:
             relation = agreed_neighbors(known, neighbors)
             counted, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = fitted(spent, price, self._ceiling)
-            said = "; ".join(part for part in (terms, converted) if part)
-            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, said)
+            conditions = "; ".join(part for part in (terms, converted) if part)
+            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, conditions)
 
         return decide
 
@@ -491,11 +498,6 @@ class Ledger:
         """By which published documents name this ledger."""
         return self._record.id
 
-    @property
-    def register(self) -> Register:
-        """Where `estimate.publish` writes down what it made of this ledger's releases."""
-        return self._register
-
     def report(self) -> Report:
         """Write up all that was released under this budget, and the documents that were published of it.
 
@@ -514,7 +516,7 @@ class Ledger:
         """
         entries = self.entries()
         summary = self._summary(entries[-1] if entries else None)
-        return report_of(entries, summary, self.id, self._register.publications())
+        return report_of(entries, summary, self.id, self.register.publications())
 
     def __repr__(self) -> str:
         return f"<Ledger: {self._summary(self._record.last())}>"

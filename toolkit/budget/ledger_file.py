@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolkit.budget.charges import nothing
-from toolkit.budget.record import (
+from toolkit.budget.charges import (
     Decision,
     Entry,
     Head,
@@ -42,6 +41,7 @@ from toolkit.budget.record import (
     entry_of,
     follow,
     link_of,
+    nothing,
     read,
     row_of,
     written,

@@ -7,8 +7,7 @@ from fractions import Fraction
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from toolkit.budget.charges import parts, symbols
-from toolkit.budget.record import Entry, Publication
+from toolkit.budget.charges import Entry, Publication, parts, symbols
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
 

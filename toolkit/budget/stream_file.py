@@ -16,8 +16,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
 from toolkit.budget.ledger_file import execute_all, marks, note_of, one, read_note, write_note
-from toolkit.budget.record import Entry, RecordError, digest, entry_of, row_of
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy

@@ -23,12 +23,8 @@ from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.frames.bounds import Bounds, written
 from toolkit.frames.persons import ONE, Caps
-
-MOST_RANK_UNITS = 2**20
-"""The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
-"""
+from toolkit.frames.sums import Bounds, written
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +129,6 @@ class Edges:
         closed = np.append(self.limits[:-1], np.nextafter(self.limits[-1], np.inf))
         places = np.searchsorted(closed, values, side="right")  # 0 below, len(closed) above and for NaN
         return np.where(places < len(closed), places - 1, -1)
-
-
-def rank_unit(q: Fraction) -> Fraction:
-    """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
-    return q.limit_denominator(MOST_RANK_UNITS)
 
 
 def _enough(n: int, least: int) -> int:

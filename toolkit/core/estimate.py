@@ -2,14 +2,15 @@
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
@@ -141,10 +142,6 @@ class Estimate(Publishable):
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
 
-    def __post_init__(self) -> None:
-        if type(self.covers) is str:  # a text of one's own claims no source
-            object.__setattr__(self, "covers", Covers((), more=self.covers))
-
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """Return an interval of the given level: `low, high = estimate.interval()`.
 
@@ -253,7 +250,7 @@ class Estimate(Publishable):
         less, way = f"less {number:g}", f"{self.method}, " if self.method else ""
         return replace(self.rescaled(1.0, -number), method=f"{way}{less}", release=self._after(less))
 
-    def __getitem__(self, label: Any) -> "pd.Series[Any]":
+    def __getitem__(self, label: object) -> "pd.Series[Any]":
         """The row of `to_frame` with this label: numbers, of which `contrast` makes differences.
 
         >>> from toolkit import k_ary
@@ -279,7 +276,7 @@ class Estimate(Publishable):
 
         __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rsub__ = _other_sum
 
-    def contrast(self, weights: Any) -> "Estimate":
+    def contrast(self, weights: Mapping[Label, float] | npt.ArrayLike) -> "Estimate":
         """Return a weighted sum of the entries, its error by their covariances.
 
         Parameters
@@ -517,7 +514,8 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
         refuse("a difference must be of estimates with the same labels", both, "entries go by label")
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
-    sampled = all(Source.SAMPLING in one.covers.sources for one in (first, second))
+    covers = [Covers.of(one.covers) for one in (first, second)]
+    sampled = all(Source.SAMPLING in one.sources for one in covers)
     notes = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
     others = [note for note in notes if not note.endswith(SIMULATED)]
     notes = [SIMULATED, *others] if len(others) < len(notes) else notes
@@ -531,7 +529,7 @@ def difference(first: Estimate, second: Estimate) -> Estimate:
         cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
         n=None if first.n is None or second.n is None else first.n + second.n,
         loss=loss_of_both(first.loss, second.loss, sampled=sampled),
-        covers=first.covers.both(second.covers),
+        covers=covers[0].both(covers[1]),
         method=first.method if first.method == second.method else f"{first.method}; {second.method}",
         notes=(INDEPENDENT_GROUPS if sampled else INDEPENDENT_NOISE, *notes),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),

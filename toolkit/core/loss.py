@@ -365,9 +365,9 @@ def shown(amount: Amount) -> str:
     >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(Fraction(10**20))
     ('0.333', '1,000', '12,300', '1e+20')
     """
-    if isinstance(amount, float) and amount == math.inf:
+    if amount >= 10**300:
         return "∞"
-    digits = f"{_float(amount):.3g}"
+    digits = f"{float(amount):.3g}"
     return f"{float(digits):,.0f}" if 1000 <= float(digits) < 1e15 else digits
 
 

@@ -85,8 +85,8 @@ class Preview:
         return rows
 
     def __repr__(self) -> str:
-        said = "; ".join(f"{name} {text}" for name, text in self._rows())
-        return f"<Preview of {self.label}: {said}; {self.mechanism} mechanism>"
+        facts = "; ".join(f"{name} {text}" for name, text in self._rows())
+        return f"<Preview of {self.label}: {facts}; {self.mechanism} mechanism>"
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())

@@ -4,6 +4,7 @@ A verb of the curator only describes: nothing of the frame is read before `Curat
 a preview is the description itself.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,25 +13,26 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from toolkit.budget.charges import Entry
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
+from toolkit.core.arrays import Label
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.estimate import Estimate
+from toolkit.core.covers import Covers
+from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.bounds import SUM_BITS, Bounds, Variable, written
-from toolkit.frames.conditions import Grouping
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import ONE, Caps, Persons
+from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, written
 
 Data = TypeVar("Data")
 
@@ -208,13 +210,13 @@ class Query:
     price: Price
     rows: Grouping
 
-    def by(self, *axes: Any) -> "Query":
+    def by(self, *axes: Axis) -> "Query":
         """The same rows in other cells."""
         return replace(self, rows=self.rows.by(*axes))
 
-    def variable(self, label: Any, bounds: Any, missing: Any, bits: int = SUM_BITS) -> Variable:
+    def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """A column clamped to bounds, and what becomes of its missing values."""
-        limits, column = Bounds.of(bounds, bits), self.frame.column(label).adds_up()
+        limits, column = Bounds.of(bounds, bits), self.frame.column(label, numbers=True)
         fill, words = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, words)
 
@@ -257,7 +259,31 @@ class Query:
         )
 
 
-def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
+def chosen_by_cell(
+    values: Sequence[float],
+    labels: tuple[Any, ...],
+    axes: tuple[str, ...],
+    loss: Loss,
+    covers: Covers,
+    method: str,
+    rng: Rng,
+) -> Estimate:
+    """Chosen numbers of the cells of a table. No standard error is released: it would depend on the data."""
+    return Estimate(
+        value=np.array(values),
+        se=np.full(len(values), math.nan),
+        labels=labels,
+        cov=None,
+        n=None,
+        loss=loss if rng is None else None,
+        covers=covers,
+        method=method,
+        notes=() if rng is None else (SIMULATED,),
+        axes=axes,
+    )
+
+
+def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
     """What a missing value counts as, None if it is dropped, and the words for it."""
     if isinstance(missing, str) and missing == "drop":
         return None, "missing dropped"
@@ -267,14 +293,14 @@ def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]
     if isinstance(missing, str) and not any(map(str.isdigit, missing)):
         remedy = 'write missing="drop" to leave them out'
         refuse('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
-    fill = exact(missing, "missing")
+    fill = exact(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
         refuse(rule, missing, "values beyond them are clamped")
     return fill, f"missing counted as {written(float(fill))}"
 
 
-def by_column(values: Any, label: Any, name: str) -> Any:
+def by_column(values: Any, label: Label, name: str) -> Any:
     """What is values for one of several columns: bounds by name, what is missing by name or for all."""
     if isinstance(values, Mapping):
         if label not in values:

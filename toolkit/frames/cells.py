@@ -75,9 +75,9 @@ def identity(cell: object) -> Hashable:
 
 
 @np.errstate(all="ignore")
-def places(column: list[Any], wanted: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
+def places(column: list[Any], targets: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
     """The place of each cell, by its key, among those wanted; -1 where it is none."""
-    get = wanted.get
+    get = targets.get
     codes = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
     return np.array(codes, dtype=np.int64)
 

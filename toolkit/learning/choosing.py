@@ -6,8 +6,11 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy.typing as npt
+
+from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
-from toolkit.core.arrays import number
+from toolkit.core.arrays import DataFrame, number
 from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
@@ -22,12 +25,12 @@ Output = TypeVar("Output")
 
 def choose_classifier(
     candidates: Sequence[Candidate],
-    X: Any,  # noqa: N803 — scikit-learn's name
-    y: Any,
+    X: DataFrame | npt.ArrayLike,  # noqa: N803 — scikit-learn's name
+    y: npt.ArrayLike,
     *,
     epsilon: Number,
     neighbors: str = "replace",
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> Candidate:
     """Choose one of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
@@ -81,7 +84,7 @@ def choose_classifier(
     return classifiers[place]
 
 
-def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -> list[int]:
+def right_answers(candidates: Sequence[Any], rows: DataFrame | npt.ArrayLike, labels: Sequence[Any]) -> list[int]:
     """How many rows each candidate labels as they should be: all at once, or row by row where that fails.
 
     Each answer is compared with its label by type and value alone, so that no cell decides how another one is
@@ -91,7 +94,7 @@ def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -
     return [_right(one, rows, truth) for one in candidates]
 
 
-def _right(candidate: Any, rows: Any, truth: Sequence[Hashable]) -> int:
+def _right(candidate: object, rows: DataFrame | npt.ArrayLike, truth: Sequence[Hashable]) -> int:
     answers = _predicted(candidate, rows, len(truth))
     if answers is None:
         single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]
@@ -119,7 +122,7 @@ def best_of(
     epsilon: Number,
     stop: Number = "1/20",
     neighbors: str,
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> tuple[Any, Output]:
     """Take the best of several runs, each Pure(epsilon), for Pure(3 epsilon), however many there are.

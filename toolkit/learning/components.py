@@ -4,9 +4,11 @@ import math
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from toolkit.core.arrays import Array, first_largest
+from toolkit.budget.ledger import Ledger
+from toolkit.core.arrays import Array, DataFrame, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.randomness import Rng
 from toolkit.learning.base import PrivateLearner
@@ -64,11 +66,11 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         epsilon: Number | None = None,
         rho: Number | None = None,
         delta: Number | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         row_norm: Number | None = None,
-        missing: Any = None,
+        missing: Number | None = None,
         neighbors: str = "replace",
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
         self.n_components, self.epsilon, self.rho, self.delta = n_components, epsilon, rho, delta
@@ -122,7 +124,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
             return float(rows)
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
 
-    def transform(self, X: Any) -> Array:  # noqa: N803
+    def transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Compute the scores of each row on the components.
 
         Parameters
@@ -139,7 +141,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
         return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
 
-    def inverse_transform(self, X: Any) -> Array:  # noqa: N803
+    def inverse_transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Compute the rows, in the units of the data, that have these scores.
 
         Parameters

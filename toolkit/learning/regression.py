@@ -1,12 +1,14 @@
 """`PrivateLinearRegression`: least squares from second moments with noise."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import RegressorMixin
 
-from toolkit.core.arrays import Array, Mask
+from toolkit.budget.ledger import Ledger
+from toolkit.core.arrays import Array, DataFrame, Mask
 from toolkit.core.checks import Number, refuse
 from toolkit.core.randomness import Rng
 from toolkit.learning.base import PrivateLearner
@@ -67,13 +69,13 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         *,
         rho: Number | None = None,
         delta: Number | None = None,
-        target_bounds: Any = None,
-        bounds: Any = None,
+        target_bounds: Sequence[Number] | None = None,
+        bounds: object = None,
         row_norm: Number | None = None,
-        missing: Any = None,
+        missing: Number | None = None,
         fit_intercept: bool = True,
         neighbors: str = "replace",
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta = epsilon, rho, delta
@@ -81,7 +83,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         self.missing = missing
         self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — scikit-learn's own names
+    def fit(self, X: DataFrame | npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release coefficients.
 
         Parameters
@@ -118,7 +120,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         column = y.column.adds_up("y")
         return lambda: ~np.isnan(column.floats())
 
-    def predict(self, X: Any) -> Array:  # noqa: N803
+    def predict(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Predict the mean of y for each row, linear in its numbers.
 
         Parameters
@@ -155,7 +157,7 @@ def _solved(matrix: Array, products: Array, sigma: float) -> Array:
     return np.asarray(vectors @ ((vectors.T @ products) / lifted))
 
 
-def _ends(bounds: Any) -> tuple[float, float]:
+def _ends(bounds: object) -> tuple[float, float]:
     if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         refuse("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
     return ends(bounds, "target_bounds", "y is cut to them")

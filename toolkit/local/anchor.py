@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
@@ -28,7 +28,7 @@ _ASSUMED = (
 _COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
 
 
-def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
+def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:
     """Estimate the share of people who followed the instructions of an anchor question.
 
     Followers report by the row of the true answer, those who answer at random by even shares u. With d the row
@@ -129,7 +129,12 @@ def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: fl
 
 
 def corrected(
-    design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
+    design: Design,
+    reports: Values,
+    anchor: Values,
+    *,
+    anchor_design: Design | None = None,
+    truth: str | int | None = None,
 ) -> Estimate:
     """Estimate through a design, corrected for people who answer at random.
 

@@ -8,7 +8,6 @@ so say beforehand how much of it an estimate could bear, and measure it with an 
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +89,7 @@ class Compliance:
             row[candidly] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
-    def bias(self, design: Design, prevalence: Any) -> float:
+    def bias(self, design: Design, prevalence: npt.ArrayLike) -> float:
         """Return how far the design's own estimate is off on average.
 
         Parameters
@@ -115,7 +114,7 @@ class Compliance:
         return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
 
 
-def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
+def one_percent(design: Design, prevalence: npt.ArrayLike) -> dict[str, float]:
     """How far one person in a hundred moves the estimate, by what they do instead of following the
     instructions.
 
@@ -126,7 +125,7 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
 
 
-def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
+def worst_shift(randomizer: Randomizer, truth: npt.ArrayLike, share: Number = "1/100") -> float:
     """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
     Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth.
@@ -173,6 +172,6 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))
 
 
-def _shares(prevalence: Any) -> Array:
+def _shares(prevalence: npt.ArrayLike) -> Array:
     truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

@@ -89,8 +89,8 @@ class Questionnaire:
         choices = self._choices(people.pop(), generator)
         return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
-    def _refuse_other_names(self, given: Mapping[str, Any]) -> None:
-        missing = [name for name, _ in self.questions if name not in given]
+    def _refuse_other_names(self, names: Mapping[str, Any]) -> None:
+        missing = [name for name, _ in self.questions if name not in names]
         if missing:
             refuse("every question must be there", f"none called {', '.join(missing)}", "they go by name")
 
@@ -125,7 +125,7 @@ class Questionnaire:
         }
 
     def _variance(
-        self, question: Randomizer, truth: Any, people: Fraction, n: int, respondents: Respondents
+        self, question: Randomizer, truth: npt.ArrayLike, people: Fraction, n: int, respondents: Respondents
     ) -> float | Array:
         near = max(1, round(people))
         survey = question.variance(truth, near) * float(near / people)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -82,9 +83,9 @@ def epsilon_of(ratio: Ratio) -> float:
     return log_up(ratio) if isinstance(ratio, Fraction) else math.inf
 
 
-def _ratio(found: Sequence[int]) -> Ratio:
+def _ratio(counts: Sequence[int]) -> Ratio:
     """The most likely over the least; what cannot happen under any truth shows nothing."""
-    least, most = min(found), max(found)
+    least, most = min(counts), max(counts)
     if least == 0 < most:
         return math.inf
     return Fraction(most, least) if most else Fraction(1)
@@ -212,7 +213,7 @@ class Memo:
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
-    def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
+    def report(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
         """Codes of a wave's reports, or labels where codes would be ambiguous: fresh noise on each answer's memo."""
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
@@ -233,11 +234,11 @@ class Memo:
         memos = [self.permanent.report(one, recall or draw) for one in (0, 1)]
         return self.fresh.report(memos[truth], draw)
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: Values) -> Estimate:
         """The prevalence in one wave, as of any design."""
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
-    def change(self, first: Any, second: Any) -> Estimate:
+    def change(self, first: Values, second: Values) -> Estimate:
         """How much the prevalence has changed between two waves of the same people, in the same order.
 
         Each person's scores are subtracted, so that what stays cancels; the interval is by t.
@@ -263,7 +264,7 @@ class Memo:
             basis=Student(value, se, n - 1),
         )
 
-    def flows(self, first: Any, second: Any) -> Estimate:
+    def flows(self, first: Values, second: Values) -> Estimate:
         """The share of people behind each pair of truths: who stayed, who came, who went."""
         one, two = self._waves(first, second)
         return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
@@ -304,7 +305,7 @@ class Memo:
         """What two waves cost: from the integers that are drawn with, not from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
-    def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _waves(self, first: Values, second: Values) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         one, two = (
             encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )

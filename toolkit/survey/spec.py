@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
+from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
-from toolkit.survey.plan import planned
+from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
@@ -453,7 +454,13 @@ class Survey:
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
 
-    def plan(self, n: int | None = None, **options: Any) -> Any:
+    @overload
+    def plan(self, n: int, **options: Any) -> SurveyPlan: ...
+
+    @overload
+    def plan(self, n: None = None, **options: Any) -> PeopleNeeded: ...
+
+    def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
         """Return how precise each question would be with n people, or how many people your wishes need.
 
         Parameters

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, ncx2
 
-from toolkit.core.sampling import inversion, noise
-from toolkit.core.sampling.inversion import Inversion
-from toolkit.core.sampling.noise import LatticeSampler, bernoulli_exp, discrete_gaussian, discrete_laplace
+from toolkit.core.sampling import noise
+from toolkit.core.sampling import noise as inversion
+from toolkit.core.sampling.noise import Inversion, LatticeSampler, bernoulli_exp, discrete_gaussian, discrete_laplace
 
 PRECISE = Context(prec=120)
 SMALL = [("laplace", Fraction(1, 10)), ("laplace", Fraction(7, 3)), ("gauss", Fraction(1)), ("gauss", Fraction(50, 3))]

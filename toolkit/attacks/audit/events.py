@@ -86,13 +86,13 @@ def _foremost(events: list[Event]) -> list[Event]:
     under several names.
     """
     unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
-    kept: dict[int, Event] = {}
+    events_by_place: dict[int, Event] = {}
     for measure in ("promise", "excess"):
         of_feature: dict[str, Event] = {}
         for event in sorted(unlike, key=lambda event: -float(getattr(event, measure))):
             of_feature.setdefault(event.feature, event)
-        kept |= {id(event): event for event in list(of_feature.values())[:_KEPT]}
-    return list(kept.values())
+        events_by_place |= {id(event): event for event in list(of_feature.values())[:_KEPT]}
+    return list(events_by_place.values())
 
 
 def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:

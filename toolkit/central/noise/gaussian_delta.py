@@ -150,9 +150,9 @@ def _crossing(epsilon: Fraction, delta: Fraction) -> float:
         _, high = gaussian_delta(less_epsilon, Fraction(ratio))
         return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
 
-    wanted = math.log(less_delta.numerator) - math.log(less_delta.denominator)
+    log_share = math.log(less_delta.numerator) - math.log(less_delta.denominator)
     known = float(less_epsilon)
-    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= wanted)
+    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= log_share)
     beside = near * (1 + 1e-7)
     first, second = above(near), above(beside)
     return near - first * (beside - near) / (second - first) if first != second else near

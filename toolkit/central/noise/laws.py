@@ -5,6 +5,7 @@ Nothing here takes part in a release; the noise itself is drawn in integers by `
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -66,7 +67,7 @@ class GeometricLaw:
 
     scale: float
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """The root of 2 q / (1-q)**2, which is 1 / (sqrt(2) sinh(1 / (2 scale)))."""
         half = 0.5 / self.scale
@@ -114,7 +115,7 @@ class RoundedNormalLaw:
 
     sigma: float
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """The root of sigma**2 + 1/12, to more digits than a float has once sigma is above 2; a sum below."""
         if self.sigma > 2:

@@ -139,7 +139,7 @@ def shares_of(cells: Sequence[int], power: float) -> list[int]:
     return [round(number**power * 2**20) for number in cells]
 
 
-def _effect(table: Any, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
+def _effect(table: object, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
     """Summed over the other axes, with the mean along every axis of the part taken out."""
     left = np.asarray(table).sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in part))
     for place in range(len(part)):

@@ -21,7 +21,7 @@ from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.core.sampling.noise import exp_enclosure
 
 _BITS = 256
 _SHOWS = "the chance that a rare key shows"
@@ -129,18 +129,18 @@ class KeyThreshold:
         values, law = np.asarray(drawn.value)[:-1], cast("NoiseBasis", drawn.basis).law
         above = np.flatnonzero(values >= self.threshold)
         order = above[np.argsort(-values[above], kind="stable")]
-        shown = values[order]
+        counts_above = values[order]
         return Estimate(
-            value=shown,
-            se=np.full(len(shown), law.sd),
+            value=counts_above,
+            se=np.full(len(counts_above), law.sd),
             labels=tuple(keys[place] for place in order.tolist()),
-            cov=equal_diagonal(law.sd**2, len(shown)) if len(shown) else None,
+            cov=equal_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
             n=None,
             loss=self.loss if source is None else None,
             covers=NOISE,
             method=f"{type(self.noise).__name__} threshold",
             notes=(self.note, *(() if source is None else (SIMULATED,))),
-            basis=NoiseBasis(shown, law),
+            basis=NoiseBasis(counts_above, law),
         )
 
     @property

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.selection import Exponential, root_below
-from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -26,6 +25,9 @@ from toolkit.core.randomness import Rng, check_rng
 
 MOST_ROWS = 2**30
 """Of a table whose number of rows is private: what is said of ranks holds up to this number."""
+MOST_RANK_UNITS = 2**20
+"""The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
+"""
 _MOST_EQUAL = 16  # values at one place
 _RUNS = (3, 4, 6, 8, 12, 16, 24, 32)
 _ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie closer than is assumed
@@ -115,8 +117,8 @@ class RecursiveQuantiles:
     def facts(self) -> dict[str, Any]:
         """What a document says of it."""
         words = "the exponential mechanism chose each, the middle one first"
-        told = {"mechanism": type(self).__name__, "words": words}
-        return told | {"levels": self.levels, "epsilon a level": shown(self.each)}
+        facts = {"mechanism": type(self).__name__, "words": words}
+        return facts | {"levels": self.levels, "epsilon a level": shown(self.each)}
 
     @property
     def levels(self) -> int:
@@ -140,6 +142,7 @@ class RecursiveQuantiles:
         """All parts, each after those around it."""
         return tuple(self._parts(0, len(self.quantiles), Fraction(0), Fraction(1), 0))
 
+    @lru_cache(maxsize=1024)  # noqa: B019  (mechanisms and parts are public, and small)
     def choice(self, part: Part) -> Exponential:
         """The mechanism of one part, for scores in units of 1 / denominator of its share."""
         unit, share = part.share.denominator, part.share.numerator
@@ -173,13 +176,13 @@ class RecursiveQuantiles:
         where a gap lies, is what they say.
         """
         cuts = math.log((most + len(self.quantiles)) * self.levels * _ONE_IN)
-        found = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
+        bounds = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
         if steps is not None:
             widths = {run: least_distance(most // steps, rows, run) for run in _RUNS}
-            found += [self._off_by_all(cuts - math.log(w), 2 * run) for run, w in widths.items() if w]
+            bounds += [self._off_by_all(cuts - math.log(w), 2 * run) for run, w in widths.items() if w]
         if steps is not None and self.levels == 1:
-            found.append(self._off_by_one(steps))
-        return min(found)
+            bounds.append(self._off_by_one(steps))
+        return min(bounds)
 
     def _off_by_all(self, cuts: float, near: int) -> int:
         """The same, if each choice has e**cuts cuts, for one that is off by `near`."""
@@ -222,11 +225,16 @@ class RecursiveQuantiles:
         if start == stop:
             return
         middle = (start + stop) // 2
-        wanted = self.quantiles[middle]
-        share = rank_unit((wanted - low) / (high - low)) if high > low else Fraction(1, 2)
+        quantile = self.quantiles[middle]
+        share = rank_unit((quantile - low) / (high - low)) if high > low else Fraction(1, 2)
         yield Part(middle, level, share, start, stop)
-        yield from self._parts(start, middle, low, wanted, level + 1)
-        yield from self._parts(middle + 1, stop, wanted, high, level + 1)
+        yield from self._parts(start, middle, low, quantile, level + 1)
+        yield from self._parts(middle + 1, stop, quantile, high, level + 1)
+
+
+def rank_unit(q: Fraction) -> Fraction:
+    """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
+    return q.limit_denominator(MOST_RANK_UNITS)
 
 
 def rank_scores(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:

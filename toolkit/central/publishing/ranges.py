@@ -57,8 +57,8 @@ class RangeFinder:
 
     def facts(self) -> dict[str, Any]:
         """What a document says of it."""
-        told = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
-        return told | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
+        facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
+        return facts | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
 
     @property
     def loss(self) -> Loss:
@@ -92,10 +92,10 @@ class RangeFinder:
 
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
         """From noisy counts, which nothing but noise separates from the data."""
-        found = np.flatnonzero(np.asarray(noisy) >= self.threshold)
-        if not len(found):
+        bins = np.flatnonzero(np.asarray(noisy) >= self.threshold)
+        if not len(bins):
             return self.edges[0], self.edges[-1]
-        return self.edges[int(found[0])], self.edges[int(found[-1]) + 1]
+        return self.edges[int(bins[0])], self.edges[int(bins[-1]) + 1]
 
     def choose(self, counts: Steps, rng: Rng = None) -> tuple[Fraction, Fraction]:
         """Limits of the bins with these counts."""

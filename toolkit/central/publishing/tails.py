@@ -13,7 +13,7 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.gaussian_delta import mills
 from toolkit.central.noise.grid import GRID_BITS
-from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.core.sampling.noise import exp_enclosure
 
 Tail: TypeAlias = Callable[[int], Fraction]
 """A bound of Pr[noise >= k], for k of at least 1; it falls with k."""

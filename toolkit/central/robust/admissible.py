@@ -37,7 +37,8 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling.enclosure import Enclosure, exp_of
+from toolkit.core.randomness import Enclosure
+from toolkit.core.sampling.noise import exp_of
 from toolkit.core.sampling.rounded import normal_tail
 
 _MARGIN = 1 + 1e-9  # on what is computed in floats

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.noise.grid import NO_END
+from toolkit.central.publishing.quantiles import rank_unit
 from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
-from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, positive, probability, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.frames.bounds import QUANTILE_BITS, Bounds, written
+from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
 
 # How many people must change for a value to be the statistic: for every point of a public grid at once.
 #
@@ -99,8 +99,8 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
     least, most = np.full(span + 1, -1, dtype=np.int64), at_least(place)
     for _ in range(rounds):
         between = (least + most) // 2
-        found = enough(np.maximum(between, 0)) & (between >= 0)
-        least, most = np.where(found, least, np.minimum(between, most - 1)), np.where(found, between, most)
+        reached = enough(np.maximum(between, 0)) & (between >= 0)
+        least, most = np.where(reached, least, np.minimum(between, most - 1)), np.where(reached, between, most)
     return np.asarray(most)
 
 
@@ -130,10 +130,10 @@ def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], 
 
 def _finite(function: Callable[[Array], float], values: Array, low: float, high: float) -> float:
     try:
-        found = float(function(values))
+        number = float(function(values))
     except Exception:
         return low
-    return min(max(found, low), high) if math.isfinite(found) else low
+    return min(max(number, low), high) if math.isfinite(number) else low
 
 
 _UNIT = 2**10  # parts of half a step that Huber's k is rounded to
@@ -223,9 +223,9 @@ class InverseSensitivity:
         `step` between the bounds, 2**-16 of their distance if not given.
         """
         limits = Bounds.of(bounds, QUANTILE_BITS)
-        found = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
+        target = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
         return cls(
-            found,
+            target,
             limits if step is None else limits.with_step(step),
             Pure(positive(epsilon, "epsilon", NO_END)),
             groups,
@@ -302,6 +302,6 @@ class InverseSensitivity:
         return f"{self.statistic!r} location" if isinstance(self.statistic, Huber) else "statistic"
 
     def __repr__(self) -> str:
-        shown = self.statistic if isinstance(self.statistic, Quantile | Huber) else "a function"
+        name = self.statistic if isinstance(self.statistic, Quantile | Huber) else "a function"
         low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
-        return f"<InverseSensitivity of {shown} between {low} and {high}; {self.loss}>"
+        return f"<InverseSensitivity of {name} between {low} and {high}; {self.loss}>"

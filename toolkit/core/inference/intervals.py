@@ -68,7 +68,7 @@ class Interval:
         return f"Interval(low={low}, high={high}, {origin}{note})"
 
 
-def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
+def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
     """The part of an interval `within` what is possible; empty, without limits, where there is none."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
@@ -82,7 +82,7 @@ def _unless(empty: Any, low: Any, high: Any, level: float, method: str) -> Inter
     return Interval(float(low), float(high), level, method, bool(empty))
 
 
-def wald(value: Any, se: Any, level: float) -> tuple[Any, Any]:
+def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, Any]:
     """The normal quantile times the standard error to either side."""
     reach = float(ndtri(0.5 + level / 2)) * se
     return value - reach, value + reach
@@ -184,7 +184,7 @@ class Affine:
         return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
 
 
-def possible(basis: Any) -> tuple[float, float]:
+def possible(basis: object) -> tuple[float, float]:
     """From what to what the truth can lie at all: a share from 0 to 1, in the unit of the estimate."""
     if isinstance(basis, Affine):
         low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
@@ -343,7 +343,7 @@ class Shares:
         return low, high
 
 
-def _ratio(distance: Any, error: Any) -> Any:
+def _ratio(distance: float | Array, error: float | Array) -> Any:
     """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(
@@ -352,7 +352,7 @@ def _ratio(distance: Any, error: Any) -> Any:
     return ratio if ratio.ndim else float(ratio)
 
 
-def share_error(counts: Array, n: int, p: Any, q: Any) -> Array:
+def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
     """Standard errors of shares that a report supports with probability p from those who have it, else q.
 
     By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error:

@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from toolkit.core.randomness import Rng, words
-from toolkit.core.sampling.enclosure import WORD, Enclosure
+from toolkit.core.randomness import WORD, Enclosure, Rng, words
 
 Tail: TypeAlias = Callable[[Fraction], Enclosure]
 """Of a distance y > 0, the enclosure of Pr[|Z| > y]; 1 at 0, continuous, falling."""
@@ -43,7 +42,7 @@ class LazyUniform:
 def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
     """The whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin.
 
-    >>> from toolkit.core.sampling.enclosure import exp_of
+    >>> from toolkit.core.sampling.noise import exp_of
     >>> isinstance(rounded_sum(Fraction(1, 3), exp_of), int)
     True
     """

@@ -5,6 +5,7 @@ one of the same few integers for everyone, whatever the answer was.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Labels, Steps
+from toolkit.core.arrays import Array, Labels, Steps, Values
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.numeric import browser
@@ -27,7 +28,7 @@ FARTHEST = 10**300
 """How far from zero bounds may lie: estimates are floats."""
 
 
-def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
     if isinstance(bounds, str) or not hasattr(bounds, "__getitem__") or len(bounds) != 2:
         counted = hasattr(bounds, "__getitem__") and not isinstance(bounds, str)
@@ -72,7 +73,7 @@ class Grid:
     def span(self) -> float:
         return float(self.high - self.low)
 
-    def index(self, answers: Any) -> tuple[Steps, bool]:
+    def index(self, answers: Values) -> tuple[Steps, bool]:
         """The nearest point of each answer, and whether there was one answer alone."""
         numbers, single = numbers_in(answers, self.low, self.high)
         place = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
@@ -86,7 +87,7 @@ class Grid:
         return float((number - self.low) / (self.high - self.low))
 
 
-def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool]:
+def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
     """Answers as floats, none missing and none out of bounds; errors count them and never quote one."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
@@ -110,7 +111,7 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     return numbers, single
 
 
-def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
+def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
     """Reports as integers, from 0 to kinds - 1 where their number is limited."""
     codes = np.asarray(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
@@ -159,7 +160,7 @@ class OnGrid(SampledRandomizer):
     @abstractmethod
     def _draw(self, index: Steps, rng: Rng) -> Steps: ...
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize numbers within the bounds: reports are integers on the public grid of reports.
 
         Parameters

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes
+from toolkit.core.arrays import Codes, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
@@ -144,7 +144,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     return sums.ravel()[:k]
 
 
-def tally(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
+def tally(packed: Packed, k: int, times: npt.ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
     """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
     if times is None:
         return column_sums(packed, k), len(packed)
@@ -162,7 +162,7 @@ def unpack(packed: Packed, k: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, count=k, bitorder="little").astype(bool)
 
 
-def as_packed(reports: Any, k: int) -> Packed:
+def as_packed(reports: Values, k: int) -> Packed:
     """Packed reports from packed reports, a table of truth values, or a list of lists of option codes."""
     array = np.asarray(reports) if not isinstance(reports, list) else _table(reports, k)
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:

@@ -234,15 +234,15 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
 
 
 def largest_local(
-    cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4
+    cost: Callable[[float], float], target: float, *, most: float = 16.0, tolerance: float = 1e-4
 ) -> float:
     """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted, for a cost that grows."""
-    low, high = wanted, min(wanted * 2 + 1, most)
-    while high < most and cost(high) <= wanted:
+    low, high = target, min(target * 2 + 1, most)
+    while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)
     while high - low > tolerance * low:
         middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= wanted else (low, middle)
+        low, high = (middle, high) if cost(middle) <= target else (low, middle)
     return low
 
 
