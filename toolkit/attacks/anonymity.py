@@ -315,8 +315,7 @@ def generalize(
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     ladders : mapping
-        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
-        original value.
+        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the original value.
     k : int
         The size that classes must have.
     suppress : float

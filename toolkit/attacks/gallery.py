@@ -1,8 +1,7 @@
 """A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is wrong.
 
-They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code
-without the fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted
-fault can be seen.
+They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code without the
+fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted fault can be seen.
 """
 
 import math
@@ -146,9 +145,7 @@ def five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
 
 
 def rappor(answer: int, rng: Generator, *, keeps_ones: bool) -> Any:
-    """Each of eight bits is flipped with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips
-    the one.
-    """
+    """Each of eight bits is flipped with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips a 1."""
     bits = np.arange(8) == answer
     flips = rng.random(8) < 1 / (np.exp(EPSILON / 2) + 1)
     return bits | flips if keeps_ones else bits ^ flips
@@ -178,8 +175,7 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
     """The first answer above 0, with the very noise that put it there (Roth 2011, algorithm 3 of Lyu et al.),
     or fresh noise.
 
-    -1000 stands for "below", -2000 for "not asked any more". With fresh noise, search and answer share the
-    budget.
+    -1000 stands for "below", -2000 for "not asked any more". With fresh noise, search and answer share the budget.
     """
     noisy = answers + laplace(8 if fresh else 2, len(answers), rng)
     above = np.flatnonzero(noisy >= _one(4 if fresh else 2, rng))
@@ -341,8 +337,7 @@ def in_dimensions(found: tuple[Array, float], rng: Generator, *, times: float) -
 def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
     """The integral of (p - e**epsilon q)+ for two Laplace laws, each a centre and a scale.
 
-    ln(p / q) is linear between the centres and beyond them, so that it crosses epsilon at most once in each
-    part.
+    ln(p / q) is linear between the centres and beyond them, so that it crosses epsilon at most once in each part.
 
     >>> round(laplace_delta(1, (0, 1), (1, 1)), 12)  # the Laplace mechanism: no delta at all
     0.0

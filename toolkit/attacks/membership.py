@@ -1,8 +1,7 @@
 """Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
 
-The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on
-average, and with enough columns that stands out of the noise: what counts is the number of columns divided by
-the number of people.
+The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, and
+with enough columns that stands out of the noise: what counts is the number of columns divided by the number of people.
 """
 
 from collections.abc import Callable
@@ -179,8 +178,7 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
 
     References
     ----------
-    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al.
-    (2008).
+    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al. (2008).
     """
     rows, p = floats(people, "people"), floats(frequencies, "frequencies")
     m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
@@ -269,8 +267,7 @@ def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng
     n : int
         People.
     mechanism : object, optional
-        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it
-        is.
+        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it is.
     studies : int
         How many.
     rng : Generator, optional

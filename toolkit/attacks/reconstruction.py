@@ -226,8 +226,7 @@ def _linear_program(subsets: Mask, answers: Array) -> Array:
 def expected_share(n: int, count: int, noise_sd: float) -> float:
     """Compute the share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
 
-    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of
-    n.
+    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of n.
 
     Parameters
     ----------

@@ -308,9 +308,7 @@ def _without_end(row: tuple[Any, ...]) -> list[object]:
 
 
 def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
-    """Rows with their links, checked one after the other from `place` on; refuses the first that does not
-    belong there.
-    """
+    """Rows with their links, checked one by one from `place` on; refuses the first that does not belong there."""
     for row, link in rows:
         number = place.number + 1
         if row[0] != number or link != link_of(place.link, row):
@@ -381,9 +379,7 @@ class Record(Protocol):
 
 
 class MemoryRecord:
-    """A record that lives and dies with this process; it cannot be copied into another, because a copy has
-    its own sum.
-    """
+    """A record that lives and dies with this process; no copy of it is allowed, because a copy has its own sum."""
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []

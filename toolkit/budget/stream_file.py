@@ -149,9 +149,7 @@ class KeptStream:
         return str(self._head["mark"]).encode()
 
     def append(self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None) -> None:
-        """Write one more period, and how often those were counted who came in it; it is on the disk when this
-        returns.
-        """
+        """Write one more period, and how often those who came in it were counted; it is then on the disk."""
         text, own = " ".join(map(str, noisy)), None if visits is None else 1
         with self._connected() as database:
             database.execute("BEGIN IMMEDIATE")

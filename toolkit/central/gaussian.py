@@ -37,11 +37,10 @@ from toolkit.core.sampling.noise import LatticeSampler, floor_log2, gaussian_sam
 class Gaussian(Additive):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
-    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho =
-    sensitivity**2 / (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows.
-    An object whose claim cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid
-    of powers of two; whole numbers with a sensitivity of at least 1 are afterwards rounded to whole numbers,
-    which costs nothing.
+    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
+    (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows. An object whose claim
+    cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid of powers of two; whole numbers
+    with a sensitivity of at least 1 are afterwards rounded to whole numbers, which costs nothing.
 
     Parameters
     ----------
@@ -107,9 +106,8 @@ class Gaussian(Additive):
         sensitivity : Number
             How far one person can move the statistic, in length.
         calibration : str
-            "analytic" is the least noise that is proven private. For comparison: "classic" is
-            sqrt(2 ln(1.25/delta)) sensitivity / epsilon, proven for epsilon up to 1 and refused above;
-            "lecture" has 2 in place of 1.25.
+            "analytic" is the least noise that is proven private. For comparison: "classic" is sqrt(2 ln(1.25/delta))
+            sensitivity / epsilon, proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25.
 
         Returns
         -------

@@ -66,8 +66,7 @@ def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, note
 def equal_diagonal(variance: float, size: int) -> Array:
     """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
-    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of
-    a million.
+    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
 
     >>> equal_diagonal(2.0, 2)
     array([[2., 0.],

@@ -129,8 +129,7 @@ class Odds:
     def envelope(self, part: slice) -> npt.NDArray[np.uint64]:
         """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a base of 0.
 
-        Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615
-        times it.
+        Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615 times it.
         """
         top = (1023 + self.unit_bits) << _FRACTION
         bits = np.maximum(top + self.least - self.levels[part], _BIAS)
@@ -326,9 +325,8 @@ class Selection:
 class Exponential(Selection):
     """Choose with probability proportional to base * e**(epsilon score / (2 sensitivity)): Pure(epsilon).
 
-    Draws are exact: a candidate is drawn in proportion to an integer not below its weight, and kept with the
-    share of that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at
-    once.
+    Draws are exact: a candidate is drawn in proportion to an integer not below its weight, and kept with the share of
+    that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at once.
 
     Parameters
     ----------
@@ -379,10 +377,9 @@ class Exponential(Selection):
     def zcdp(self) -> Zcdp:
         """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021).
 
-        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other,
-        as each score moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws
-        whose logarithms differ within such a range the Rényi divergence of every order a is at most a *
-        epsilon**2 / 8.
+        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other, as each
+        score moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws whose logarithms
+        differ within such a range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
         """
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 

@@ -288,9 +288,8 @@ def counts(moments: Moments) -> CellEstimates:
 
 
 def mean(moments: Moments) -> CellEstimates:
-    """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no
-    further from 0 than the noise of just that combination: exact, whatever the number. Where no m is left, it
-    is the whole range.
+    """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no further from 0
+    than the noise of just that combination: exact, whatever the number. Where no m is left, it is the whole range.
     """
     number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)

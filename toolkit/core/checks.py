@@ -53,11 +53,9 @@ def untold(
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal
-    digits.
+    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits.
 
-    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in
-    0.3.
+    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
 
     >>> exact(0.1, "p"), exact("2/3", "p")
     (Fraction(1, 10), Fraction(2, 3))

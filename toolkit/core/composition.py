@@ -1,8 +1,7 @@
 """Composition: what several losses come to together.
 
-The same person's data behind several releases lose more than behind one. How much more depends on how
-cleverly one counts: every rule below is valid, rounded up, and never below the truth; they differ in how far
-above it they are.
+The same person's data behind several releases lose more than behind one. How much more depends on how cleverly one
+counts: every rule below is valid, rounded up, and never below the truth; they differ in how far above it they are.
 """
 
 import math
@@ -184,8 +183,7 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
 
 
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
-    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are
-    left.
+    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are left.
 
     The interval is their common unit, or where that is too fine a number of so few digits that its multiples
     are floats.

@@ -59,9 +59,8 @@ def words(count: int, bits: int, rng: Rng = None) -> Words:
 def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
     """`size` integers, each uniform on 0 … bound-1, for a bound of at most 2**64.
 
-    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no
-    bias. The browser's randomizer does the same with 32-bit words, and gives the same integers for the same
-    words.
+    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no bias. The
+    browser's randomizer does the same with 32-bit words, and gives the same integers for the same words.
 
     >>> below(6, 4, np.random.default_rng(1)).max() < 6
     np.True_

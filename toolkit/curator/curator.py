@@ -374,10 +374,9 @@ class Verbs(Generic[Result]):
     ) -> Result:
         """Release the quantile at one half, or the median with noise for its smooth sensitivity.
 
-        "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes
-        `where`, `by` and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two,
-        with noise whose scale depends on the data and is not told; it needs "replace" and all rows, whose
-        number is public.
+        "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes `where`, `by`
+        and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two, with noise whose scale
+        depends on the data and is not told; it needs "replace" and all rows, whose number is public.
 
         Parameters
         ----------
@@ -519,9 +518,8 @@ class Verbs(Generic[Result]):
     ) -> Result:
         """Find limits of a column, for `bounds=`: powers of two between which many values lie.
 
-        Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside.
-        Values beyond the limits are clamped later: an outer bin that is missed holds about as many values as
-        the threshold.
+        Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside. Values
+        beyond the limits are clamped later: an outer bin that is missed holds about as many values as the threshold.
 
         Parameters
         ----------

@@ -1,7 +1,6 @@
 """Statistics that do not follow outliers: Huber locations, smooth medians, trimmed means, quartile distances.
 
-No standard error and no interval is released: with a local or a smooth sensitivity both would depend on the
-data.
+No standard error and no interval is released: with a local or a smooth sensitivity both would depend on the data.
 """
 
 import math

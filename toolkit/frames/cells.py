@@ -1,5 +1,4 @@
-"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever
-called.
+"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
 
 A cell may be anything that somebody once put into a frame. One whose `__float__`, `__eq__` or `__hash__`
 raises, or takes its time, would tell about its person; so only types known here are read, and all others are

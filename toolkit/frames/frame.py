@@ -238,9 +238,8 @@ def _name(label: str | int | None, place: int) -> str:
 
 
 class Streamed(Column):
-    """A column whose parts are read one after the other and put together. Two such columns are read at
-    different times, so their rows need not be in the same order: what needs several goes through
-    `Frame.parts`.
+    """A column whose parts are read one after the other and put together. Two such columns are read at different times,
+    so their rows need not be in the same order: what needs several goes through `Frame.parts`.
     """
 
     def __init__(self, source: Source, name: str, empty: Column, wrap: Any) -> None:

@@ -196,9 +196,7 @@ class Persons:
 
 
 def identities(column: Column) -> tuple[Codes, list[Hashable]]:
-    """The place of each row's person in a list of them, -1 where none is named. 1 and 1.0 are one person, "1"
-    another.
-    """
+    """The place of each row's person in a list, -1 where none is named. 1 and 1.0 are one person, "1" another."""
     if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
         keys = (cells.identity(cell) for cell in column.cells())

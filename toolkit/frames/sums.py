@@ -217,9 +217,8 @@ class Bounds:
     def _grid(self) -> tuple[float, float, float]:
         """What is subtracted from a value, multiplied with it and added to it, so that its last bits count steps.
 
-        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole
-        units, ties to even, exactly, and does not carry for any number of up to 2**51 units. A power of two
-        needs no multiplication.
+        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
+        even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
         """
         far = max(abs(self.low), abs(self.high)) / self.step > _STEPS
         power = (

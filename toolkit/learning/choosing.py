@@ -35,11 +35,10 @@ def choose_classifier(
 ) -> Candidate:
     """Choose one of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
 
-    One person moves each number of right answers by at most 1, under both relations, so that the exponential
-    mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a
-    candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
-    Answers and labels are compared one by one, texts with texts and numbers with numbers. How long it takes
-    depends on the data, and is not to be published.
+    One person moves each number of right answers by at most 1, under both relations, so that the exponential mechanism
+    costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a candidate fails on, or
+    whose label is missing, counts as wrong without a word; all others count. Answers and labels are compared one by
+    one, texts with texts and numbers with numbers. How long it takes depends on the data, and is not to be published.
 
     Parameters
     ----------
@@ -134,9 +133,8 @@ def best_of(
     Parameters
     ----------
     run : callable
-        Draws independently each time: a score, higher is better, and an output. Both together must be
-        Pure(epsilon); that is the caller's word. It must not charge a ledger itself. A score that is NaN or
-        no number is the worst.
+        Draws independently each time: a score, higher is better, and an output. Both together must be Pure(epsilon);
+        that is the caller's word. It must not charge a ledger itself. A score that is NaN or no number is the worst.
     epsilon : Number
         The cost of one run.
     stop : Number

@@ -176,11 +176,10 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
-    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
-    public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
-    the data before it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder
-    that finds its categories (list them); nor is what a search chooses by scores (`choose_classifier` is for
-    that).
+    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
+    scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from the data before
+    it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder that finds its categories
+    (list them); nor is what a search chooses by scores (`choose_classifier` is for that).
 
     Parameters
     ----------
@@ -213,8 +212,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     steps : int
         For "descent": how many steps.
     rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
-        and delta.
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
     people : int, optional
         For "descent": a guess of how many people there are, where that is private.
     neighbors : str
@@ -339,8 +337,7 @@ class PrivateSVC(PrivateLinearClassifier):
     steps : int
         For "descent": how many steps.
     rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
-        and delta.
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
     people : int, optional
         For "descent": a guess of how many people there are, where that is private.
     neighbors : str

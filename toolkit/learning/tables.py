@@ -181,10 +181,9 @@ def _frame(x: Any) -> Table:
 class Scale:
     """From a person's numbers to a row of length at most 1, and from weights of such rows back.
 
-    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than
-    `row_norm` is shortened to it. The constant is as large as one of d equal columns, and is part of the row:
-    (sqrt(d) x, 1) / sqrt(d + 1) for a row x of length at most 1. With `drop` a row with a missing number is
-    all zero.
+    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than `row_norm` is
+    shortened to it. The constant is as large as one of d equal columns, and is part of the row: (sqrt(d) x, 1) / sqrt(d
+    + 1) for a row x of length at most 1. With `drop` a row with a missing number is all zero.
     """
 
     low: Array

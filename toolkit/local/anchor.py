@@ -1,5 +1,4 @@
-"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the
-instructions.
+"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the instructions.
 
 "I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers
 alone would give; the anchor measures how many they are, and takes that out again. It cannot see those who
@@ -31,9 +30,8 @@ _COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
 def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:
     """Estimate the share of people who followed the instructions of an anchor question.
 
-    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row
-    less u, a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for
-    the others.
+    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row less u,
+    a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for the others.
 
     Parameters
     ----------

@@ -1,9 +1,8 @@
 """People who do not follow the instructions, and how far they move an estimate.
 
-Randomized answers are right on average only if people do as they were told. Some say the harmless thing
-whatever the die shows, some answer anything, some forget the die and tell the truth. No interval covers that:
-so say beforehand how much of it an estimate could bear, and measure it with an anchor question
-(`toolkit.local.anchor`).
+Randomized answers are right on average only if people do as they were told. Some say the harmless thing whatever the
+die shows, some answer anything, some forget the die and tell the truth. No interval covers that: so say beforehand how
+much of it an estimate could bear, and measure it with an anchor question (`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -115,8 +114,7 @@ class Compliance:
 
 
 def one_percent(design: Design, prevalence: npt.ArrayLike) -> dict[str, float]:
-    """How far one person in a hundred moves the estimate, by what they do instead of following the
-    instructions.
+    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions.
 
     >>> from toolkit import warner
     >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points

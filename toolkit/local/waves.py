@@ -99,10 +99,9 @@ KIND = "memo"
 class Memo:
     """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
 
-    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A
-    report is fresh noise on the memo of the answer that holds now. However many reports come from a truth that
-    cannot change, together they cost at most what the permanent design costs. If the truth may change, no such
-    bound holds.
+    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A report
+    is fresh noise on the memo of the answer that holds now. However many reports come from a truth that cannot change,
+    together they cost at most what the permanent design costs. If the truth may change, no such bound holds.
 
     Parameters
     ----------
@@ -225,8 +224,7 @@ class Memo:
         return as_labels(sent, labels) if either else np.asarray(sent)
 
     def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
-        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of
-        fresh noise.
+        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of fresh noise.
 
         The rule that Python shares with the browser. A device that has drawn its memos before takes the same
         two draws again: `recall` gives them.

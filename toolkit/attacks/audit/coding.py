@@ -214,9 +214,8 @@ def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
 
 
 def _key(output: Any) -> Hashable:
-    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings,
-    lists and tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds
-    count.
+    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings, lists and
+    tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds count.
     """
     kind = type(output)
     if kind in _REPEATED:

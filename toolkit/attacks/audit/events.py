@@ -98,8 +98,7 @@ def _foremost(events: list[Event]) -> list[Event]:
 def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:
     """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails.
 
-    A value that is frequent has a cell of its own, and so has what lies beyond everything that the other
-    input gave.
+    A value that is frequent has a cell of its own, and so has what lies beyond everything that the other input gave.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)

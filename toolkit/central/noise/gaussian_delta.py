@@ -1,9 +1,8 @@
 """How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its inverse.
 
-With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the
-Gaussian mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) =
-phi(a), this is phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the
-tails.
+With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the Gaussian
+mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) = phi(a), this is
+phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the tails.
 
 The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` is what that costs: a
 mechanism is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits`

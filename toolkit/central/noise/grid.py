@@ -1,9 +1,8 @@
 """Private numbers on a public grid: read, rounded, noise added; no operation depends on the data.
 
-Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism
-alone, so that all data share one set of outputs and the low bits of a release carry nothing. The exact sum of
-number and noise is then turned into a float or a 64-bit integer; that is a function of the sum alone, and so
-costs no privacy.
+Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism alone, so that
+all data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
+turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
 
 What is refused is refused by type, shape, and being a finite number; no message quotes the number.
 """

@@ -29,9 +29,7 @@ class NoiseLaw(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A release and the law of its noise: the interval from the law itself, nothing approximated but the
-    grid's width.
-    """
+    """A release and the law of its noise: the interval from the law itself, exact but for the grid's width."""
 
     value: float | Array
     law: NoiseLaw
@@ -135,8 +133,7 @@ class RoundedNormalLaw:
 class RadialLaw:
     """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions.
 
-    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1)
-    scale**2.
+    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
     """
 
     scale: float

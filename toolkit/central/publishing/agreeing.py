@@ -34,8 +34,7 @@ from toolkit.core.randomness import Rng, check_rng
 class Margins:
     """Tables over some of several axes, each with one variance of the noise in its cells.
 
-    The functions take and return whatever numbers the tables and variances hold: with fractions they are
-    exact.
+    The functions take and return whatever numbers the tables and variances hold: with fractions they are exact.
 
     Parameters
     ----------

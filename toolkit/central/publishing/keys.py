@@ -35,16 +35,14 @@ class KeyThreshold:
     under "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k
     for the least k with p = Pr[noise >= k] so small that (1 - p)**keys >= 1 - delta and p <= 1 - q.
 
-    That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the
-    outputs with and without the person differ in the other keys only, by a factor of at most
-    e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. The other way round the factor is at most
-    e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced person has such keys
-    on both sides; the two inequalities hold together.
+    That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the outputs
+    with and without the person differ in the other keys only, by a factor of at most e**(epsilon (L - j) / L), and
+    Pr[E] >= (1 - p)**j >= 1 - delta. The other way round the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <=
+    e**epsilon, because 1 - p >= q. A replaced person has such keys on both sides; the two inequalities hold together.
 
-    With `rho` the noise is Gaussian, for half of delta: epsilon is what Zcdp(rho) converts to at delta / 2,
-    and (1 - p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of
-    the law without noise on the j keys needs no bound, and for the others what is missing is at most
-    1 / (1 - p)**j - 1.
+    With `rho` the noise is Gaussian, for half of delta: epsilon is what Zcdp(rho) converts to at delta / 2, and (1 -
+    p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of the law without noise
+    on the j keys needs no bound, and for the others what is missing is at most 1 / (1 - p)**j - 1.
 
     >>> KeyThreshold.for_loss(1, 1e-6, neighbors="add_remove").threshold
     15

@@ -50,13 +50,12 @@ class Part:
 class RecursiveQuantiles:
     """All quantiles of a list, by the exponential mechanism: one choice for each, in parts of the data.
 
-    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters
-    or leaves moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A
-    level of the recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose
-    odds then fall by e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another
-    entered, so they fall half as fast. Where there is one part only, the first of a list that is not
-    `grouped`, the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided
-    by that number.
+    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters or leaves
+    moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A level of the
+    recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose odds then fall by
+    e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another entered, so they fall half as fast.
+    Where there is one part only, the first of a list that is not `grouped`, the score moves by at most 1 under
+    "replace". With `rows` rows a person all rates are divided by that number.
 
     Parameters
     ----------
@@ -167,13 +166,12 @@ class RecursiveQuantiles:
         """Ranks that with probability 95 % no quantile is off by more, whatever the data of at most so many
         `rows`: of `most` places, which are `steps` with random digits after them.
 
-        A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) /
-        rate with probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no
-        17 values have one place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run
-        and w = `least_distance`: of 2 run values that follow each other, half have one step, or a step lies between.
-        A quantile that is sought between two others, which are off by e and f ranks, is off by another
-        (1 - share) e + share f. It cannot be less without reading the data: how many values are equal, and
-        where a gap lies, is what they say.
+        A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) / rate with
+        probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no 17 values have one
+        place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run and w = `least_distance`: of
+        2 run values that follow each other, half have one step, or a step lies between. A quantile that is sought
+        between two others, which are off by e and f ranks, is off by another (1 - share) e + share f. It cannot be less
+        without reading the data: how many values are equal, and where a gap lies, is what they say.
         """
         cuts = math.log((most + len(self.quantiles)) * self.levels * _ONE_IN)
         bounds = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
@@ -254,9 +252,8 @@ def least_distance(places: int, rows: int, run: int) -> int:
     """The least distance, in the places of a step, of the first and the last of any `run` values of one step
     that follow each other, with probability 1 - 2e-5: 0 if no such is known.
 
-    That `run` of at most `rows` random places lie in fewer than w next to each other has at most the
-    probability rows * C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others
-    are within.
+    That `run` of at most `rows` random places lie in fewer than w next to each other has at most the probability rows *
+    C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others are within.
 
     >>> least_distance(2**31, 5000, 12), least_distance(2**31, 2**30, 12)
     (363953, 0)

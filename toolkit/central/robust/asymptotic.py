@@ -76,8 +76,7 @@ class AvellaMedina:
 def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
     """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation.
 
-    The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two
-    points.
+    The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
 
     >>> round(normal_delta(1, (0, 4), (1, 4)), 10)  # the Gaussian mechanism at sensitivity 1 and sigma 4
     2.9243e-06

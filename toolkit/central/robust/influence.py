@@ -3,8 +3,7 @@
 At a distribution F the location T solves E psi(X - T) = 0. With a share s of the people moved to x, T moves
 by s times IF(x) = psi(x - T) / M for small s, where M = E psi'(X - T); the gross-error sensitivity is sup
 |IF| = bound / M, and T of n values has the asymptotic variance E psi**2 / M**2, divided by n. These are
-statements about populations and about n without end: no privacy follows from them, as `AsymptoticPromise`
-says.
+statements about populations and about n without end: no privacy follows from them, as `AsymptoticPromise` says.
 
 References: Hampel, The influence curve and its role in robust estimation (1974).
 """

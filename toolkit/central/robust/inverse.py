@@ -56,10 +56,9 @@ def _share_down(q: Fraction, n: int) -> int:
 def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1, rows: int | None = None) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
-    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where
-    the scores at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that
-    of the lowest value. The least number is sought as if there were `rows` values, if given: at least as
-    many as there are.
+    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores at
+    v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value. The
+    least number is sought as if there were `rows` values, if given: at least as many as there are.
 
     >>> huber_lengths(np.array([0, 2, 2, 9]), 9, 4)
     array([2, 1, 0, 1, 1, 1, 1, 1, 2, 3])
@@ -107,9 +106,8 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
 def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], most: int) -> Steps:
     """The same for a function of sorted values that never falls when a value rises; at most `most` + 1.
 
-    With k changes it can be brought as low as where the k largest are at the lower bound, and as high as
-    where the k smallest are at the upper. A function that fails, or is not finite, counts as the lower
-    bound.
+    With k changes it can be brought as low as where the k largest are at the lower bound, and as high as where the k
+    smallest are at the upper. A function that fails, or is not finite, counts as the lower bound.
     """
     low, high, step = float(bounds.low), float(bounds.high), float(bounds.step)
     ordered = np.sort(values)
@@ -176,8 +174,7 @@ class InverseSensitivity:
     bounds : limits that values are clamped to, and the grid of candidates; public.
     loss : Pure(epsilon).
     groups : in how many groups of a table, each with a choice of its own, one person's change can be seen: 2
-        under "replace", where a person moves from one to another. Each choice then has an equal part of
-        epsilon.
+        under "replace", where a person moves from one to another. Each choice then has an equal part of epsilon.
     rows : how many rows one person can have: so far they move a length.
 
     Examples

@@ -1,9 +1,8 @@
 """Intervals for shares that are seen through randomization, and for numbers with a standard error.
 
-A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two
-known rows, x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to
-[0, 1]; when nothing is left, the data disagree with every share at this level, and the interval says so: it
-has no limits.
+A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows, x
+* given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing is
+left, the data disagree with every share at this level, and the interval says so: it has no limits.
 """
 
 from collections.abc import Callable, Iterator
@@ -89,8 +88,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
 
 
 class IntervalBasis(Protocol):
-    """What an estimate keeps so that intervals of any level can be made later; the first method is the
-    default.
+    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
 
     A basis may also have `tails(null, method)`; else a test is made by finding the level at which the
     interval meets the null. One with a `value` and `uncut(level, method)`, its limits before they are cut to
@@ -130,8 +128,7 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Student:
-    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t
-    interval.
+    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval.
 
     Where all answers are equal the standard error is zero, and says nothing about the next answer: there is
     no interval. `shares` : of a weighted sample of reports, what as many people as it is worth would have
@@ -355,10 +352,9 @@ def _ratio(distance: float | Array, error: float | Array) -> Any:
 def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
     """Standard errors of shares that a report supports with probability p from those who have it, else q.
 
-    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error:
-    it is then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes;
-    and where such reports always agree, as nothing hides an answer, with one more of each kind. One report
-    alone has none.
+    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error: it is
+    then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes; and where such
+    reports always agree, as nothing hides an answer, with one more of each kind. One report alone has none.
 
     >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
     (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))

@@ -1,5 +1,4 @@
-"""Integer noise with an exact law: discrete Laplace (two-sided geometric) and discrete Gaussian, of any
-rational scale.
+"""Integer noise with an exact law: discrete Laplace (two-sided geometric) and discrete Gaussian, of any rational scale.
 
 Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0
 for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
@@ -19,9 +18,8 @@ Up to a scale of 2**53 the result is an int64 array, and no sum in it can overfl
 below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them
 depends on the scale alone.
 
-References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh,
-Roughgarden and Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no
-random bit outlives a call.
+References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh, Roughgarden and
+Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no random bit outlives a call.
 """
 
 import math
@@ -182,8 +180,7 @@ class Inversion:
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law with ratio
-    e**(-1/scale).
+    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law with ratio e**(-1/scale).
 
     >>> discrete_laplace(2, 5, np.random.default_rng(1)).dtype
     dtype('int64')
@@ -303,12 +300,10 @@ class LatticeSampler:
         return accepted
 
     def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
-        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times
-        2**32.
+        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times 2**32.
 
-        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve
-        terms of Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than
-        one.
+        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve terms of
+        Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than one.
         """
         position = _shifted(place.astype(np.uint64), 32 - self.shift)
         slope = np.take(self._slope, step, mode="clip")
@@ -432,10 +427,9 @@ def _intervals(dimension: int) -> Inversion:
 def _interval_edges(dimension: int, bits: int) -> Edges:
     """Bounds of the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
 
-    From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by
-    at least (c - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So what the
-    list leaves out is less than six times its next weight. Logarithms are rounded correctly; their error
-    stays far below the guard bits.
+    From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by at least (c
+    - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So what the list leaves out is less
+    than six times its next weight. Logarithms are rounded correctly; their error stays far below the guard bits.
     """
     width = bits + _GUARD
     context = Context(prec=width * 302 // 1000 + len(str(dimension)) + 12)
@@ -464,8 +458,7 @@ def _scaled(context: Context, exponent: Decimal, width: int) -> int:
 def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
     """The enclosure of e**-x, x = (r - inner)(outer - r) / (inner + outer), where r is the root of `squared`.
 
-    x = r - (squared + inner * outer) / (inner + outer), and the root is taken in integers, eight bits finer
-    than asked.
+    x = r - (squared + inner * outer) / (inner + outer), and the root is taken in integers, eight bits finer than asked.
     """
     rational = (squared + inner * outer) / (inner + outer)
 

@@ -77,10 +77,9 @@ def _gallop(start: int, way: int, holds: Callable[[int], bool]) -> tuple[int, in
 def normal_tail(square: Fraction) -> Enclosure:
     """The enclosure of Pr[|N| > z] for standard normal N and z**2 = `square`.
 
-    It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and
-    each operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is
-    left out after a term that is below the last digit is less than that term, as each is below half the one
-    before.
+    It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
+    operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is left out after
+    a term that is below the last digit is less than that term, as each is below half the one before.
     """
 
     def enclosure(bits: int) -> tuple[int, int]:

@@ -1,10 +1,9 @@
 """Second moments of rows with noise: sums over people of products of columns, in whole steps.
 
-The products x_i x_j of one row, those off the diagonal times sqrt(2), are a vector as long as the row's
-length squared. So one row of length at most 1 that comes or goes moves the sums by at most 1, and one that is
-replaced by at most sqrt(2): |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. With a target t in [-1, 1] and
-its products t x beside them, it is sqrt(2) and sqrt(9/2): with q = |x . y| the latter is at most 2 - 2 q**2 +
-2 + 2 q, largest at q = 1/2.
+The products x_i x_j of one row, those off the diagonal times sqrt(2), are a vector as long as the row's length squared.
+So one row of length at most 1 that comes or goes moves the sums by at most 1, and one that is replaced by at most
+sqrt(2): |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. With a target t in [-1, 1] and its products t x beside them,
+it is sqrt(2) and sqrt(9/2): with q = |x . y| the latter is at most 2 - 2 q**2 + 2 + 2 q, largest at q = 1/2.
 
 Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and noise is whole.
 """

@@ -1,8 +1,7 @@
 """Answers and reports, however they are given, as codes 0 … k-1.
 
-Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all
-accepted; none of these libraries is imported to do so. Messages count what is wrong and never quote an
-answer.
+Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
+these libraries is imported to do so. Messages count what is wrong and never quote an answer.
 
 Whole numbers are codes where all labels are texts, and labels where one of them is a number, as in points
 1 … 5. Where labels are both, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same: no

@@ -100,8 +100,7 @@ class OneBit(FiniteMean):
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(Windowed, FiniteMean):
-    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the
-    answer.
+    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
     """

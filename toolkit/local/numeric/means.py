@@ -33,8 +33,7 @@ class Mean(OnGrid):
     def _unit_scores(self, reports: Steps) -> Array: ...
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:
-        """For each report a number, in the unit of the answers, whose mean over the randomization is the
-        answer.
+        """For each report a number, in the unit of the answers, whose mean over the randomization is the answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
         There is no `option` to name.

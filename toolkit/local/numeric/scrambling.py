@@ -1,9 +1,7 @@
-"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied
-with it.
+"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied with it.
 
-They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends
-somewhere, so some reports are possible for some answers only. Their epsilon is computed from the deck,
-exactly, and is usually infinite.
+They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends somewhere, so some
+reports are possible for some answers only. Their epsilon is computed from the deck, exactly, and is usually infinite.
 """
 
 import math

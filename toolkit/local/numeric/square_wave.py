@@ -60,11 +60,9 @@ _BINS = 256
 
 @dataclass(frozen=True, repr=False)
 class SquareWave(Windowed):
-    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the
-    answer.
+    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
 
-    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the
-    answer.
+    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
     """
 
     name: ClassVar[str] = "square_wave"
@@ -140,8 +138,7 @@ class SquareWave(Windowed):
         replicates: int = 200,
         rng: Rng = None,
     ) -> Estimate:
-        """The numbers below which the given shares of the answers lie, each with its interval, by maximum
-        likelihood.
+        """The numbers below which the given shares of the answers lie, each with its interval, by maximum likelihood.
 
         Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5,
         1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the
@@ -220,8 +217,7 @@ class SquareWave(Windowed):
         surveys: int = 200,
         rng: Rng = None,
     ) -> Array:
-        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by
-        simulation.
+        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by simulation.
 
         That is what the band is made from; a smoothed curve varies less.
         """
@@ -306,8 +302,7 @@ def smoothed_likelihood(
     """EMS: expectation-maximization with smoothing after each round, until a round changes the log-likelihood
     by less than `gain`.
 
-    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the
-    curve.
+    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
     """
     n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
     reports = shares @ matrix

@@ -1,7 +1,6 @@
 """Reports of many yes/no bits, eight to a byte: drawn, counted, read and written.
 
-Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128
-megabytes.
+Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128 megabytes.
 """
 
 from bisect import bisect_right
@@ -132,8 +131,7 @@ def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256
-    bytes.
+    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
 
     With `times`, each row stands for that many.
     """

@@ -29,12 +29,10 @@ _RATE_PARTS = 256
 
 @dataclass(frozen=True, repr=False)
 class Subset(Oracle):
-    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it
-    `outside`.
+    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it `outside`.
 
-    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a =
-    inside and b = outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary
-    randomized response.
+    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a = inside and b =
+    outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary randomized response.
 
     To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the
     rest, r = d or d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j =

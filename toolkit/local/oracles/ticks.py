@@ -1,9 +1,8 @@
 """Tick all that apply, several of k boxes: answers under a cap, or about one box, whichever is more precise.
 
-Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and
-hides one yes or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the
-2m bits in which two people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes`
-compares and says why.
+Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and hides one yes
+or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the 2m bits in which two
+people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes` compares and says why.
 """
 
 from collections.abc import Callable
@@ -34,12 +33,10 @@ _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariance
 
 @dataclass(frozen=True, repr=False)
 class CappedBoxes(Boxes):
-    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip /
-    denominator.
+    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip / denominator.
 
-    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many
-    times the epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and
-    by the form.
+    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many times the
+    epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and by the form.
 
     To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is
     below `flip`.

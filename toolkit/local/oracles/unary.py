@@ -20,14 +20,12 @@ from toolkit.local.serial import keep_whole
 
 @dataclass(frozen=True, repr=False)
 class Unary(Oracle):
-    """A report holds each option with its own draw: probability own/denominator for the answer,
-    other/denominator else.
+    """A report holds each option with its own draw: probability own/denominator for the answer, other/denominator else.
 
     To draw a report: for each option in order one uniform integer below `denominator`; the option is held if
     the integer is below `own` (for the answer) or `other` (for the rest).
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the
-    options held.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
     """
 
     own: int

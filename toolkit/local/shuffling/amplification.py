@@ -1,10 +1,9 @@
 """What is gained when nobody knows which report is whose.
 
-**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses,
-times and the order of arrival from the reports before the analyst sees them, and mixes as many as were
-counted here. A server that logs when or from where a report came has no amplification: claim the local
-epsilon. If the shuffler fails or colludes, the local epsilon is all that is left, so both numbers belong in
-every report.
+**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the
+order of arrival from the reports before the analyst sees them, and mixes as many as were counted here. A server that
+logs when or from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes,
+the local epsilon is all that is left, so both numbers belong in every report.
 """
 
 import math
@@ -223,8 +222,7 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
-    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are
-    shuffled.
+    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are shuffled.
 
     >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
     5.69
