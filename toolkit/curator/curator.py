@@ -15,8 +15,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.preview import Preview
-from toolkit.curator.release import Price, Query, Release, Unit
+from toolkit.curator.release import Preview, Price, Query, Release, Unit
 from toolkit.frames import cells
 from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame, as_list

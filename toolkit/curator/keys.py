@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.keys import KeyThreshold
-from toolkit.central.publishing.ranges import RangeFinder
+from toolkit.central.publishing.keys import KeyThreshold, RangeFinder
 from toolkit.central.publishing.top import TopK
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps

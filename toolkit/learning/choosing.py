@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")
+
 Output = TypeVar("Output")
 
 
@@ -182,22 +182,3 @@ def _height(score: Any) -> float:
         with suppress(Exception):  # an Estimate, say
             height = float(score)
     return -math.inf if math.isnan(height) else height
-
-
-def law_of_best(probabilities: Sequence[Number], stop: Number) -> list[Fraction]:
-    """With which probability each outcome of a run is the best, outcomes in the order of their scores.
-
-    With c the probability that a run is not better than an outcome, the best of all is not better with
-    probability stop c / (1 - (1 - stop) c).
-
-    >>> [str(share) for share in law_of_best(["1/2", "1/2"], "1/2")]
-    ['1/3', '2/3']
-    """
-    chance, below, law = probability(stop, "stop"), Fraction(0), list[Fraction]()
-    reached = Fraction(0)
-    for share in probabilities:
-        below += probability(share, "a probability")
-        through = chance * below / (1 - (1 - chance) * below)
-        law.append(through - reached)
-        reached = through
-    return law

@@ -197,21 +197,6 @@ def discrete_gaussian(variance: Number, size: int, rng: Rng = None) -> Integers:
     return gaussian_sampler(positive(variance, "variance")).draw(size, rng)
 
 
-def bernoulli_exp(exponent: Number, size: int, rng: Rng = None) -> npt.NDArray[np.bool_]:
-    """`size` truth values, each true with probability exactly e**-exponent, for an exponent above 0.
-
-    >>> bernoulli_exp("1/2", 4, np.random.default_rng(1)).dtype
-    dtype('bool')
-    """
-    power = positive(exponent, "exponent")
-    low, high = (np.uint64(min(bound, 2**WORD - 1)) for bound in exp_enclosure(power, WORD))
-    uniform = words(size, WORD, rng)
-    outcome = uniform < low
-    for i in np.flatnonzero((uniform >= low) & (uniform <= high)):
-        outcome[i] = falls_below(exp_of(power), int(uniform[i]), WORD, rng)
-    return outcome
-
-
 @lru_cache(maxsize=128)
 def laplace_sampler(scale: Fraction) -> "LatticeSampler":
     """The sampler behind `discrete_laplace`, with its tables, for who draws often."""
