@@ -19,15 +19,15 @@ import numpy as np
 import pytest
 
 from toolkit.central import laplace, selection
-from toolkit.central.exact_weights import Odds
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
+from toolkit.central.noise.grid import Answer
 from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.publishing.top import TopK
 from toolkit.central.robust import releases
 from toolkit.central.robust.inverse import InverseSensitivity
-from toolkit.central.selection import Exponential
+from toolkit.central.selection import Exponential, Odds
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.sampling.noise import LatticeSampler
 
@@ -109,6 +109,7 @@ class Meeting:
         self._inside = False
         for kind in (Laplace, Gaussian):
             patch.setattr(kind, "_noisy", lambda one, answer, _: self._noisy(one, answer))
+            patch.setattr(kind, "integers", lambda one, numbers, _=None: self._integers(one, numbers))
         self._watch(patch, KeyThreshold, "release", dict, None)
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
         self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
@@ -133,6 +134,10 @@ class Meeting:
         if answer.whole:
             return int(made[0]) if answer.scalar else made, one.whole_law
         return float(made[0]) if answer.scalar else made.astype(float), one.whole_law
+
+    def _integers(self, one: Laplace | Gaussian, numbers: list[int]) -> Any:
+        noisy, law = self._noisy(one, Answer(np.array(numbers, dtype=object), whole=True, scalar=False))
+        return noisy.tolist(), law
 
     def _watch(
         self,

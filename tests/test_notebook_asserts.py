@@ -399,14 +399,14 @@ MUTANTS = {
     ),
     "11: moments without noise": Mutant(
         "11",
-        "toolkit.learning.fitting.moments",
+        "toolkit.learning.moments",
         "self.mechanism.noisy(whole_moments(rows, target), rng)",
         "whole_moments(rows, target)",
         "pca-below-check",
     ),
     "11: moments with half the noise": Mutant(
         "11",
-        "toolkit.learning.fitting.moments",
+        "toolkit.learning.moments",
         "np.asarray(self.mechanism.noisy(whole_moments(rows, target), rng))",
         "(lambda exact: (self.mechanism.noisy(exact, rng) + exact) / 2)(whole_moments(rows, target))",
         "pca-below-check",

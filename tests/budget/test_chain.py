@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from toolkit.budget.charges import Entry, RecordError, begin, entry_of, follow, link_of, read, row_of, written
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import Entry, RecordError, begin, entry_of, follow, link_of, read, row_of, written
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
 START = begin("pure 1", None, "mark", Pure(0))

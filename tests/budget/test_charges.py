@@ -13,7 +13,7 @@ from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
-from toolkit.central.tables.coding import Composed
+from toolkit.central.tables import Composed
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.local.questions import warner
 

@@ -16,8 +16,8 @@ import pytest
 from tests.survey.postgres_server import Postgres, new_name
 from tests.survey.storage.test_pool_between import PORT, bouncer
 from toolkit import Curator, Estimate
+from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.record import RecordError
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Pure
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.work import calls
+from toolkit.budget.charges import link_of
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.record import link_of
 from toolkit.core.loss import Pure
 
 unix = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

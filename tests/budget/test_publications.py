@@ -2,9 +2,9 @@ import copy
 import pickle
 from pathlib import Path
 
+from toolkit.budget.charges import MemoryRegister, Publication
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.ledger_file import FileRegister
-from toolkit.budget.record import MemoryRegister, Publication
 from toolkit.core.loss import Pure
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.budget.spending import Counter
 from toolkit.budget import ledger_file
+from toolkit.budget.charges import Entry, RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.record import Entry, RecordError
 from toolkit.core.loss import Pure
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.ledger_file import note_of, read_note, write_note
-from toolkit.budget.record import RecordError
 from toolkit.core.loss import Pure
 
 

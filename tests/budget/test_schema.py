@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from toolkit.budget import ledger_file
+from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.budget.ledger_file import APPLICATION, VERSION, create, marks, take_over, write_note
-from toolkit.budget.record import RecordError
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import RecordError
 from toolkit.budget.stream_file import KeptStream, StreamFile
 from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure

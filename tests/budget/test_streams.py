@@ -17,8 +17,8 @@ import pytest
 
 from tests.budget.spending import Opener
 from toolkit import between
+from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.record import RecordError
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Approx, Pure, Zcdp
 

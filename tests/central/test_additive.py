@@ -1,3 +1,5 @@
+from typing import NoReturn
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,9 @@ class Seven(Additive):
 
     def error(self, level: float = 0.95) -> float:
         return 7 * level
+
+    def _whole_noise(self, size: int) -> NoReturn:
+        raise NotImplementedError
 
     def _noisy(self, answer: Answer, _: Rng) -> tuple[Noisy, NoiseLaw]:
         return add_whole(answer, np.full(answer.size, 7)), GeometricLaw(self.scale)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.central.exact_weights import _LN2, _SURE, UNIT_BITS, Odds, lower_powers, upper_powers
 from toolkit.central.noise.grid import read
+from toolkit.central.selection import _LN2, _SURE, UNIT_BITS, Odds, lower_powers, upper_powers
 
 PRECISE = Context(prec=120)
 

@@ -17,8 +17,7 @@ from toolkit.central.noise.gaussian_delta import grid_bits
 from toolkit.central.noise.grid import grid_exponent, rounded_sensitivity
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.sampling.enclosure import floor_log2
-from toolkit.core.sampling.noise import LatticeSampler
+from toolkit.core.sampling.noise import LatticeSampler, floor_log2
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
@@ -59,13 +58,21 @@ def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Lapl
     assert mechanism.sensitivity / unit <= reach <= mechanism.sensitivity / unit * (1 + Fraction(size, 2**29))
 
 
+def noise_on_grid(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, LatticeSampler]:
+    """The exponent of the grid, and the noise in its steps."""
+    if not whole:
+        return gaussian_module._real_noise(mechanism, size)[:2]
+    sampler, bits = mechanism._whole_noise(size)
+    return -bits, sampler
+
+
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Gaussian)], ids=repr)
 @pytest.mark.parametrize("size", [1, 2, 1000])
 @pytest.mark.parametrize("whole", [True, False])
 def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(
     mechanism: Gaussian, size: int, whole: bool
 ) -> None:
-    exponent, sampler, _ = gaussian_module._grid_noise(mechanism, size, whole)
+    exponent, sampler = noise_on_grid(mechanism, size, whole)
     variance = 1 / (2 * sampler._square)
     unit = Fraction(2) ** exponent
     reach = mechanism.sensitivity / unit if whole else rounded_sensitivity(mechanism.sensitivity / unit, size, "l2")
@@ -93,7 +100,7 @@ def test_the_gaussian_grid_is_as_fine_as_its_slack_asks_for(
     mechanism = Gaussian.for_loss(epsilon, delta)
     sigma = Fraction(mechanism.scale)
     for whole in (True, False):
-        exponent = gaussian_module._grid_noise(mechanism, size, whole)[0]
+        exponent, _ = noise_on_grid(mechanism, size, whole)
         needed = floor_log2(sigma) - grid_bits(Fraction(mechanism.loss.amount), mechanism.loss.slack, size)
         usual = grid_exponent(sigma, mechanism.sensitivity)
         assert (needed < usual) is finer

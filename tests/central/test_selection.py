@@ -10,9 +10,17 @@ import pytest
 from scipy.stats import chi2, ncx2
 
 from toolkit.central import selection
-from toolkit.central.exact_weights import UNIT_BITS, Odds, lower_powers, upper_powers
 from toolkit.central.noise.grid import grid_exponent
-from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
+from toolkit.central.selection import (
+    UNIT_BITS,
+    Exponential,
+    NoisyMax,
+    Odds,
+    PermuteAndFlip,
+    Selection,
+    lower_powers,
+    upper_powers,
+)
 from toolkit.core.loss import Approx, Pure, Zcdp
 
 SCORES = [4, 3, 2, 1, 0]
@@ -335,9 +343,7 @@ def test_a_candidate_800_units_behind_can_win(monkeypatch: pytest.MonkeyPatch) -
     """
     monkeypatch.setattr(selection, "below", lambda _bound, _size, _rng: np.array([0], dtype=np.uint64))
     monkeypatch.setattr(selection, "words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
-    monkeypatch.setattr(
-        "toolkit.core.sampling.enclosure.words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64)
-    )
+    monkeypatch.setattr("toolkit.core.randomness.words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
     assert Exponential.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
     assert PermuteAndFlip.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.central import sensitivity, statistics
-from toolkit.frames.bounds import SQUARE_BITS, Bounds
+from toolkit.central.publishing.quantiles import MOST_RANK_UNITS, rank_unit
+from toolkit.frames.sums import SQUARE_BITS, Bounds
 
 extremes = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1]
@@ -200,7 +201,7 @@ def test_the_number_of_rows_is_asked_for_where_it_is_public_and_must_suffice() -
 def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q: Fraction) -> None:
     """Every intermediate number of a rank score, in Python's integers, at 2**42 rows: 32 TiB of floats."""
     rows, unit, share = 2**42, q.denominator, q.numerator
-    assert unit <= statistics.MOST_RANK_UNITS
+    assert unit <= MOST_RANK_UNITS
     wanted = share * rows
     for below in (0, 1, rows // 2, rows):
         for at in (0, 1, rows - below):
@@ -216,7 +217,7 @@ def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q:
 
 def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
     for q in (Fraction(10**40 + 1, 3 * 10**40), Fraction(1, 2**20 + 7), Fraction(0), Fraction(1), Fraction(1, 3)):
-        near = statistics.rank_unit(q)
+        near = rank_unit(q)
         assert near.denominator <= 2**20
         assert abs(near - q) <= Fraction(1, 2**21)
 

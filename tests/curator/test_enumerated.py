@@ -22,7 +22,7 @@ from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure
 from toolkit.curator import quantiles
 from toolkit.curator.curator import Curator
-from toolkit.frames.conditions import between
+from toolkit.frames.values import between
 
 RELATIONS = ["replace", "add_remove"]
 PEOPLE = [(0.0, "a"), (16.0, "b"), (np.nan, "c"), (1.0, "c")]

@@ -17,7 +17,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.curator.curator import Curator
-from toolkit.frames.conditions import between
+from toolkit.frames.values import between
 
 
 def column(values: Any) -> Curator:

@@ -12,7 +12,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Zcdp
 from toolkit.curator.counts import ALL
 from toolkit.curator.curator import Curator
-from toolkit.frames.conditions import OTHER, between
+from toolkit.frames.values import OTHER, between
 
 BY = [{"region": REGIONS, "sex": SEXES}, {"sex": SEXES}, {}]
 

@@ -67,12 +67,17 @@ class Noises:
         self.met: list[tuple[Laplace | Gaussian, list[int]]] = []
         for kind in (Laplace, Gaussian):
             monkeypatch.setattr(kind, "_noisy", lambda mechanism, answer, _: self.given(mechanism, answer))
+            monkeypatch.setattr(kind, "integers", lambda mechanism, numbers, _: self.whole(mechanism, numbers))
 
     def given(self, mechanism: Laplace | Gaussian, answer: Answer) -> Any:
         assert answer.whole
         self.met.append((mechanism, [int(number) for number in np.ravel(answer.entries)]))
         made = np.arange(answer.size) * 2**33 + len(self.met)
         return int(made[0]) if answer.scalar else made, mechanism.whole_law
+
+    def whole(self, mechanism: Laplace | Gaussian, numbers: list[int]) -> Any:
+        noisy, law = self.given(mechanism, Answer(np.array(numbers, dtype=object), whole=True, scalar=False))
+        return noisy.tolist(), law
 
     def run(self, call: Call, table: pd.DataFrame, neighbors: str, pay: dict[str, Any]) -> tuple[Any, str]:
         """What was met, and all that is seen of what is released."""

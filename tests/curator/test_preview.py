@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from toolkit import Curator, Ledger, Pure, Zcdp
-from toolkit.curator.preview import Noise, Preview
+from toolkit.curator.release import Noise, Preview
 
 VERBS = {
     "count": lambda c: c.count(by={"g": ["a", "b"]}, epsilon="1/2"),

@@ -11,8 +11,8 @@ from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
 from toolkit.curator.quantiles import GRID_BITS, Grid
-from toolkit.frames.bounds import Bounds
-from toolkit.frames.conditions import between
+from toolkit.frames.sums import Bounds
+from toolkit.frames.values import between
 
 DECILES = [k / 10 for k in range(1, 10)]
 

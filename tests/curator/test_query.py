@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.curator.release import resolve_missing
-from toolkit.frames.bounds import Bounds
+from toolkit.frames.sums import Bounds
 
 
 def test_a_missing_value_is_left_out_or_counts_as_a_number_within_the_bounds():

@@ -11,7 +11,7 @@ from toolkit.central.robust import Huber
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.curator.curator import Curator
-from toolkit.frames.conditions import OTHER, bands
+from toolkit.frames.values import OTHER, bands
 
 Verb = Callable[..., Estimate]
 REGIONS, SEXES = ["north", "south", "west"], ["f", "m"]

@@ -9,8 +9,8 @@ import polars as pl
 from toolkit import MISSING, OTHER, Curator, Ledger, bands, between
 from toolkit.central.robust import Huber
 from toolkit.core.loss import Approx
-from toolkit.frames.conditions import Keys, as_list
-from toolkit.frames.frame import Frame
+from toolkit.frames.frame import Frame, as_list
+from toolkit.frames.values import Keys
 
 ROWS = 500
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.work import calls
-from toolkit.frames import bounds as module
-from toolkit.frames.bounds import _PACKED, _ROWS, _SHIFT, SQUARE_BITS, SUM_BITS, Bounds, Sums
+from toolkit.frames import sums as module
+from toolkit.frames.sums import _PACKED, _ROWS, _SHIFT, SQUARE_BITS, SUM_BITS, Bounds, Sums
 
 WHOLE = (0, 80)
 LIMITS = [

@@ -10,7 +10,8 @@ import pytest
 from tests.curator.hostile import CELLS
 from tests.work import calls
 from toolkit.frames import polars
-from toolkit.frames.column import Column, arrow_column, pandas_column
+from toolkit.frames.column import Column
+from toolkit.frames.frame import arrow_column, pandas_column
 from toolkit.frames.polars import polars_column
 
 VALUES = [1, 2, 3]

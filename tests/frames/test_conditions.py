@@ -9,8 +9,9 @@ import pytest
 
 from tests.frames.tables import keys_of
 from toolkit import MISSING, OTHER, between
-from toolkit.frames.conditions import condition, grouping
+from toolkit.frames.conditions import condition
 from toolkit.frames.frame import Frame
+from toolkit.frames.sums import grouping
 
 TABLE = {
     "degree": ["law", "art", None, "law"],

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from toolkit import MISSING, OTHER, bands, between
-from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
+from toolkit.frames.sums import grouping
 
 TABLE = {"region": ["n", "s", "n", None, "x"], "age": [20, 30, 65, 40, 50], "sex": ["f", "f", "m", "m", "f"]}
 

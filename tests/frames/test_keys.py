@@ -19,8 +19,8 @@ from tests.frames.tables import keys_of
 from tests.work import calls
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.frames import values as typed_values
-from toolkit.frames.conditions import Keys, as_list
-from toolkit.frames.frame import Frame
+from toolkit.frames.frame import Frame, as_list
+from toolkit.frames.values import Keys
 
 TABLE = {
     "degree": ["law", "art", None, "law", "west"],

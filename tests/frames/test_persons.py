@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 
 from toolkit import bands, between
-from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
 from toolkit.frames.key_counts import people_by_key, people_by_key_once
 from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.sums import grouping
 
 KEY = bytes(range(32))
 

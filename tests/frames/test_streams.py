@@ -11,9 +11,8 @@ import pytest
 from tests.frames.tables import BY, ROWS, released, table
 from toolkit import Curator, Ledger, Pure
 from toolkit.frames import streams
-from toolkit.frames.bounds import PAIR_BITS, Bounds, Variable, counted, summed, summed_pairs
-from toolkit.frames.conditions import grouping
 from toolkit.frames.frame import Frame
+from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
 
 
 def engines() -> dict[str, object]:

@@ -7,11 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.frames import bounds as summing
 from toolkit.frames import streams
-from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, summed, summed_pairs
-from toolkit.frames.conditions import grouping
+from toolkit.frames import sums as summing
 from toolkit.frames.frame import Frame
+from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
 
 KEYS = ["a", "b", "c"]
 TABLE = {

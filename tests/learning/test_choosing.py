@@ -1,5 +1,6 @@
 import itertools
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial, reduce
@@ -17,8 +18,24 @@ from toolkit.central.selection import Exponential
 from toolkit.core.arrays import objects
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.learning import choosing
-from toolkit.learning.choosing import best_of, choose_classifier, law_of_best, right_answers
+from toolkit.learning.choosing import best_of, choose_classifier, right_answers
 from toolkit.learning.tables import one_column
+
+
+def law_of_best(probabilities: Sequence[Fraction | str], stop: Fraction | float | str) -> list[Fraction]:
+    """With which probability each outcome of a run is the best, outcomes in the order of their scores.
+
+    With c the probability that a run is not better than an outcome, the best of all is not better with
+    probability stop c / (1 - (1 - stop) c).
+    """
+    chance, below, law = Fraction(str(stop)), Fraction(0), list[Fraction]()
+    reached = Fraction(0)
+    for share in probabilities:
+        below += Fraction(share)
+        through = chance * below / (1 - (1 - chance) * below)
+        law.append(through - reached)
+        reached = through
+    return law
 
 
 class Fixed:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
-from toolkit.core.arrays import Codes, Mask
+from toolkit.core.arrays import Codes, DataFrame, Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.cells import key
 from toolkit.frames.column import Column
@@ -20,7 +20,7 @@ from toolkit.frames.column import Column
 Step = Callable[[Any], Any]
 
 
-def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
+def k_anonymity(frame: DataFrame, columns: Sequence[str]) -> int:
     """Compute the size of the smallest class.
 
     Parameters
@@ -43,7 +43,7 @@ def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
     return int(np.bincount(class_of_rows(columns_of(frame, columns))).min())
 
 
-def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
+def l_diversity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> int:
     """Compute the smallest number of different sensitive values in a class.
 
     Parameters
@@ -72,7 +72,7 @@ def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
     return int((_table(frame, columns, sensitive) > 0).sum(axis=1).min())
 
 
-def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
+def t_closeness(frame: DataFrame, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
     """Compute the largest distance of a class's distribution of sensitive values from that of all rows.
 
     Parameters
@@ -107,7 +107,7 @@ def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: 
     return float(np.abs(gap).sum(axis=1).max() / 2)
 
 
-def _read(frame: Any, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
+def _read(frame: DataFrame, columns: Sequence[str], sensitive: str) -> tuple[dict[Any, Column], Column]:
     """The quasi-identifiers and the sensitive column, of one reading: an engine may give rows in another order."""
     both = columns_of(frame, list(dict.fromkeys([*_several(columns), sensitive])))
     return {name: both[name] for name in _several(columns)}, both[sensitive]
@@ -117,7 +117,7 @@ def _several(columns: Sequence[str]) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def _table(frame: Any, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
+def _table(frame: DataFrame, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
     quasi, secret = _read(frame, columns, sensitive)
     return _counts(class_of_rows(quasi), codes(secret))
 
@@ -148,7 +148,7 @@ class GivenAway:
     value: Any
 
 
-def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
+def homogeneity(frame: DataFrame, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
     """Find the first flaw: classes in which everyone has the same value, so that membership tells it.
 
     Parameters
@@ -183,7 +183,7 @@ def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[Give
 
 
 def background(
-    frame: Any, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()
+    frame: DataFrame, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()
 ) -> dict[Any, float]:
     """Show the second flaw: what is left of a person's class when an attacker can rule values out.
 
@@ -305,7 +305,9 @@ class Generalized:
         return int(np.count_nonzero(~self.kept))
 
 
-def generalize(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalized:
+def generalize(
+    frame: DataFrame, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05
+) -> Generalized:
     """Reach k-anonymity: coarsen the column where most is gained, step by step, and drop the few rows that remain.
 
     Parameters
@@ -313,8 +315,7 @@ def generalize(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, sup
     frame : frame or mapping
         A table of any engine, or a mapping from names to arrays.
     ladders : mapping
-        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
-        original value.
+        For each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the original value.
     k : int
         The size that classes must have.
     suppress : float

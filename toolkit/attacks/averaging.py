@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.attacks.audit.running import law_of, protocol
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
@@ -51,7 +51,7 @@ class Belief:
         return int(sure[0]) if len(sure) else None
 
 
-def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
+def ask_again(design: Any, answer: Label, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
     """Ask one person several times, and update an even belief by Bayes' rule after each report.
 
     Parameters
@@ -93,7 +93,7 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
     return Belief(tuple(design.options), odds / odds.sum(axis=1, keepdims=True))
 
 
-def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
+def average(mechanism: object, value: float, times: int, rng: Rng = None) -> Array:
     """Average the first 1, 2, … releases of the same value: the error falls as one over the root of their number.
 
     Parameters
@@ -120,6 +120,6 @@ def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
     True
     """
     run, _ = protocol(mechanism)
-    told = [run(value, rng) for _ in range(whole(times, "times"))]
-    numbers = np.array([float(x.value if isinstance(x, Estimate) else x) for x in told])
+    answers = [run(value, rng) for _ in range(whole(times, "times"))]
+    numbers = np.array([float(x.value if isinstance(x, Estimate) else x) for x in answers])
     return np.asarray(np.cumsum(numbers) / np.arange(1, len(numbers) + 1))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, objects
+from toolkit.core.arrays import Array, Codes, Values, objects
 from toolkit.core.checks import Result, refuse, untold
 from toolkit.frames.cells import NOTHING, identity
 from toolkit.frames.column import Column, numpy_column
@@ -54,7 +54,7 @@ def values_of(values: Column) -> npt.NDArray[Any]:
     return np.array(cells) if plain and not values.kind.long else objects(cells)
 
 
-def floats(values: Any, name: str) -> Array:
+def floats(values: Values, name: str) -> Array:
     """Numbers as floats, of any shape."""
     rule = f"`{name}` must be numbers"
     return quietly(lambda: np.asarray(values, dtype=float), rule, "what cannot be read as such")

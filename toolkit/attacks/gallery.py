@@ -1,8 +1,7 @@
 """A gallery of broken mechanisms. Each claims epsilon = 1, looks right at a glance or was published, and is wrong.
 
-They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code
-without the fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted
-fault can be seen.
+They are for lessons, and for testing audits: never for data. Beside each hangs its repair, the same code without the
+fault. All noise but that of `float_laplace` lies on a grid of 1/64, so that only the planted fault can be seen.
 """
 
 import math
@@ -146,9 +145,7 @@ def five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
 
 
 def rappor(answer: int, rng: Generator, *, keeps_ones: bool) -> Any:
-    """Each of eight bits is flipped with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips
-    the one.
-    """
+    """Each of eight bits is flipped with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips a 1."""
     bits = np.arange(8) == answer
     flips = rng.random(8) < 1 / (np.exp(EPSILON / 2) + 1)
     return bits | flips if keeps_ones else bits ^ flips
@@ -159,10 +156,10 @@ def one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
     made smaller for it.
     """
     budget = np.log(2 * np.expm1(EPSILON) + 1) if fakes else EPSILON
-    asked = int(rng.integers(2))
-    told = answers[asked] ^ int(rng.random() < 1 / (np.exp(budget) + 1))
+    place = int(rng.integers(2))
+    answer = answers[place] ^ int(rng.random() < 1 / (np.exp(budget) + 1))
     other = int(rng.integers(2)) if fakes else -1
-    return (told, other) if asked == 0 else (other, told)
+    return (answer, other) if place == 0 else (other, answer)
 
 
 def sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1) -> Any:
@@ -178,16 +175,15 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
     """The first answer above 0, with the very noise that put it there (Roth 2011, algorithm 3 of Lyu et al.),
     or fresh noise.
 
-    -1000 stands for "below", -2000 for "not asked any more". With fresh noise, search and answer share the
-    budget.
+    -1000 stands for "below", -2000 for "not asked any more". With fresh noise, search and answer share the budget.
     """
     noisy = answers + laplace(8 if fresh else 2, len(answers), rng)
     above = np.flatnonzero(noisy >= _one(4 if fresh else 2, rng))
-    told = np.full(len(answers), -1000.0)
+    vector = np.full(len(answers), -1000.0)
     if len(above):
-        told[above[0]] = answers[above[0]] + _one(2, rng) if fresh else noisy[above[0]]
-        told[above[0] + 1 :] = -2000
-    return told
+        vector[above[0]] = answers[above[0]] + _one(2, rng) if fresh else noisy[above[0]]
+        vector[above[0] + 1 :] = -2000
+    return vector
 
 
 def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
@@ -210,9 +206,9 @@ def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
         under = np.append(0, np.cumsum(law))[
             np.maximum(np.arange(len(steps)) - early * _GRID, 0)
         ]  # below each threshold
-        told = steps + last * _GRID
-        kept = np.where(told <= at_most * _GRID, law, 0)
-        tail = np.append(np.cumsum(kept[::-1])[::-1], 0)[np.searchsorted(told, steps)]
+        outputs = steps + last * _GRID
+        inside = np.where(outputs <= at_most * _GRID, law, 0)
+        tail = np.append(np.cumsum(inside[::-1])[::-1], 0)[np.searchsorted(outputs, steps)]
         chances.append(float((law * under**number * tail).sum()))
     return chances[0], chances[1]
 
@@ -341,8 +337,7 @@ def in_dimensions(found: tuple[Array, float], rng: Generator, *, times: float) -
 def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
     """The integral of (p - e**epsilon q)+ for two Laplace laws, each a centre and a scale.
 
-    ln(p / q) is linear between the centres and beyond them, so that it crosses epsilon at most once in each
-    part.
+    ln(p / q) is linear between the centres and beyond them, so that it crosses epsilon at most once in each part.
 
     >>> round(laplace_delta(1, (0, 1), (1, 1)), 12)  # the Laplace mechanism: no delta at all
     0.0

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from toolkit.attacks.equivalence_classes import (
     quietly,
     singletons,
 )
-from toolkit.core.arrays import Array, Codes
+from toolkit.core.arrays import Array, Codes, DataFrame
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
@@ -60,7 +60,7 @@ class Profile:
         return extra("pandas").DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
 
 
-def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
+def uniqueness(frame: DataFrame, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
     """Compute the share of rows that are unique by each set of columns.
 
     Parameters
@@ -97,7 +97,7 @@ def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Seque
     return Profile(dict(sorted(shares.items(), key=lambda item: (-item[1], len(item[0])))), n)
 
 
-def exposure(frame: Any, columns: Sequence[str] | None = None, *, size: int = 2) -> npt.NDArray[np.int64]:
+def exposure(frame: DataFrame, columns: Sequence[str] | None = None, *, size: int = 2) -> npt.NDArray[np.int64]:
     """Count for each row the sets of columns by which it is unique.
 
     Parameters
@@ -178,7 +178,7 @@ class Links:
         return float(np.count_nonzero(true[self.anonymous] == self.public) / np.count_nonzero(true >= 0))
 
 
-def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
+def link(anonymous: DataFrame, public: DataFrame, on: Sequence[str]) -> Links:
     """Join two tables where a combination occurs exactly once in each: Sweeney's attack.
 
     Parameters

@@ -76,7 +76,7 @@ def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tupl
     {(0,): array([3, 7]), (1,): array([4, 6])}
     """
     counts = floats(table, "table").astype(np.int64)
-    return {kept: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in kept)) for kept in axes}
+    return {axis: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in axis)) for axis in axes}
 
 
 def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> Block:
@@ -109,14 +109,14 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
     >>> block.guess.tolist(), bool(block.certain.all())
     ([[0, 1], [0, 0]], True)
     """
-    rows, told = _system(published, shape)
-    guess = _closest(rows, told)
+    rows, counts = _system(published, shape)
+    guess = _closest(rows, counts)
     low, high = (
         np.zeros(rows.shape[1], dtype=np.int64),
-        np.full(rows.shape[1], int(max(told.max(), guess.max())), dtype=np.int64),
+        np.full(rows.shape[1], int(max(counts.max(), guess.max())), dtype=np.int64),
     )
     for part in chunks(rows.shape[1], 1, "bounding cells"):
-        ends = _ends(rows, told, part.start, tolerance)
+        ends = _ends(rows, counts, part.start, tolerance)
         if ends is None:
             break
         low[part.start], high[part.start] = ends
@@ -125,41 +125,41 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """One row per published count: which cells it adds up."""
-    index, rows, told = np.indices(shape).reshape(len(shape), -1), [], []
+    index, rows, totals = np.indices(shape).reshape(len(shape), -1), [], []
     for kept, counts in published.items():
         array = floats(counts, "published")
         if array.shape != tuple(shape[i] for i in kept):
             refuse("each of `published` must have the shape of its axes", array.shape, f"axes {kept} have another")
         for place in np.ndindex(array.shape):
             rows.append(np.all([index[axis] == at for axis, at in zip(kept, place, strict=True)], axis=0))
-            told.append(array[place])
-    return np.array(rows, dtype=float), np.array(told)
+            totals.append(array[place])
+    return np.array(rows, dtype=float), np.array(totals)
 
 
-def _closest(rows: Array, told: Array) -> Counts:
+def _closest(rows: Array, totals: Array) -> Counts:
     """Whole, non-negative counts with the least sum of deviations from what was told."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     number, cells = rows.shape
     eye = np.eye(number)
-    found: Any = milp(
+    solution: Any = milp(
         np.concatenate([np.zeros(cells), np.ones(2 * number)]),
-        constraints=LinearConstraint(np.hstack([rows, eye, -eye]), told, told),
+        constraints=LinearConstraint(np.hstack([rows, eye, -eye]), totals, totals),
         integrality=np.concatenate([np.ones(cells), np.zeros(2 * number)]),
         bounds=Bounds(0, np.inf),
     )
-    return np.asarray(np.round(found.x[:cells]), dtype=np.int64)
+    return np.asarray(np.round(solution.x[:cells]), dtype=np.int64)
 
 
-def _ends(rows: Array, told: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
+def _ends(rows: Array, totals: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     goal, ends = np.zeros(rows.shape[1]), []
     for sign in (1.0, -1.0):
         goal[cell] = sign
-        limits = LinearConstraint(rows, told - tolerance, told + tolerance)
-        found: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
-        if found.x is None:
+        limits = LinearConstraint(rows, totals - tolerance, totals + tolerance)
+        solution: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
+        if solution.x is None:
             return None
-        ends.append(round(found.x[cell]))
+        ends.append(round(solution.x[cell]))
     return ends[0], ends[1]

@@ -1,8 +1,7 @@
 """Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
 
-The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on
-average, and with enough columns that stands out of the noise: what counts is the number of columns divided by
-the number of people.
+The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, and
+with enough columns that stands out of the noise: what counts is the number of columns divided by the number of people.
 """
 
 from collections.abc import Callable
@@ -179,8 +178,7 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
 
     References
     ----------
-    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al.
-    (2008).
+    S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al. (2008).
     """
     rows, p = floats(people, "people"), floats(frequencies, "frequencies")
     m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
@@ -259,7 +257,7 @@ def fit_area(d: int, n: int) -> float:
     return float(2 / np.pi * np.arctan(np.sqrt((1 + d / (n - d - 1)) / (1 - d / n))))
 
 
-def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: Rng = None) -> float:
+def simulate(d: int, n: int, mechanism: object = None, *, studies: int = 20, rng: Rng = None) -> float:
     """Compute the area of Q_i over simulated studies with columns of +1 and -1.
 
     Parameters
@@ -269,8 +267,7 @@ def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: R
     n : int
         People.
     mechanism : object, optional
-        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it
-        is.
+        Releases the mean: anything with `release(value, rng)` or a function of the mean; None releases it as it is.
     studies : int
         How many.
     rng : Generator, optional
@@ -289,10 +286,10 @@ def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: R
     source, areas = check_rng(rng) or np.random.default_rng(), []
     for _ in chunks(whole(studies, "studies"), 1, "simulating studies"):
         people = source.choice([-1.0, 1.0], (2 * n, d))
-        told: Any = people[:n].mean(axis=0)
+        release: Any = people[:n].mean(axis=0)
         if mechanism is not None:
-            told = protocol(mechanism)[0](told, source)
-        scores = inner_product(told.value if isinstance(told, Estimate) else told, people)
+            release = protocol(mechanism)[0](release, source)
+        scores = inner_product(release.value if isinstance(release, Estimate) else release, people)
         areas.append(roc(scores[:n], scores[n:]).area)
     return float(np.mean(areas))
 
@@ -323,7 +320,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 
 
 def canary_scores(
-    learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int
+    learn: Callable[[Any, Any], Any], rows: npt.ArrayLike, labels: npt.ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
     """Score a canary by models that were trained with it, and by models that were not.
 
@@ -366,7 +363,12 @@ def canary_scores(
 
 
 def canary_game(
-    learn: Callable[[Any, Any], Any], rows: Any, labels: Any, canary: tuple[Any, Any], *, games: int = 50
+    learn: Callable[[Any, Any], Any],
+    rows: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    canary: tuple[Any, Any],
+    *,
+    games: int = 50,
 ) -> Roc:
     """Play how often one look at a model tells whether the canary was in its data.
 

@@ -86,7 +86,7 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
-def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng = None) -> Array:
+def answers(secret: npt.ArrayLike, asked: Mask, mechanism: object = None, rng: Rng = None) -> Array:
     """Answer the counts of ones in each set, by a mechanism.
 
     Parameters
@@ -109,8 +109,8 @@ def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng 
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact.astype(float)
-    told = protocol(mechanism)[0](exact, rng)
-    return np.asarray(told.value if isinstance(told, Estimate) else told, dtype=float)
+    released = protocol(mechanism)[0](exact, rng)
+    return np.asarray(released.value if isinstance(released, Estimate) else released, dtype=float)
 
 
 def bounded(alpha: float) -> Callable[..., Array]:
@@ -192,42 +192,41 @@ def reconstruct(
     if heard.shape != (len(asked),):
         refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
     choice(method, "method", ("least_squares", "linear_program"))
-    found = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
-    return Reconstruction(found > 0.5, found)
+    estimate = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
+    return Reconstruction(estimate > 0.5, estimate)
 
 
-def _least_squares(asked: Mask, told: Array, noise_sd: float) -> Array:
+def _least_squares(subsets: Mask, answers: Array, noise_sd: float) -> Array:
     """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
-    n, pull = asked.shape[1], max(4 * noise_sd**2, 1e-9)
+    n, pull = subsets.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = pull * np.eye(n), np.full(n, pull / 2)
-    for part in chunks(len(asked), _PIECE, "reading answers"):
-        piece = asked[part].astype(float)
+    for part in chunks(len(subsets), _PIECE, "reading answers"):
+        piece = subsets[part].astype(float)
         gram += piece.T @ piece
-        moment += piece.T @ told[part]
+        moment += piece.T @ answers[part]
     return np.asarray(np.linalg.solve(gram, moment))
 
 
-def _linear_program(asked: Mask, told: Array) -> Array:
+def _linear_program(subsets: Mask, answers: Array) -> Array:
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 
-    count, n = asked.shape
+    count, n = subsets.shape
     over, under = eye_array(count), -eye_array(count)
-    found = linprog(
+    solution = linprog(
         np.concatenate([np.zeros(n), np.ones(2 * count)]),
-        A_eq=hstack([csr_array(asked.astype(float)), over, under]).tocsc(),
-        b_eq=told,
+        A_eq=hstack([csr_array(subsets.astype(float)), over, under]).tocsc(),
+        b_eq=answers,
         bounds=[(0, 1)] * n + [(0, None)] * (2 * count),
         method="highs",
     )
-    return np.asarray(found.x[:n])
+    return np.asarray(solution.x[:n])
 
 
 def expected_share(n: int, count: int, noise_sd: float) -> float:
     """Compute the share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
 
-    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of
-    n.
+    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of n.
 
     Parameters
     ----------
@@ -347,7 +346,7 @@ def sweep(
     size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))
     for part in chunks(len(levels) * repeats, 1, "reconstructing"):
         place, repeat = divmod(part.start, repeats)
-        secret, asked = source.integers(0, 2, n), queries(n, size, source)
-        told = answers(secret, asked, noise(levels[place]), source)
-        shares[place, repeat] = reconstruct(asked, told, method=method).share(secret)
+        secret, subsets = source.integers(0, 2, n), queries(n, size, source)
+        released = answers(secret, subsets, noise(levels[place]), source)
+        shares[place, repeat] = reconstruct(subsets, released, method=method).share(secret)
     return [(float(level), float(share)) for level, share in zip(levels, shares.mean(axis=1), strict=True)]

@@ -194,8 +194,8 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
     """
     counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
     coins = source.integers(0, 2, len(counts))
-    told = np.asarray(publish([c + int(coin) for c, coin in zip(counts, coins, strict=True)], source))
-    guesses = np.diff(told, prepend=0.0) - np.asarray(counts) > 0.5
+    totals = np.asarray(publish([c + int(coin) for c, coin in zip(counts, coins, strict=True)], source))
+    guesses = np.diff(totals, prepend=0.0) - np.asarray(counts) > 0.5
     return Canaries(len(coins), int(np.count_nonzero(guesses == coins)), check_level(level))
 
 

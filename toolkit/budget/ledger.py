@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from toolkit.budget.charges import (
     BudgetError,
+    Decision,
+    Entry,
+    Head,
+    MemoryRecord,
     Priced,
+    Register,
     agreed_neighbors,
     agreed_unit,
     check_ceiling,
@@ -19,9 +24,9 @@ from toolkit.budget.charges import (
     nothing,
     price_of,
     recorded,
+    written,
 )
 from toolkit.budget.ledger_file import FileRecord
-from toolkit.budget.record import Decision, Entry, Head, MemoryRecord, Register, written
 from toolkit.budget.report import Report, frame_of, html_of, report_of
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.extras import check_extras
@@ -328,8 +333,8 @@ class Ledger:
             relation = agreed_neighbors(known, neighbors)
             counted, converted = agreed_unit((last.unit if last else None) or self._unit, unit, times)
             charged, total = fitted(spent, price, self._ceiling)
-            said = "; ".join(part for part in (terms, converted) if part)
-            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, said)
+            conditions = "; ".join(part for part in (terms, converted) if part)
+            return Entry(number + 1, name, kind, relation, own_loss, charged, total, counted, conditions)
 
         return decide
 

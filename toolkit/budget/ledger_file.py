@@ -1,17 +1,15 @@
 """A ledger in a SQLite file: its tables, the chain of its rows, the rollback check, and its publications.
 
-Every use opens the file, does one transaction and closes it, so that no connection outlives a call: nothing is
-shared between threads or carried over a fork or a pickle, and a file that was moved away is noticed rather than
-written to. A transaction takes the write lock before it reads, so that of many processes one decides at a time;
-it is on the disk before it counts as done. The journal only serves to undo what was left half done: the file
-itself holds the whole truth (write-ahead logging would keep the newest charges in a second file, which a copy
-may miss).
+Every use opens the file, does one transaction and closes it, so that no connection outlives a call: nothing is shared
+between threads or carried over a fork or a pickle, and a file that was moved away is noticed rather than written to. A
+transaction takes the write lock before it reads, so that of many processes one decides at a time; it is on the disk
+before it counts as done. The journal only serves to undo what was left half done: the file itself holds the whole truth
+(write-ahead logging would keep the newest charges in a second file, which a copy may miss).
 
-The rollback check: budget.db-last holds the number and the link of the last charge, and so detects that the
-file was replaced by an older copy. It is written after each charge is on the disk and before anybody else may
-charge, so it is never ahead of the file. A process that dies in between leaves it one charge behind, until the
-next one. A note that is not there, or that is not whole, says nothing: a ledger's file may be copied or moved
-without it.
+The rollback check: budget.db-last holds the number and the link of the last charge, and so detects that the file was
+replaced by an older copy. It is written after each charge is on the disk and before anybody else may charge, so it is
+never ahead of the file. A process that dies in between leaves it one charge behind, until the next one. A note that is
+not there, or that is not whole, says nothing: a ledger's file may be copied or moved without it.
 
 The publications: budget.db-published has one line per publication, with the number of the charge, the name of
 the document and the SHA-256 of its table. It helps readers, and is no part of what the ledger enforces.
@@ -29,8 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolkit.budget.charges import nothing
-from toolkit.budget.record import (
+from toolkit.budget.charges import (
     Decision,
     Entry,
     Head,
@@ -42,6 +39,7 @@ from toolkit.budget.record import (
     entry_of,
     follow,
     link_of,
+    nothing,
     read,
     row_of,
     written,

@@ -30,8 +30,8 @@ from typing import Any
 import psycopg
 from psycopg import errors, sql
 
+from toolkit.budget.charges import Head, Publication, RecordError, written
 from toolkit.budget.ledger_file import DurableRecord, execute_all, new_mark, note_of, one, read_note
-from toolkit.budget.record import Head, Publication, RecordError, written
 from toolkit.core.checks import refuse
 from toolkit.core.postgres import address, set_locally
 

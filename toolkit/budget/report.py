@@ -8,8 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from toolkit.budget.charges import parts, symbols
-from toolkit.budget.record import Entry, Publication
+from toolkit.budget.charges import Entry, Publication, parts, symbols
 from toolkit.core.document import Document
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown

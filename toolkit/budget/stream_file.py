@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
 from toolkit.budget.ledger_file import execute_all, marks, note_of, one, read_note, write_note
-from toolkit.budget.record import Entry, RecordError, digest, entry_of, row_of
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
@@ -208,9 +208,7 @@ class KeptStream:
         return str(self._head["mark"]).encode()
 
     def append(self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None) -> None:
-        """Write one more period, and how often those were counted who came in it; it is on the disk when this
-        returns.
-        """
+        """Write one more period, and how often those who came in it were counted; it is then on the disk."""
         text, own = " ".join(map(str, noisy)), None if visits is None else 1
         with self.place.connected() as database:
             self.place.begin(database)

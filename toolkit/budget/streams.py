@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from toolkit.budget.record import Entry
+from toolkit.budget.charges import Entry
 from toolkit.budget.stream_file import KeptStream, StreamPlace, Total
 from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
@@ -18,10 +18,10 @@ from toolkit.core.lazy import lazy
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import Register, ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.bounds import counted
-from toolkit.frames.conditions import Grouping, Where, grouping
+from toolkit.frames.conditions import Where
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Visits, check_names, hashed, identities
+from toolkit.frames.sums import Grouping, counted, grouping
 
 _read = partial(untold, rule="a frame must be readable by its engine", consequence="the period is still to come")
 NOT_KEPT = (
@@ -187,22 +187,22 @@ def opened(total: Total, ledger: Account, entry: Entry, place: StreamPlace | Non
 
 def resumed(place: StreamPlace, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
     """The stream of a place, if these entries paid for it; nothing is charged and nothing drawn."""
-    kept = KeptStream(place)
-    number = kept.entry.number
-    if number > len(entries) or entries[number - 1] != kept.entry:
+    store = KeptStream(place)
+    number = store.entry.number
+    if number > len(entries) or entries[number - 1] != store.entry:
         rule = "a stream goes on under the ledger that paid for it"
         refuse(rule, f"{place.name}, paid for elsewhere", "its loss is not in this ledger")
-    total = kept.total(rng)
-    if total.seeded != kept.seeded:
+    total = store.total(rng)
+    if total.seeded != store.seeded:
         rule = "a stream whose noise came from a generator is resumed with one, and no other is"
         consequence = "its numbers would be taken for those of the other kind"
         refuse(rule, "a generator" if total.seeded else "none", consequence)
-    stream = Stream(total, ledger, kept.entry, kept)
-    counts, noisy = kept.periods()
+    stream = Stream(total, ledger, store.entry, store)
+    counts, noisy = store.periods()
     last = total.continued(counts, noisy)
     stream.last = last and stream._documented(last)
-    if kept.own and total.per_person is not None:
-        stream._own, stream._visits = bool(kept.own[0]), Visits(total.per_person, kept.visits)
+    if store.own and total.per_person is not None:
+        stream._own, stream._visits = bool(store.own[0]), Visits(total.per_person, store.visits)
         if not stream._own:
             warnings.warn(NOT_KEPT, stacklevel=3)
     return stream

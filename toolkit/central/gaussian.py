@@ -29,8 +29,7 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.enclosure import floor_log2
-from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
+from toolkit.core.sampling.noise import LatticeSampler, floor_log2, gaussian_sampler
 
 
 @explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
@@ -38,11 +37,10 @@ from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
 class Gaussian(Additive):
     """Noise with density proportional to e**(-y**2 / (2 variance)): Approx(epsilon, delta) and Zcdp(rho).
 
-    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho =
-    sensitivity**2 / (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows.
-    An object whose claim cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid
-    of powers of two; whole numbers with a sensitivity of at least 1 are afterwards rounded to whole numbers,
-    which costs nothing.
+    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
+    (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows. An object whose claim
+    cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid of powers of two; whole numbers
+    with a sensitivity of at least 1 are afterwards rounded to whole numbers, which costs nothing.
 
     Parameters
     ----------
@@ -108,9 +106,8 @@ class Gaussian(Additive):
         sensitivity : Number
             How far one person can move the statistic, in length.
         calibration : str
-            "analytic" is the least noise that is proven private. For comparison: "classic" is
-            sqrt(2 ln(1.25/delta)) sensitivity / epsilon, proven for epsilon up to 1 and refused above;
-            "lecture" has 2 in place of 1.25.
+            "analytic" is the least noise that is proven private. For comparison: "classic" is sqrt(2 ln(1.25/delta))
+            sensitivity / epsilon, proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25.
 
         Returns
         -------
@@ -197,12 +194,12 @@ class Gaussian(Additive):
         shift = 120 + max(0, -floor_log2(self.variance))
         return Fraction(math.isqrt(math.floor(self.variance * 4**shift)), 2**shift)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The standard deviation of the noise."""
         return float(self._sigma)
 
-    @property
+    @cached_property
     def whole_law(self) -> RoundedNormalLaw:
         """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return RoundedNormalLaw(self.scale)
@@ -259,31 +256,35 @@ class Gaussian(Additive):
         """
         return RoundedNormalLaw(self.scale).pmf(k)
 
+    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
+    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+        exponent = min(self._grid(size), 0)
+        return gaussian_sampler(self.variance / Fraction(4) ** exponent), -exponent
+
+    def _grid(self, size: int) -> int:
+        """The exponent of the grid of so many numbers."""
+        sigma, loss = Fraction(self.scale), self.loss
+        finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
+        return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=finest))
+
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        whole = answer.whole and self.sensitivity >= 1
-        exponent, sampler, law = _grid_noise(self, answer.size, whole)
-        noise = sampler.draw(answer.size, rng)
-        if not whole:
-            return add_on_grid(answer, noise, exponent), law
-        return add_whole(answer, (noise + (1 << -exponent >> 1)) >> -exponent), law
+        if answer.whole and self.sensitivity >= 1:
+            sampler, bits = self._whole_noise(answer.size)
+            return add_whole(answer, (sampler.draw(answer.size, rng) + (1 << bits >> 1)) >> bits), self.whole_law
+        exponent, sampler, law = _real_noise(self, answer.size)
+        return add_on_grid(answer, sampler.draw(answer.size, rng), exponent), law
 
     def __repr__(self) -> str:
         return f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
 
 
 @lru_cache(maxsize=128)
-def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, LatticeSampler, NoiseLaw]:
+def _real_noise(mechanism: Gaussian, size: int) -> tuple[int, LatticeSampler, NoiseLaw]:
     """The exponent of the grid, the noise in its steps, and its law.
 
-    The variance is raised by what rounding to the grid adds to the sensitivity; whole numbers lie on the grid
-    already.
+    The variance is raised by what rounding to the grid adds to the sensitivity.
     """
-    sigma, loss = Fraction(mechanism.scale), mechanism.loss
-    finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
-    exponent = min(grid_exponent(sigma, mechanism.sensitivity), grid_exponent(sigma, bits=finest))
-    if whole:
-        exponent = min(exponent, 0)
-        return (exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), mechanism.whole_law)
+    exponent = mechanism._grid(size)
     unit = Fraction(2) ** exponent
     stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
     law = NormalLaw(mechanism.scale * float(stretch), float(unit))

@@ -27,8 +27,7 @@ from toolkit.core.checks import Number, choice, explains, positive, refuse, whol
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.noise import Integers, laplace_sampler
-from toolkit.core.sampling.spherical_laplace import radial_laplace
+from toolkit.core.sampling.noise import Integers, LatticeSampler, laplace_sampler, radial_laplace
 
 NORMS = ("l1", "l2")
 
@@ -138,12 +137,12 @@ class Laplace(Additive):
         """The cost, as a float."""
         return self.loss.epsilon
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """Sensitivity / epsilon: the mean size of the noise."""
         return float(self.exact_scale)
 
-    @property
+    @cached_property
     def whole_law(self) -> GeometricLaw:
         """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return GeometricLaw(self.scale)
@@ -207,9 +206,15 @@ class Laplace(Additive):
         """
         return GeometricLaw(self.scale).pmf(k)
 
+    @lru_cache(maxsize=128)  # noqa: B019  (mechanisms are public, and small)
+    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+        if self.norm == "l2" and size > 1:
+            refuse("whole noise needs norm 'l1'", "'l2'", "a direction is not whole; `noisy` adds its noise on a grid")
+        return laplace_sampler(self.exact_scale), 0
+
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
-            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), self.whole_law
+            return add_whole(answer, self._whole_noise(answer.size)[0].draw(answer.size, rng)), self.whole_law
         exponent, draw, law = _real_noise(self, answer.size)
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 

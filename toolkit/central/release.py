@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.noise.grid import Answer, Noisy, read
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
@@ -21,6 +20,7 @@ from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.sampling.noise import LatticeSampler
 
 
 def released(
@@ -63,35 +63,10 @@ def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, note
     )
 
 
-def chosen_by_cell(
-    values: Sequence[float],
-    labels: tuple[Any, ...],
-    axes: tuple[str, ...],
-    loss: Loss,
-    covers: Covers,
-    method: str,
-    rng: Rng,
-) -> Estimate:
-    """Chosen numbers of the cells of a table."""
-    return Estimate(
-        value=np.array(values),
-        se=np.full(len(values), math.nan),
-        labels=labels,
-        cov=None,
-        n=None,
-        loss=loss if rng is None else None,
-        covers=covers,
-        method=method,
-        notes=() if rng is None else (SIMULATED,),
-        axes=axes,
-    )
-
-
 def equal_diagonal(variance: float, size: int) -> Array:
     """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
-    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of
-    a million.
+    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
 
     >>> equal_diagonal(2.0, 2)
     array([[2., 0.],
@@ -169,6 +144,10 @@ class Additive(ABC):
         """The bound that the noise exceeds with probability at most 1 - level."""
 
     @abstractmethod
+    def _whole_noise(self, size: int) -> tuple[LatticeSampler, int]:
+        """What draws the noise of so many whole numbers, and how many of its last bits are rounded away."""
+
+    @abstractmethod
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         """The value with noise, and the law of what was added."""
 
@@ -227,10 +206,9 @@ class Additive(ABC):
         tuple
             The integers with noise, and the law of the noise.
         """
-        scalar = len(values) == 1
-        entries = values[0] if scalar else np.array(values, dtype=object)
-        noisy, law = self._noisy(Answer(entries, whole=True, scalar=scalar), check_rng(rng))
-        return [cast("int", noisy)] if scalar else cast("npt.NDArray[np.int64]", noisy).tolist(), law
+        sampler, bits = self._whole_noise(len(values))
+        noise = (sampler.draw(len(values), rng if rng is None else check_rng(rng)) + (1 << bits >> 1)) >> bits
+        return [value + step for value, step in zip(values, noise.tolist(), strict=True)], self.whole_law
 
     def noisy(self, value: object, rng: Rng = None) -> Noisy:
         """Add noise to a value, without an estimate around it.

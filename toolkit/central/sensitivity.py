@@ -1,12 +1,10 @@
 """How far one person can move a statistic: the sensitivity that noise is made to hide.
 
-Two tables are neighbors if they differ in one person. "replace": one person's record changes, the number of
-records n is public. "add_remove": one person comes or goes, n is private. Every function here asks which of
-the two is meant.
+Two tables are neighbors if they differ in one person. "replace": one person's record changes, the number of records n
+is public. "add_remove": one person comes or goes, n is private. Every function here asks which of the two is meant.
 
-Where a person has several rows, they fall into cells of a table: "add_remove": they come or go; "replace": they
-become other rows, which may lie in other cells. So a table moves by what leaves and by what comes, unless it
-has one cell.
+Where a person has several rows, they fall into cells of a table: "add_remove": they come or go; "replace": they become
+other rows, which may lie in other cells. So a table moves by what leaves and by what comes, unless it has one cell.
 
 Sensitivities are exact fractions. The L1 norm adds up the moves of all entries (for Laplace noise), the L2
 norm is their length (for Gaussian noise).
@@ -20,6 +18,7 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -88,9 +87,8 @@ def worst_case(
 ) -> WorstCase:
     """Search neighboring tables for the largest change of a function.
 
-    All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the
-    function further: what is found is a lower bound of the sensitivity, and disproves a smaller claim, but
-    never proves one.
+    All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the function
+    further: what is found is a lower bound of the sensitivity, and disproves a smaller claim, but never proves one.
 
     Parameters
     ----------
@@ -170,7 +168,7 @@ def _some_pairs(
             yield table, (*table[:place], other, *table[place + 1 :])
 
 
-def _distance(first: Any, second: Any, norm: str) -> Any:
+def _distance(first: npt.ArrayLike, second: npt.ArrayLike, norm: str) -> Any:
     """Between two results, exact for integers and fractions."""
     pairs = zip(np.atleast_1d(first).tolist(), np.atleast_1d(second).tolist(), strict=True)
     moves = [abs(a - b) for a, b in pairs]
@@ -248,8 +246,7 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """Several counts together; each group lists counts that exclude one another.
 
-    Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one
-    to another.
+    Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one to another.
 
     >>> counts(["brown eyes"], neighbors="add_remove").l1
     Fraction(1, 1)
@@ -295,8 +292,7 @@ def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
 def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> Sensitivity:
     """The variance of n numbers from low to high under "replace": (high - low)**2 / n, with ddof=0 (n-1)/n of that.
 
-    n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1
-    of them.
+    n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1 of them.
     """
     low, high = _limits(bounds)
     size = whole(n, "n", least=2)
@@ -368,9 +364,8 @@ def _sensitivity(l1: int | Fraction, squared: int | Fraction, neighbors: str) ->
 def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
     """The sample covariance of n pairs under "replace": the product of the two ranges, over n.
 
-    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the
-    means of the others; that is largest and least at corners of the bounds, which differ by at most the
-    product of the ranges.
+    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
+    the others; that is largest and least at corners of the bounds, which differ by at most the product of the ranges.
 
     >>> covariance((0, 1), (0, 10), 50, neighbors="replace").l1
     Fraction(1, 5)

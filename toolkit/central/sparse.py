@@ -15,10 +15,9 @@ from toolkit.core.sampling.noise import discrete_laplace
 class AboveThreshold:
     """Whether one number after the other is above a threshold, give or take noise; stops after `count` yeses.
 
-    Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a
-    threshold with fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4
-    sensitivity / e; a yes ends the round, and the last one ends the object. All noise is on one grid; equal
-    counts as above.
+    Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a threshold
+    with fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4 sensitivity / e; a yes
+    ends the round, and the last one ends the object. All noise is on one grid; equal counts as above.
 
     The noisy threshold is a secret that must not be asked twice over: the object cannot be copied, pickled,
     or used in a forked process, and two threads take turns.

@@ -5,9 +5,8 @@ to the column's unit, and what is to be computed of the column, which happens on
 charged. Noise is added to whole numbers and the division is done once, afterwards; so neither the order of
 the rows, nor rounding, nor overflow can make a difference that the sensitivity does not count.
 
-"replace": one person's record changes, the number of records n is public. "add_remove": one person comes or
-goes, n is private. A missing value (NaN) that is dropped makes the number of values private under either
-relation.
+"replace": one person's record changes, the number of records n is public. "add_remove": one person comes or goes, n is
+private. A missing value (NaN) that is dropped makes the number of values private under either relation.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,12 +22,8 @@ from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.frames.bounds import Bounds, written
 from toolkit.frames.persons import ONE, Caps
-
-MOST_RANK_UNITS = 2**20
-"""The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
-"""
+from toolkit.frames.sums import Bounds, written
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +69,8 @@ def mean(bounds: Bounds, n: int) -> Statistic:
 def variance(bounds: Bounds, n: int) -> Statistic:
     """The sample variance of n values, of their `Sums` with squares, under "replace".
 
-    n * sum s**2 - (sum s)**2 is the sum of (s_i - s_j)**2 over all pairs; a new s_i changes n - 1 of them,
-    each by at most span**2. The variance is that divided by n (n-1), so one person moves it by (high -
-    low)**2 / n.
+    n * sum s**2 - (sum s)**2 is the sum of (s_i - s_j)**2 over all pairs; a new s_i changes n - 1 of them, each by at
+    most span**2. The variance is that divided by n (n-1), so one person moves it by (high - low)**2 / n.
     """
     rows = _enough(n, 2)
     unit = rows * (rows - 1)
@@ -87,9 +81,8 @@ def variance(bounds: Bounds, n: int) -> Statistic:
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
     """The sample covariance of n pairs, of the sums of 1, y, y**2, x, x y, …, under "replace".
 
-    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the
-    means of the others; that is largest and least at corners of the bounds, which differ by at most the
-    product of the spans.
+    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
+    the others; that is largest and least at corners of the bounds, which differ by at most the product of the spans.
     """
     rows, (first, second) = _enough(n, 2), bounds
     unit = rows * (rows - 1)
@@ -133,11 +126,6 @@ class Edges:
         closed = np.append(self.limits[:-1], np.nextafter(self.limits[-1], np.inf))
         places = np.searchsorted(closed, values, side="right")  # 0 below, len(closed) above and for NaN
         return np.where(places < len(closed), places - 1, -1)
-
-
-def rank_unit(q: Fraction) -> Fraction:
-    """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
-    return q.limit_denominator(MOST_RANK_UNITS)
 
 
 def _enough(n: int, least: int) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,19 @@ Codes: TypeAlias = npt.NDArray[np.integer]
 """Options by their number, 0 … k-1."""
 Mask: TypeAlias = npt.NDArray[np.bool_]
 """Truth values: who is meant, what is ticked, which bits are set."""
-Labels: TypeAlias = tuple[str | int, ...]
+Label: TypeAlias = str | int
+"""An option, a key, or a column, by its name or its number."""
+Labels: TypeAlias = tuple[Label, ...]
 """Options by their names, in order."""
+Values: TypeAlias = npt.ArrayLike | Iterable[object]
+"""One value per person or record: a list, an array or a Series of any engine; of one person the value itself."""
+
+
+class DataFrame(Protocol):
+    """A table of pandas, polars, pyarrow, DuckDB or PySpark, known to a type checker by its columns."""
+
+    @property
+    def columns(self) -> Any: ...
 
 
 def objects(cells: Iterable[object]) -> npt.NDArray[Any]:

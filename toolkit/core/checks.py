@@ -53,11 +53,9 @@ def untold(
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal
-    digits.
+    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits.
 
-    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in
-    0.3.
+    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
 
     >>> exact(0.1, "p"), exact("2/3", "p")
     (Fraction(1, 10), Fraction(2, 3))
@@ -151,13 +149,13 @@ def neighbors(value: object) -> str:
     return choice(value, "neighbors", NEIGHBORS)
 
 
-def labels(values: Any, name: str) -> tuple[str | int, ...]:
+def labels(values: object, name: str) -> tuple[str | int, ...]:
     """Distinct labels, strings or whole numbers, at least two."""
     if isinstance(values, str):
         refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
     if isinstance(values, Set) or not isinstance(values, Iterable):
-        told = "options have an order, and one has nothing to hide behind"
-        refuse(f"`{name}` must be a list of labels", type(values).__name__, told, TypeError)
+        remedy = "options have an order, and one has nothing to hide behind"
+        refuse(f"`{name}` must be a list of labels", type(values).__name__, remedy, TypeError)
     names = tuple(values)
     if not {type(label) for label in names} <= {
         str,
@@ -242,17 +240,17 @@ def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
     return answering
 
 
-def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -> Any:
+def _answering(function: Callable[..., Any], name: str, example: str, why: Mapping[str, str]) -> Any:
     answer = functools.partial(_refuse_call, function, name, example, why)
 
-    def call(*given: Any, **named: Any) -> Any:
+    def call(*positional: tuple[Any, ...], **named: Mapping[str, Any]) -> Any:
         try:
-            return function(*given, **named)
+            return function(*positional, **named)
         except TypeError as error:
             # An error from inside of the function has a further frame: it is not about the call.
             if error.__traceback__ is None or error.__traceback__.tb_next is not None:
                 raise
-        return answer(given, named)
+        return answer(positional, named)
 
     # With the globals of the function's own module, by which doctest knows whose it is.
     wrapper = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
@@ -260,7 +258,14 @@ def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -
     return wrapper
 
 
-def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any) -> NoReturn:
+def _refuse_call(
+    function: Callable[..., Any],
+    name: str,
+    example: str,
+    why: Mapping[str, str],
+    positional: tuple[Any, ...],
+    named: Mapping[str, Any],
+) -> NoReturn:
     """Refuse a call that does not fit: what the function takes, what it got, why, and how it is written."""
     import difflib
     import inspect
@@ -269,21 +274,21 @@ def _refuse_call(function: Any, name: str, example: str, why: Mapping[str, str],
     public = owner if verb == "__init__" else name
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     taken = [one for one in inspect.signature(function).parameters.values() if one.kind not in variadic]
-    taken, given = (taken[1:], given[1:]) if owner else (taken, given)  # without `self`
+    taken, positional = (taken[1:], positional[1:]) if owner else (taken, positional)  # without `self`
     known, places = [one.name for one in taken], [one.name for one in taken if one.kind != one.KEYWORD_ONLY]
     unknown = [word for word in named if word not in known]
-    there = (*named, *places[: len(given)])
+    there = (*named, *places[: len(positional)])
     missing = [one.name for one in taken if one.default is one.empty and one.name not in there]
     if unknown:
         rule, received = f"`{public}` takes {_listed(known) or 'nothing'}", _listed(unknown)
-    elif len(given) > len(places):
+    elif len(positional) > len(places):
         rest = [word for word in known if word not in places]
-        rule, received = f"`{public}` takes {_listed(places) or 'nothing'} by place", str(len(given))
+        rule, received = f"`{public}` takes {_listed(places) or 'nothing'} by place", str(len(positional))
         rule += f" and {_listed(rest)} by name" if rest else ""
     elif missing:
         rule, received = f"`{public}` needs {_listed(missing)}", "neither" if len(missing) == 2 else "none"
     else:
-        twice = [word for word in places[: len(given)] if word in named]
+        twice = [word for word in places[: len(positional)] if word in named]
         rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
     reasons = []
     for word in (*unknown, *missing):

@@ -1,8 +1,7 @@
 """Composition: what several losses come to together.
 
-The same person's data behind several releases lose more than behind one. How much more depends on how
-cleverly one counts: every rule below is valid, rounded up, and never below the truth; they differ in how far
-above it they are.
+The same person's data behind several releases lose more than behind one. How much more depends on how cleverly one
+counts: every rule below is valid, rounded up, and never below the truth; they differ in how far above it they are.
 """
 
 import math
@@ -19,7 +18,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
-from toolkit.core.sampling.enclosure import floor_log2
+from toolkit.core.sampling.noise import floor_log2
 
 # The exact cost of many pure losses together: what no analysis that knows only their epsilons can improve.
 #
@@ -184,8 +183,7 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
 
 
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
-    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are
-    left.
+    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are left.
 
     The interval is their common unit, or where that is too fine a number of so few digits that its multiples
     are floats.

@@ -56,6 +56,11 @@ class Covers(str):
         covers._made_of = listed, detail, unit, more
         return covers
 
+    @classmethod
+    def of(cls, text: str) -> "Covers":
+        """Itself; a text of one's own claims no source."""
+        return text if isinstance(text, Covers) else cls((), more=text)
+
     def __reduce__(self) -> Any:
         return Covers, self._made_of
 

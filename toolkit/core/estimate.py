@@ -2,14 +2,15 @@
 
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
@@ -147,10 +148,6 @@ class Estimate(Publishable):
     release: ReleaseFacts | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
-
-    def __post_init__(self) -> None:
-        if type(self.covers) is str:  # a text of one's own claims no source
-            object.__setattr__(self, "covers", Covers((), more=self.covers))
 
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """Return an interval of the given level: `low, high = estimate.interval()`.
@@ -314,7 +311,7 @@ class Estimate(Publishable):
             release=self._after("a ratio of its entries"),
         )
 
-    def __getitem__(self, label: Any) -> "pd.Series[Any]":
+    def __getitem__(self, label: object) -> "pd.Series[Any]":
         """The row of `to_frame` with this label: numbers, of which `contrast` makes differences.
 
         >>> from toolkit import k_ary
@@ -333,7 +330,7 @@ class Estimate(Publishable):
     if not TYPE_CHECKING:  # so that a type checker goes on to refuse them
         __add__ = __radd__ = __mul__ = __rmul__ = __rtruediv__ = __rsub__ = _no_sum
 
-    def contrast(self, weights: Any) -> "Estimate":
+    def contrast(self, weights: Mapping[Label, float] | npt.ArrayLike) -> "Estimate":
         """Return a weighted sum of the entries, its error by their covariances.
 
         Parameters
@@ -597,7 +594,8 @@ def _comparable(first: Estimate, second: Estimate, what: str) -> None:
 def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Estimate:
     """What is made of two independent estimates, with all that is said of both."""
     same = first.labels == second.labels
-    sampled = all(Source.SAMPLING in one.covers.sources for one in (first, second))
+    covers = [Covers.of(one.covers) for one in (first, second)]
+    sampled = all(Source.SAMPLING in one.sources for one in covers)
     notes = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
     others = [note for note in notes if not note.endswith(SIMULATED)]
     notes = [SIMULATED, *others] if len(others) < len(notes) else notes
@@ -610,7 +608,7 @@ def _of_both(first: Estimate, second: Estimate, what: str, **numbers: Any) -> Es
         counts=None,
         n=None if first.n is None or second.n is None else first.n + second.n,
         loss=loss_of_both(first.loss, second.loss, sampled=sampled),
-        covers=first.covers.both(second.covers),
+        covers=covers[0].both(covers[1]),
         method=method if what == "difference" else f"ratio; {method}",
         notes=(INDEPENDENT_GROUPS if sampled else INDEPENDENT_NOISE, *notes),
         fit=None,

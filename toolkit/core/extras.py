@@ -47,7 +47,7 @@ def check_extras(*names: str) -> None:
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
 
 
-def check_engine(frame: Any) -> None:
+def check_engine(frame: object) -> None:
     """Refuse, before anything is charged or read, a frame of an engine that is older than what was tried."""
     origins = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(frame).__mro__}
     for package in origins & set(_LEAST):

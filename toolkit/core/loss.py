@@ -1,15 +1,13 @@
 """Privacy losses are values: what one person's participation may reveal, in three currencies.
 
-`Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data.
-`Approx(epsilon, delta)`: the same but for outcomes of total probability at most delta.
-`Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian
-noise.
+`Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data. `Approx(epsilon,
+delta)`: the same but for outcomes of total probability at most delta. `Zcdp(rho)`: zero-concentrated differential
+privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
 
-Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be
-exact are rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a":
-True proves that everything a-private is b-private, False only says that no rule here shows it, so two losses
-may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once
-(`toolkit.core.composition`).
+Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
+rounded up, also when an amount is read as a float. `a <= b` reads "a budget of b allows a loss of a": True proves that
+everything a-private is b-private, False only says that no rule here shows it, so two losses may be incomparable. `+` is
+plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
 """
 
 import math
@@ -338,8 +336,7 @@ def warn_if_weak(loss: Loss) -> None:
 class AsymptoticPromise:
     """Epsilon and delta that hold as n grows, for well-behaved populations.
 
-    A ledger refuses it: what it promises depends on the data, and there is no n from which on it holds for
-    all of them.
+    A ledger refuses it: what it promises depends on the data, and there is no n from which on it holds for all of them.
 
     >>> str(AsymptoticPromise(1.0, 1e-6))
     'ε = 1, δ = 1e-06 as n → ∞'
@@ -365,9 +362,9 @@ def shown(amount: Amount) -> str:
     >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(Fraction(10**20))
     ('0.333', '1,000', '12,300', '1e+20')
     """
-    if isinstance(amount, float) and amount == math.inf:
+    if amount >= 10**300:
         return "∞"
-    digits = f"{_float(amount):.3g}"
+    digits = f"{float(amount):.3g}"
     return f"{float(digits):,.0f}" if 1000 <= float(digits) < 1e15 else digits
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse, whole
@@ -216,7 +217,7 @@ def largest_remainders(values: Array, total: int) -> Steps:
     return parts
 
 
-def tidied(values: Any, total: int | None) -> Steps:
+def tidied(values: npt.ArrayLike, total: int | None) -> Steps:
     """Norm-sub, then largest remainders; without a total the sum of the values, rounded and at least 0."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):

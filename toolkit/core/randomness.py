@@ -16,11 +16,19 @@ import numpy.typing as npt
 from toolkit.core.checks import refuse
 
 Rng: TypeAlias = np.random.Generator | None
+
 Below: TypeAlias = Callable[[int], int]
 """A source of exact draws: called with a bound, it returns a uniform integer from 0 to bound - 1."""
+
 Words: TypeAlias = npt.NDArray[np.unsignedinteger]
 
+Enclosure: TypeAlias = Callable[[int], tuple[int, int]]
+"""Given a number of bits, integers low and high with low <= 2**bits * probability <= high."""
+
+WORD = 64
+
 _WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
 # generators that make words of 64 bits at once
 _WHOLE = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
 
@@ -51,9 +59,8 @@ def words(count: int, bits: int, rng: Rng = None) -> Words:
 def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
     """`size` integers, each uniform on 0 … bound-1, for a bound of at most 2**64.
 
-    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no
-    bias. The browser's randomizer does the same with 32-bit words, and gives the same integers for the same
-    words.
+    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no bias. The
+    browser's randomizer does the same with 32-bit words, and gives the same integers for the same words.
 
     >>> below(6, 4, np.random.default_rng(1)).max() < 6
     np.True_
@@ -98,3 +105,19 @@ def drawer(rng: Rng = None) -> Below:
         return int(below(bound, 1, rng)[0]) if bound <= 2**64 else big_below(bound, rng)
 
     return draw
+
+
+def falls_below(probability: Enclosure, prefix: int, bits: int, rng: Rng = None) -> bool:
+    """Whether a uniform number whose first `bits` bits are `prefix` is below the probability; more bits are
+    drawn until sure.
+
+    The outcome is true with exactly the given probability, because it is only spoken when every continuation
+    of the prefix would lead to the same one.
+    """
+    while True:
+        low, high = probability(bits)
+        if prefix < low:
+            return True
+        if prefix >= high:
+            return False
+        prefix, bits = (prefix << WORD) | int(words(1, WORD, rng)[0]), bits + WORD

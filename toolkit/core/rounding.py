@@ -43,9 +43,8 @@ def sum_up(terms: Iterable[Fraction]) -> Fraction:
     """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is
     short, else above.
 
-    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded
-    up to a grid, and the result is above the sum by less than the number of terms times 2**-255 of the
-    largest.
+    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded up to a
+    grid, and the result is above the sum by less than the number of terms times 2**-255 of the largest.
 
     >>> sum_up([Fraction(1, 10), Fraction(1, 5)])
     Fraction(3, 10)
@@ -71,8 +70,7 @@ def exp_below(exponent: Fraction) -> Fraction:
 
 
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
-    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the
-    Stern-Brocot tree.
+    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the Stern-Brocot tree.
 
     Every fraction strictly between two neighbors of the tree is at least as large, in this sense, as both
     together; so when both together pass the limit, the lower one is the best there is.
@@ -97,8 +95,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded
-    to `limit`.
+    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded to `limit`.
 
     >>> integer_rows([[Fraction(1, 3), Fraction(2, 3)], [Fraction(1, 2), Fraction(1, 2)]], 100)
     ([[2, 4], [3, 3]], 6)

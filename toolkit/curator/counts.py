@@ -14,15 +14,15 @@ from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.release import released
 from toolkit.central.sensitivity import table_counts
 from toolkit.central.statistics import Statistic
-from toolkit.core.arrays import Codes, Steps
+from toolkit.core.arrays import Codes, Label, Steps
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import Noise, Query, Release
-from toolkit.frames.bounds import Sums, Variable, counted, summed
-from toolkit.frames.conditions import MOST_CELLS, By, Grouping, Keys, as_list, axes_of
-from toolkit.frames.frame import Frame
+from toolkit.frames.frame import MOST_CELLS, Frame, as_list
+from toolkit.frames.sums import BoundsLike, By, Grouping, Missing, Sums, Variable, axes_of, counted, summed
+from toolkit.frames.values import Keys
 
 STEPS = "steps, as bounds have them"
 PRODUCTS = "products of steps, as bounds have them"
@@ -40,24 +40,25 @@ def count(query: Query) -> Release[Any]:
     return linear(query, "count", Statistic(reach, int), partial(counted, query.frame, query.rows))
 
 
-def histogram(query: Query, column: Any, options: Iterable[Any] | None, edges: Iterable[Number] | None) -> Release[Any]:
+def histogram(
+    query: Query, column: Label, options: Iterable[Any] | None, edges: Iterable[Number] | None
+) -> Release[Any]:
     """How many rows hold each option, or fall between edges: a count by one column."""
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"
         refuse("exactly one of `options` and `edges` must be given", received, "they say what is counted")
-    values = query.frame.column(column)
+    values = query.frame.column(column, numbers=options is None)
     axis: Keys | Bins
     if options is not None:
         axis = Keys.of(query.frame, column, as_list(options, "options"), "options")
     else:
-        values.adds_up()
         if isinstance(edges, int):
             refuse("`edges` must be a list", "a number", "where bins end is public: edges=[0, 10, 20]", TypeError)
         axis = Bins(column, values.name, statistics.Edges.of(as_list(edges, "edges")))
     return replace(count(query.by(axis)), label=f"histogram of {values.name}{query.rows.words}")
 
 
-def total(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
+def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     """The sum of a column in each cell."""
     variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
     if variable.fill is None or rows.is_part or unit.n is None:
@@ -112,7 +113,7 @@ def linear(
 class Bins:
     """A column that is split at given numbers."""
 
-    label: Any
+    label: Label
     name: str
     edges: statistics.Edges
 

@@ -9,25 +9,24 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
+from toolkit.core.arrays import DataFrame, Label
 from toolkit.core.checks import Number, choice, explains, fills, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.preview import Preview
-from toolkit.curator.release import Price, Query, Release, Unit
+from toolkit.curator.release import Preview, Price, Query, Release, Unit
 from toolkit.frames import cells
-from toolkit.frames.conditions import By, Where, as_list, grouping
-from toolkit.frames.frame import Frame
+from toolkit.frames.conditions import Where
+from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.sums import BoundsByColumn, BoundsLike, By, Missing, grouping
 
 if TYPE_CHECKING:
     from toolkit.central.robust.estimators import Huber
 
 Result = TypeVar("Result")
 _LONGEST_LABEL = 200
-Label = str | int
-"""A column's name, or its number in a frame whose columns are numbered."""
 _WHY = {
     "neighbors": 'neighbors="replace" promises for when one person\'s record changes, and the number of rows '
     'is public; neighbors="add_remove" for when one person comes or goes',
@@ -179,8 +178,8 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsLike,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -201,8 +200,8 @@ class Verbs(Generic[Result]):
         self,
         column: Label | list[Label],
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsByColumn,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -226,8 +225,8 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsLike,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -248,8 +247,8 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsLike,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -271,8 +270,8 @@ class Verbs(Generic[Result]):
         first: Label,
         second: Label,
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsByColumn,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -297,8 +296,8 @@ class Verbs(Generic[Result]):
         first: Label,
         second: Label,
         *,
-        bounds: Any,
-        missing: Any = None,
+        bounds: BoundsByColumn,
+        missing: Missing = None,
         where: Where | None = None,
         by: By | None = None,
         epsilon: Number | None = None,
@@ -325,7 +324,7 @@ class Verbs(Generic[Result]):
         column: Label,
         q: Number | Iterable[Number],
         *,
-        bounds: Any,
+        bounds: BoundsLike,
         where: Where | None = None,
         by: By | None = None,
         step: Number | None = None,
@@ -362,22 +361,21 @@ class Verbs(Generic[Result]):
         self,
         column: Label,
         *,
-        bounds: Any,
+        bounds: BoundsLike,
         where: Where | None = None,
         by: By | None = None,
         method: str = "exponential",
         step: Number | None = None,
-        missing: Any = None,
+        missing: Missing = None,
         epsilon: Number | None = None,
         rho: Number | None = None,
         rng: Rng = None,
     ) -> Result:
         """Release the quantile at one half, or the median with noise for its smooth sensitivity.
 
-        "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes
-        `where`, `by` and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two,
-        with noise whose scale depends on the data and is not told; it needs "replace" and all rows, whose
-        number is public.
+        "exponential" leaves missing values out; nearly always it is the more precise, and it alone takes `where`, `by`
+        and `rho`. "smooth" is the middle value, of an even number of rows the midpoint of two, with noise whose scale
+        depends on the data and is not told; it needs "replace" and all rows, whose number is public.
 
         Parameters
         ----------
@@ -408,7 +406,7 @@ class Verbs(Generic[Result]):
         column: Label,
         *,
         estimator: "Huber",
-        bounds: Any,
+        bounds: BoundsLike,
         where: Where | None = None,
         by: By | None = None,
         step: Number | None = None,
@@ -439,7 +437,14 @@ class Verbs(Generic[Result]):
         return self._run(robust.location(query, column, estimator, bounds, step), rng)
 
     def trimmed_mean(
-        self, column: Label, *, trim: Number, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
+        self,
+        column: Label,
+        *,
+        trim: Number,
+        bounds: BoundsLike,
+        epsilon: Number,
+        missing: Missing = None,
+        rng: Rng = None,
     ) -> Result:
         """Release the mean without a share of the rows at each end, with noise for its smooth sensitivity.
 
@@ -456,7 +461,9 @@ class Verbs(Generic[Result]):
         """
         return self._run(robust.trimmed_mean(self._query(epsilon, None), column, trim, bounds, missing), rng)
 
-    def iqr(self, column: Label, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Result:
+    def iqr(
+        self, column: Label, *, bounds: BoundsLike, epsilon: Number, missing: Missing = None, rng: Rng = None
+    ) -> Result:
         """Release the distance of the quartiles, with noise for its smooth sensitivity.
 
         The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs "replace" and all rows, whose
@@ -510,9 +517,8 @@ class Verbs(Generic[Result]):
     ) -> Result:
         """Find limits of a column, for `bounds=`: powers of two between which many values lie.
 
-        Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside.
-        Values beyond the limits are clamped later: an outer bin that is missed holds about as many values as
-        the threshold.
+        Values are counted by sign and power of two; a bin whose noisy count reaches a threshold is inside. Values
+        beyond the limits are clamped later: an outer bin that is missed holds about as many values as the threshold.
 
         Parameters
         ----------
@@ -649,7 +655,7 @@ class Curator(Verbs[Estimate]):
 
     def __init__(
         self,
-        frame: Any,
+        frame: DataFrame,
         ledger: Ledger,
         neighbors: str,
         *,
@@ -743,7 +749,7 @@ def _refuse_name(curator: object, name: str) -> NoReturn:
     refuse(f"a curator has {verbs}", f"`{name}`", remedy, AttributeError)
 
 
-def _score(score: Callable[[Any, Any], Any], table: Any, candidate: Any) -> float:
+def _score(score: Callable[[Any, Any], Any], table: object, candidate: object) -> float:
     try:
         value = score(table, candidate)
         key = cells.key(value)

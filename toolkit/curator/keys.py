@@ -7,26 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.keys import KeyThreshold
-from toolkit.central.publishing.ranges import RangeFinder
+from toolkit.central.publishing.keys import KeyThreshold, RangeFinder
 from toolkit.central.publishing.top import TopK
-from toolkit.central.release import chosen_by_cell
 from toolkit.central.sensitivity import table_counts
-from toolkit.core.arrays import Steps
+from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import Query, Release
-from toolkit.frames.bounds import counted
-from toolkit.frames.conditions import Keys, as_list
-from toolkit.frames.frame import Frame
+from toolkit.curator.release import Query, Release, chosen_by_cell
+from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
+from toolkit.frames.sums import counted
+from toolkit.frames.values import Keys
 
 _COUNTS = Covers([Source.NOISE], unit="counts")
 
 
-def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
+def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     """The values of a column whose noisy counts reach a threshold, with these counts."""
     if delta is None:
         rule = "`delta` must be given for unknown keys"
@@ -58,9 +56,9 @@ def keys(query: Query, column: Any, delta: Number | None) -> Release[Any]:
     return query.release(f"keys of {name}{rows.words}", mechanism, read, draw, facts_after=public_keys)
 
 
-def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]:
+def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release[Any]:
     """The outer edges of the powers of two between which many values lie."""
-    rows, unit, name = query.rows, query.unit, query.frame.column(column).adds_up().name
+    rows, unit, name = query.rows, query.unit, query.frame.column(column, numbers=True).name
     if not isinstance(powers, tuple | list) or len(powers) != 2:
         refuse("`powers` must be two whole numbers", type(powers).__name__, "bins end at powers of two")
     first, last = powers
@@ -90,7 +88,7 @@ def bounds(query: Query, column: Any, powers: Any, beta: Number) -> Release[Any]
     return query.release(label, mechanism, read, draw, query=facts, notes=(note,))
 
 
-def top(query: Query, column: Any, k: int, options: Iterable[Any]) -> Release[Any]:
+def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
     """The k most frequent of the given options."""
     choices, unit = as_list(options, "options"), query.unit
     axis = Keys.of(query.frame, column, choices, "options")
@@ -116,7 +114,7 @@ def top(query: Query, column: Any, k: int, options: Iterable[Any]) -> Release[An
     return listed.release(label, mechanism, lambda: counted(query.frame, listed.rows), draw, notes=(note,))
 
 
-def _again(option: Any, label: Any) -> Any:
+def _again(option: object, label: Label) -> Any:
     """As `by` can ask for it again: a date and a number as they were given."""
     if isinstance(option, float):
         return float(option)

@@ -12,21 +12,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from toolkit.central import statistics
+from toolkit.central import statistics, tables
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.tables import coding, table_estimators
-from toolkit.central.tables.coding import Coding, Composed
-from toolkit.central.tables.table_estimators import CellEstimates, Limits, Moments
-from toolkit.core.arrays import Array
+from toolkit.central.tables import CellEstimates, Coding, Composed, Limits, Moments
+from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import PRODUCTS, STEPS, linear, of_sums
 from toolkit.curator.release import Noise, Query, Release, by_column
-from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds, Variable, summed, summed_pairs
-from toolkit.frames.conditions import Grouping
+from toolkit.frames.sums import (
+    PAIR_BITS,
+    SQUARE_BITS,
+    Bounds,
+    BoundsByColumn,
+    BoundsLike,
+    Grouping,
+    Missing,
+    Variable,
+    summed,
+    summed_pairs,
+)
 
 Scale: TypeAlias = tuple[float, float, tuple[float, float]]
 """A factor, an offset, and what the result is clipped to."""
@@ -47,7 +55,7 @@ class Part:
     scale: Scale
 
 
-def mean(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
+def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
     """The mean of a column, or of each of a list of columns, which share the price evenly."""
     unit, rows = query.unit, query.rows
     if isinstance(column, list):
@@ -62,34 +70,34 @@ def mean(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
     parts = []
     for variable in variables:
         limits, laplace = variable.limits, query.price.is_epsilon
-        code = coding.first_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
+        code = tables.first_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
         read = partial(summed, query.frame, rows, variable, 1)
         half, least = limits.span * limits.step / 2, limits.least * limits.step
         scale = float(half), float(least + half), (float(limits.low), float(limits.high))
-        parts.append(Part(variable.name, code, read, table_estimators.mean, scale))
+        parts.append(Part(variable.name, code, read, tables.mean, scale))
     return _coded(query, f"mean of {', '.join(one.name for one in variables)}", parts, variables, noise_unit)
 
 
-def variance(query: Query, column: Any, bounds: Any, missing: Any, name: str = "variance") -> Release[Any]:
+def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, name: str = "variance") -> Release[Any]:
     """The sample variance of a column."""
     variable, unit, rows = query.variable(column, bounds, missing, SQUARE_BITS), query.unit, query.rows
     limits = variable.limits
     if variable.fill is not None and not rows.is_part and unit.n is not None:
         return of_sums(query, name, statistics.variance(limits, unit.n), variable, order=2)
     laplace, half = query.price.is_epsilon, _half(limits)
-    code = coding.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
+    code = tables.second_order(limits.span, rows.cells, unit.neighbors, unit.caps, laplace=laplace)
     read = partial(summed, query.frame, rows, variable, 2)
-    part = Part("", code, read, table_estimators.variance, (half**2, 0.0, (0.0, 2 * half**2)))
+    part = Part("", code, read, tables.variance, (half**2, 0.0, (0.0, 2 * half**2)))
     return _coded(query, f"{name} of {variable.name}", [part], [variable])
 
 
-def std(query: Query, column: Any, bounds: Any, missing: Any) -> Release[Any]:
+def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     """The root of the variance."""
     squared = variance(query, column, bounds, missing, "standard deviation")
     return replace(squared, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
 
 
-def covariance(query: Query, pair: tuple[Any, Any], bounds: Any, missing: Any) -> Release[Any]:
+def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
     """The sample covariance of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
     label, n = f"covariance of {x.name} and {y.name}", query.unit.n
@@ -97,24 +105,26 @@ def covariance(query: Query, pair: tuple[Any, Any], bounds: Any, missing: Any) -
         statistic, read = statistics.covariance((x.limits, y.limits), n), partial(summed_pairs, query.frame, query.rows)
         return linear(query, label, statistic, partial(read, (x, y)), variables, noise_unit=PRODUCTS)
     wide = _half(x.limits) * _half(y.limits)
-    part = _pair(query, x, y, table_estimators.covariance, (wide, 0.0, (-2 * wide, 2 * wide)))
+    part = _pair(query, x, y, tables.covariance, (wide, 0.0, (-2 * wide, 2 * wide)))
     return _coded(query, label, [part], variables)
 
 
-def correlation(query: Query, pair: tuple[Any, Any], bounds: Any, missing: Any) -> Release[Any]:
+def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
     """The correlation of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
-    part = _pair(query, x, y, table_estimators.correlation, (1.0, 0.0, (-1.0, 1.0)))
+    part = _pair(query, x, y, tables.correlation, (1.0, 0.0, (-1.0, 1.0)))
     return _coded(query, f"correlation of {x.name} and {y.name}", [part], variables, notes=_LINEAR)
 
 
 def _pair(query: Query, x: Variable, y: Variable, estimator: Callable[[Moments], CellEstimates], scale: Scale) -> Part:
     spans, unit = (x.limits.span, y.limits.span), query.unit
-    code = coding.pairs(spans, query.rows.cells, unit.neighbors, unit.caps)
+    code = tables.pairs(spans, query.rows.cells, unit.neighbors, unit.caps)
     return Part("", code, partial(summed_pairs, query.frame, query.rows, (x, y)), estimator, scale)
 
 
-def _variables(query: Query, labels: Sequence[Any], bounds: Any, missing: Any, *bits: int) -> list[Variable]:
+def _variables(
+    query: Query, labels: Sequence[Label], bounds: BoundsByColumn, missing: Missing, *bits: int
+) -> list[Variable]:
     """Several columns, each with its own bounds and what becomes of its missing values."""
     return [
         query.variable(label, by_column(bounds, label, "bounds"), by_column(missing, label, "missing"), *bits)
@@ -172,7 +182,7 @@ def _estimated(
     results = [part.estimator(one) for part, one in zip(parts, moments, strict=True)]
     bounded = [part.scale for part in parts]
     limits = Limits(partial(_ends, [one.basis for one in results], bounded), scalar, results[0].basis.methods)
-    numbers = [table_estimators.counts(one) for one in moments]
+    numbers = [tables.counts(one) for one in moments]
     unbounded: list[Scale] = [(1.0, 0.0, (-math.inf, math.inf))] * len(parts)
     count_limits = Limits(partial(_ends, [one.basis for one in numbers], unbounded), scalar)
     counts = _estimate(numbers, unbounded, count_limits, paid)

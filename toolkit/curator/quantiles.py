@@ -4,22 +4,20 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles
-from toolkit.central.release import chosen_by_cell
-from toolkit.central.statistics import rank_unit
-from toolkit.core.arrays import Array, Codes, Steps
+from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, rank_unit
+from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
-from toolkit.curator.release import Query, Release
-from toolkit.frames.bounds import Bounds, Variable, split, values_of
-from toolkit.frames.conditions import as_list
+from toolkit.curator.release import Price, Query, Release, chosen_by_cell
+from toolkit.frames.frame import as_list
+from toolkit.frames.sums import Bounds, BoundsLike, Variable, split, values_of
 
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
@@ -29,7 +27,7 @@ _PLACES = 52  # bits of a place: its step, and a random part that tells equal va
 
 
 def quantiles(
-    query: Query, column: Any, q: Number | Iterable[Number], bounds: Any, step: Number | None
+    query: Query, column: Label, q: Number | Iterable[Number], bounds: BoundsLike, step: Number | None
 ) -> Release[Any]:
     """The values below which the shares `q` lie, the middle one first, each of the others on its side of it.
 
@@ -39,10 +37,9 @@ def quantiles(
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
     limits, rows, unit, price = Bounds.of(bounds, GRID_BITS), query.rows, query.unit, query.price
     limits = limits if step is None else limits.with_step(step)
-    name, grid, ordered = query.frame.column(column).adds_up().name, Grid(limits), sorted(shares)
-    make = RecursiveQuantiles.for_epsilon if price.is_epsilon else RecursiveQuantiles.for_rho
+    name, grid, ordered = query.frame.column(column, numbers=True).name, Grid(limits), sorted(shares)
     most = unit.caps.most(rows.cells)
-    mechanism = make(price.amount, ordered, neighbors=unit.neighbors, rows=most, grouped=rows.cells > 1)
+    mechanism = _mechanism(price, tuple(ordered), unit.neighbors, most, rows.cells)
     names = [f"{float(share):.15g}" for share in shares]
 
     def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
@@ -65,6 +62,12 @@ def quantiles(
         query={"by": keys} if keys else None,
         notes=(_note(mechanism, grid, unit.n or MOST_ROWS, rows.cells),),
     )
+
+
+@lru_cache(maxsize=256)
+def _mechanism(price: Price, shares: tuple[Fraction, ...], relation: str, most: int, groups: int) -> RecursiveQuantiles:
+    make = RecursiveQuantiles.for_epsilon if price.is_epsilon else RecursiveQuantiles.for_rho
+    return make(price.amount, shares, neighbors=relation, rows=most, grouped=groups > 1)
 
 
 @dataclass(frozen=True)

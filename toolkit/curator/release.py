@@ -4,6 +4,8 @@ A verb of the curator only describes: nothing of the frame is read before `Curat
 a preview is the description itself.
 """
 
+import html
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -12,25 +14,26 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from toolkit.budget.charges import Entry, price_of
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
 from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
+from toolkit.core.arrays import Label
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.estimate import Estimate
-from toolkit.core.inference.digits import concise
+from toolkit.core.covers import Covers
+from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.inference.digits import concise, short
 from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import Loss
 from toolkit.core.publishing import ReleaseFacts
 from toolkit.core.randomness import Rng
-from toolkit.frames.bounds import SUM_BITS, Bounds, Variable, written
-from toolkit.frames.conditions import Grouping
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import ONE, Caps, Persons
+from toolkit.frames.sums import SUM_BITS, Axis, Bounds, Grouping, Variable, written
 
 Data = TypeVar("Data")
 
@@ -208,13 +211,13 @@ class Query:
     price: Price
     rows: Grouping
 
-    def by(self, *axes: Any) -> "Query":
+    def by(self, *axes: Axis) -> "Query":
         """The same rows in other cells."""
         return replace(self, rows=self.rows.by(*axes))
 
-    def variable(self, label: Any, bounds: Any, missing: Any, bits: int = SUM_BITS) -> Variable:
+    def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
         """A column clamped to bounds, and what becomes of its missing values."""
-        limits, column = Bounds.of(bounds, bits), self.frame.column(label).adds_up()
+        limits, column = Bounds.of(bounds, bits), self.frame.column(label, numbers=True)
         fill, words = resolve_missing(missing, limits)
         return Variable(label, limits, fill, column.name, words)
 
@@ -257,7 +260,31 @@ class Query:
         )
 
 
-def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
+def chosen_by_cell(
+    values: Sequence[float],
+    labels: tuple[Any, ...],
+    axes: tuple[str, ...],
+    loss: Loss,
+    covers: Covers,
+    method: str,
+    rng: Rng,
+) -> Estimate:
+    """Chosen numbers of the cells of a table. No standard error is released: it would depend on the data."""
+    return Estimate(
+        value=np.array(values),
+        se=np.full(len(values), math.nan),
+        labels=labels,
+        cov=None,
+        n=None,
+        loss=loss if rng is None else None,
+        covers=covers,
+        method=method,
+        notes=() if rng is None else (SIMULATED,),
+        axes=axes,
+    )
+
+
+def resolve_missing(missing: object, limits: Bounds) -> tuple[Fraction | None, str]:
     """What a missing value counts as, None if it is dropped, and the words for it."""
     if isinstance(missing, str) and missing == "drop":
         return None, "missing dropped"
@@ -267,14 +294,14 @@ def resolve_missing(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]
     if isinstance(missing, str) and not any(map(str.isdigit, missing)):
         remedy = 'write missing="drop" to leave them out'
         refuse('`missing` must be "drop" or a number', repr(missing)[:40], remedy)
-    fill = exact(missing, "missing")
+    fill = exact(missing, "missing")  # type: ignore[arg-type]
     if not limits.low <= fill <= limits.high:
         rule = '`missing` must be "drop" or a number within the bounds'
         refuse(rule, missing, "values beyond them are clamped")
     return fill, f"missing counted as {written(float(fill))}"
 
 
-def by_column(values: Any, label: Any, name: str) -> Any:
+def by_column(values: Any, label: Label, name: str) -> Any:
     """What is values for one of several columns: bounds by name, what is missing by name or for all."""
     if isinstance(values, Mapping):
         if label not in values:
@@ -284,3 +311,85 @@ def by_column(values: Any, label: Any, name: str) -> Any:
         remedy = 'write bounds={"x": (0, 1), "y": (0, 100)}'
         refuse("`bounds` of several columns must be values by name", type(values).__name__, remedy, TypeError)
     return values
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """Cost and noise of a statistic.
+
+    Parameters
+    ----------
+    label : str
+        What would stand in the ledger.
+    mechanism : str
+        The kind of noise or choice.
+    loss : Loss
+        What it costs.
+    charged : Loss
+        That in the ledger's currency.
+    fits : bool
+        Whether the ledger would pay for it now.
+    noise : Noise or None
+        None where the error depends on the data.
+    """
+
+    label: str
+    mechanism: str
+    loss: Loss
+    charged: Loss
+    fits: bool
+    noise: Noise | None
+
+    @classmethod
+    def of(cls, release: Release[Any], ledger: Ledger) -> "Preview":
+        """What is known of a release before it is run."""
+        mechanism = release.mechanism
+        loss, charged = price_of(mechanism, ledger.ceiling)
+        fits = ledger.fits(mechanism, **release.unit.charge)
+        noise = None if release.noise is None else release.noise()
+        return cls(release.label, type(mechanism).__name__, loss, charged, fits, noise)
+
+    def se(self, n: int | None = None) -> float:
+        """The standard error of a cell.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of values in the cell; needed of a mean or a spread, whose error it decides.
+
+        Returns
+        -------
+        float
+            Exact where a cell is one number with noise, else about right for values that are spread evenly
+            between the bounds.
+        """
+        if self.noise is not None and self.noise.sd is not None:
+            return self.noise.sd
+        if self.noise is None or self.noise.per_value is None or n is None:
+            rule = "the error must follow from public things alone"
+            consequence = "of a mean or a spread say the number of values; of a quantile it depends on the data"
+            refuse(rule, "none that does" if self.noise is None else "no n", consequence)
+        return self.noise.per_value / n
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [("cost", str(self.loss))]
+        if type(self.charged) is not type(self.loss):
+            rows.append(("charged", str(self.charged)))
+        rows.append(("fits into the ledger", "yes" if self.fits else "no"))
+        if self.noise is not None:
+            rows.append(("cells", f"{self.noise.cells:,}"))
+            if self.noise.sd is not None:
+                rows.append(("standard error of a cell", short(self.noise.sd)))
+            elif self.noise.per_value is not None:
+                error = f"about {short(self.noise.per_value)} / number of values"
+                rows.append(("standard error of a cell", error))
+        return rows
+
+    def __repr__(self) -> str:
+        facts = "; ".join(f"{name} {text}" for name, text in self._rows())
+        return f"<Preview of {self.label}: {facts}; {self.mechanism} mechanism>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
+        head = f"<thead><tr><th colspan='2'>{html.escape(self.label)}</th></tr></thead>"
+        return f"<table>{head}<tbody>{rows}</tbody></table>"

@@ -1,7 +1,6 @@
 """Statistics that do not follow outliers: Huber locations, smooth medians, trimmed means, quartile distances.
 
-No standard error and no interval is released: with a local or a smooth sensitivity both would depend on the
-data.
+No standard error and no interval is released: with a local or a smooth sensitivity both would depend on the data.
 """
 
 import math
@@ -11,19 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.central.release import chosen_by_cell
-from toolkit.core.arrays import Array, Codes
+from toolkit.core.arrays import Array, Codes, Label
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-from toolkit.curator.release import Query, Release, resolve_missing
-from toolkit.frames.bounds import Variable, split, values_of, written
+from toolkit.curator.release import Query, Release, chosen_by_cell, resolve_missing
+from toolkit.frames.sums import BoundsLike, Missing, Variable, split, values_of, written
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
     from toolkit.central.robust.releases import Summary
 
 
-def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Number | None) -> Release[Any]:
+def location(query: Query, column: Label, estimator: object, bounds: BoundsLike, step: Number | None) -> Release[Any]:
     """The Huber location of a column in each cell, by inverse sensitivity."""
     from toolkit.central.robust.estimators import Huber
     from toolkit.central.robust.inverse import COVERS, InverseSensitivity
@@ -35,7 +33,7 @@ def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Numbe
             "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of people is known",
             TypeError,
         )
-    rows, name = query.rows, query.frame.column(column).adds_up().name
+    rows, name = query.rows, query.frame.column(column, numbers=True).name
     groups = 2 if rows.cells > 1 and query.unit.neighbors == "replace" else 1
     epsilon = groups * replace(query.price, amount=query.price.amount / groups).choice
     mechanism = InverseSensitivity.for_epsilon(
@@ -61,7 +59,7 @@ def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Numbe
     )
 
 
-def trimmed_mean(query: Query, column: Any, trim: Number, bounds: Any, missing: Any) -> Release[Any]:
+def trimmed_mean(query: Query, column: Label, trim: Number, bounds: BoundsLike, missing: Missing) -> Release[Any]:
     """The mean without a share of the rows at each end."""
     share = probability(trim, "trim")
     if share >= exact("1/2", "trim"):
@@ -75,9 +73,9 @@ _WORDS = {"median": "median", "trimmed": "trimmed mean", "iqr": "interquartile r
 def smooth(
     query: Query,
     statistic: str,
-    column: Any,
-    bounds: Any,
-    missing: Any,
+    column: Label,
+    bounds: BoundsLike,
+    missing: Missing,
     options: Callable[[int], dict[str, Any]] | None = None,
 ) -> Release[Any]:
     """A statistic with noise for its smooth sensitivity, whose scale is not told."""
@@ -94,7 +92,7 @@ def smooth(
         rule = "`missing` must be a number with smooth noise: what a missing value counts as"
         consequence = f"were values dropped, their number would be private; write missing={middle}, say"
         refuse(rule, "none" if missing is None else repr(missing), consequence)
-    numbers = query.frame.column(column).adds_up()
+    numbers = query.frame.column(column, numbers=True)
 
     def read() -> "Summary":
         values = numbers.floats()

@@ -1,5 +1,4 @@
-"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever
-called.
+"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
 
 A cell may be anything that somebody once put into a frame. One whose `__float__`, `__eq__` or `__hash__`
 raises, or takes its time, would tell about its person; so only types known here are read, and all others are
@@ -75,9 +74,9 @@ def identity(cell: object) -> Hashable:
 
 
 @np.errstate(all="ignore")
-def places(column: list[Any], wanted: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
+def places(column: list[Any], targets: Mapping[Any, int], *, days: bool = False) -> npt.NDArray[np.int64]:
     """The place of each cell, by its key, among those wanted; -1 where it is none."""
-    get = wanted.get
+    get = targets.get
     codes = [get(cell, -1) if type(cell) is str else get(key(cell, days=days), -1) for cell in column]
     return np.array(codes, dtype=np.int64)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 
@@ -10,7 +11,7 @@ Counts = Mapping[Any, int]
 Group = tuple[Any, ...]
 
 
-def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
+def counted(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
     """For each group the number of times that each value of a column occurs; missing values are left out.
 
     `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
@@ -37,7 +38,7 @@ def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
     return tuple((isinstance(value, str), value) for value in row)
 
 
-def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
+def rows_by(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
     """How many rows have each combination of values in the columns, what is missing included; without
     columns, all rows.
     """
@@ -50,12 +51,12 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
     return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in table.iter_rows()]
 
 
-def has_column(reports: Any, name: str) -> bool:
+def has_column(reports: DataFrame, name: str) -> bool:
     """Whether a frame has a column of that name."""
     return name in columns_of(reports)
 
 
-def columns_of(reports: Any) -> list[str]:
+def columns_of(reports: DataFrame) -> list[str]:
     """The names of a frame's columns."""
     nw = extra("narwhals")
 
@@ -68,7 +69,7 @@ def columns_of(reports: Any) -> list[str]:
         refuse(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
 
 
-def _columns(reports: Any, names: Sequence[str]) -> Any:
+def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
     """The named columns of a frame, not computed yet."""
     nw = extra("narwhals")
 
@@ -95,6 +96,6 @@ def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
     refuse(rule, received, "rows are counted by them", TypeError)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A whole number as one, also where an engine made floats of a column because something in it is missing."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes
+from toolkit.core.arrays import Codes, Label
 from toolkit.core.checks import refuse, whole
 from toolkit.frames import cells
 from toolkit.frames import values as typed
@@ -69,7 +69,7 @@ class Visits:
         return f"<Visits: each person in at most {self.per_person:,} periods>"
 
 
-def _is_name(value: Any) -> bool:
+def _is_name(value: object) -> bool:
     """Whether a record says whose it is: what is missing is not equal to itself, and no value is an error."""
     try:
         hash(value)
@@ -144,7 +144,7 @@ class Persons:
     _known: "WeakKeyDictionary[Frame, Owned]" = field(default_factory=WeakKeyDictionary, repr=False)
 
     @classmethod
-    def of(cls, frame: Frame, label: Any, caps: Caps) -> "Persons":
+    def of(cls, frame: Frame, label: Label, caps: Caps) -> "Persons":
         return cls(label, check_names(frame, label), caps)
 
     @property
@@ -196,9 +196,7 @@ class Persons:
 
 
 def identities(column: Column) -> tuple[Codes, list[Hashable]]:
-    """The place of each row's person in a list of them, -1 where none is named. 1 and 1.0 are one person, "1"
-    another.
-    """
+    """The place of each row's person in a list, -1 where none is named. 1 and 1.0 are one person, "1" another."""
     if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
         keys = (cells.identity(cell) for cell in column.cells())
@@ -211,7 +209,7 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     return person, distinct.tolist()
 
 
-def check_names(frame: Frame, label: Any) -> str:
+def check_names(frame: Frame, label: object) -> str:
     """The name of a column, refused if its type cannot say whose a row is."""
     column = frame.column(label)
     if column.kind.name == "other":

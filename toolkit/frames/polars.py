@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,17 +11,20 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.frames.column import DAY, TICKS, Cells, Column, Kind, decimal_kind, whole_kind
 
+if TYPE_CHECKING:
+    import polars as pl
+
 _ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
 _MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
 
 
-def polars_column(series: Any) -> Column:
+def polars_column(series: "pl.Series") -> Column:
     """A Series of polars."""
     kind = kind_of(series.dtype)
     return Cells(series.to_list, kind) if kind.name == "object" else PolarsColumn(series, kind)
 
 
-def kind_of(dtype: Any) -> Kind:
+def kind_of(dtype: "pl.DataType") -> Kind:
     """By the type of polars."""
     import polars as pl
 
@@ -45,7 +48,7 @@ def kind_of(dtype: Any) -> Kind:
 class PolarsColumn(Column):
     """Read with the methods of polars."""
 
-    def _padded(self, dtype: Any) -> Any:
+    def _padded(self, dtype: "type[pl.DataType]") -> Any:
         """In one piece as another type, with one missing value at the end."""
         return self._values.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
 
@@ -57,16 +60,16 @@ class PolarsColumn(Column):
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         import polars as pl
 
-        shown = self._values.dt.replace_time_zone(None) if local and self.kind.zoned else self._values
+        series = self._values.dt.replace_time_zone(None) if local and self.kind.zoned else self._values
         stored = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
-        padded = PolarsColumn(shown.to_physical(), self.kind)._padded(stored)
+        padded = PolarsColumn(series.to_physical(), self.kind)._padded(stored)
         return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
 
     def places(self, texts: Sequence[str]) -> Codes:
         import polars as pl
 
         padded, by_hash = self._padded(pl.String), Hashed.of(texts)
-        listed = None if by_hash else pl.Enum(texts)
+        listed = pl.Enum([] if by_hash else texts)
 
         def placed(start: int) -> Codes:
             some = padded.slice(start, _ROWS)
@@ -131,7 +134,7 @@ class Hashed:
                 return hashed
         return None
 
-    def places(self, column: Any) -> Codes:
+    def places(self, column: "pl.Series") -> Codes:
         """The place of each text of a polars Series in the list, -1 where it is not there."""
         import polars as pl
 
@@ -139,7 +142,7 @@ class Hashed:
         same = self.texts.gather(pl.Series(near)).eq_missing(column).to_numpy()
         return np.asarray((near.astype(np.int64) + 1) * same - 1)
 
-    def _slots(self, column: Any) -> npt.NDArray[np.int64]:
+    def _slots(self, column: "pl.Series") -> npt.NDArray[np.int64]:
         bits = len(self.table).bit_length() - 1
         hashes: npt.NDArray[np.uint64] = column.hash(self.seed).to_numpy()
         return (hashes >> np.uint64(64 - bits)).view(np.int64)

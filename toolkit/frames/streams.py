@@ -9,12 +9,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from toolkit.core.arrays import Array, Codes, Mask
-from toolkit.frames.column import Column
-
 ROWS = 2**20
 """Rows that are read at a time."""
 
@@ -110,35 +104,3 @@ class Spark(Source):
 
 
 SOURCES: dict[str, Callable[[Any], Source]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
-
-
-class Streamed(Column):
-    """A column whose parts are read one after the other and put together. Two such columns are read at
-    different times, so their rows need not be in the same order: what needs several goes through
-    `Frame.parts`.
-    """
-
-    def __init__(self, source: Source, name: str, empty: Column, wrap: Any) -> None:
-        self._source, self._name, self._empty, self._wrap, self.kind = source, name, empty, wrap, empty.kind
-
-    def _columns(self) -> list[Column]:
-        return [self._empty, *(self._wrap(part) for part in self._source.parts([self._name]))]
-
-    def floats(self) -> Array:
-        return np.concatenate([column.floats() for column in self._columns()])
-
-    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        ticks, missing = zip(*(column.ticks(local=local) for column in self._columns()), strict=True)
-        return np.concatenate(ticks), np.concatenate(missing)
-
-    def places(self, texts: Sequence[str]) -> Codes:
-        return np.concatenate([column.places(texts) for column in self._columns()])
-
-    def missing(self) -> Mask:
-        return np.concatenate([column.missing() for column in self._columns()])
-
-    def cells(self) -> list[Any]:
-        return [cell for column in self._columns() for cell in column.cells()]
-
-    def empty(self) -> Column:
-        return self._empty

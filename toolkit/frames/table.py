@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Mask
+from toolkit.core.arrays import DataFrame, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 
@@ -59,12 +59,12 @@ def _labels(data: Any) -> list[Any]:
     return list(data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ())))
 
 
-def names(data: Any) -> tuple[str, ...]:
+def names(data: object) -> tuple[str, ...]:
     """The columns' names: of a frame of any engine, and of a mapping of names to arrays."""
     return tuple(map(str, _labels(data)))
 
 
-def listed(data: Any) -> str:
+def listed(data: object) -> str:
     """The first columns, for a message: by name if that is text, else by place."""
     labels = enumerate(_labels(data)[:20], start=1)
     return ", ".join(label if isinstance(label, str) else f"column number {place}" for place, label in labels)
@@ -77,7 +77,7 @@ def height(data: Any) -> int:
     return int(data.num_rows) if hasattr(data, "num_rows") else len(data)
 
 
-def as_frame(data: Any) -> Any:
+def as_frame(data: object) -> Any:
     """A frame: a mapping of names to arrays becomes one of pandas, a frame is returned as it is."""
     if isinstance(data, dict):
         return extra("pandas").DataFrame(data)
@@ -90,7 +90,7 @@ def as_frame(data: Any) -> Any:
     return data
 
 
-def rows_in_order(frame: Any) -> Any:
+def rows_in_order(frame: object) -> Any:
     """A frame whose rows are in memory, in their order, as narwhals has it."""
     try:
         return extra("narwhals").from_native(frame, eager_only=True)
@@ -110,7 +110,7 @@ def absent(values: Values) -> Mask:
     return np.zeros(len(values), dtype=bool)
 
 
-def some_rows(data: Any, where: Mask) -> Any:
+def some_rows(data: object, where: Mask) -> Any:
     """The same kind of frame with only these rows."""
     if where.all():
         return data
@@ -161,19 +161,19 @@ def with_text_as_objects(data: Any) -> Any:
     return data.astype(dict.fromkeys(text, object)) if text else data
 
 
-def index_of(values: Any) -> Any:
+def index_of(values: object) -> Any:
     """The index of what pandas holds; None of all else, which is matched by position."""
     index = getattr(values, "index", None)
     return index if hasattr(index, "equals") else None
 
 
-def same_index(one: Any, other: Any) -> bool:
+def same_index(one: object, other: object) -> bool:
     """Whether two things of pandas have one index; what has none is matched by position."""
     first, second = index_of(one), index_of(other)
     return first is None or second is None or bool(first.equals(second))
 
 
-def is_lazy(data: Any) -> bool:
+def is_lazy(data: object) -> bool:
     """Whether a frame's rows are computed when they are read: those of DuckDB, Dask, Ibis, PySpark, and lazy
     ones of polars.
     """
@@ -186,7 +186,7 @@ def is_lazy(data: Any) -> bool:
         return False
 
 
-def distinct_rows(data: Any, labels: Sequence[str], times: str | None, count: str) -> Any:
+def distinct_rows(data: DataFrame, labels: Sequence[str], times: str | None, count: str) -> Any:
     """The different rows of some columns as a frame of pandas, with a column `count` that says how often each
     comes, or for how many people it stands by the column `times`.
     """
@@ -202,7 +202,7 @@ def distinct_rows(data: Any, labels: Sequence[str], times: str | None, count: st
     return table
 
 
-def floats(values: Any) -> npt.NDArray[np.float64] | None:
+def floats(values: object) -> npt.NDArray[np.float64] | None:
     """Numbers as floats, and None where there are others: NumPy's own message would quote them."""
     if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # days since 1970 are no covariate
         return None

@@ -1,30 +1,38 @@
-"""Values that an analyst asks for, read once, and fitted to a column by its type.
+"""Values that an analyst asks for, read once, and fitted to a column by its type: one by one, as ranges, as keys.
 
 A condition that can never match would still be charged, so it is refused. Whether it can is decided by the type of
 the column, never by what is in it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.frames import cells
 from toolkit.frames.cells import Day, Moment
 from toolkit.frames.column import DAY, Column, Kind
+from toolkit.frames.frame import Frame
 
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment
+
 _FEW = 16  # as many values are compared one after the other; beyond that they are sorted
+
 _TABLE = 2**16  # whole numbers no further apart, or four times as far as they are many, are found in a table
+
 _NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
+
 _DIGITS, _LONG = Context(prec=40), 60
+
 _FITS = {
     "text": (str,),
     "whole": (Fraction,),
@@ -35,7 +43,9 @@ _FITS = {
     "object": (str, bool, Fraction, Day, Moment),
     "other": (),
 }
+
 _WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
+
 _WRITTEN = {
     str: "text",
     bool: "True or False",
@@ -62,21 +72,21 @@ class Range:
         return f"between({text_of(self.low)}, {text_of(self.high)})" if not self.below else f"<{self.words}>"
 
 
-def value_of(wanted: object, name: str) -> Value:
+def value_of(item: object, name: str) -> Value:
     """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
-    key = cells.key(wanted)
+    key = cells.key(item)
     if key is cells.NOTHING:
         rule = f"{name} must not be None, NaN, NA or NaT"
         refuse(rule, "one of them", "write MISSING, from toolkit, to ask for missing values")
-    if isinstance(wanted, bool | np.bool_):
-        return bool(wanted)
+    if isinstance(item, bool | np.bool_):
+        return bool(item)
     if isinstance(key, Day | Moment | str):
         return key
     if isinstance(key, int | float | Fraction):
         if isinstance(key, float) and not math.isfinite(key):
             refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
-        return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(key)
-    received = type(wanted).__name__
+        return Fraction(item) if isinstance(item, Decimal | Fraction) else Fraction(key)
+    received = type(item).__name__
     consequence = "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list"
     refuse(f"{name} must be text, a number, a truth value, a date or a datetime", received, consequence, TypeError)
 
@@ -173,30 +183,30 @@ def _spelled(text: str, name: str) -> str:
     return text
 
 
-def ends(wanted: Range, kind: Kind, name: str) -> tuple[Any, Any]:
+def ends(span: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """The two ends of a range as the column holds them, the next ones inside where it cannot hold them
     exactly; both are then included, whichever was not before. Python objects are compared with the range.
     """
     if kind.name in ("text", "truth", "other"):
         refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
     if kind.one_by_one:
-        return compared(wanted.low), compared(wanted.high)
+        return compared(span.low), compared(span.high)
     if kind.name == "number":
-        low, high = _as_float(wanted.low, kind), _as_float(wanted.high, kind)  # type: ignore[arg-type]
-        if wanted.below:
+        low, high = _as_float(span.low, kind), _as_float(span.high, kind)  # type: ignore[arg-type]
+        if span.below:
             high = float(np.nextafter(np.array(high, f"f{kind.bits // 8}"), -np.inf))
         most = float(np.finfo(f"f{kind.bits // 8}").max)
         limits: tuple[float, float] = (-most, most)
     else:
-        low, top, limits = math.ceil(_in_ticks(wanted.low, kind)), _in_ticks(wanted.high, kind), kind.limits
-        high = math.ceil(top) - 1 if wanted.below else math.floor(top)
+        low, top, limits = math.ceil(_in_ticks(span.low, kind)), _in_ticks(span.high, kind), kind.limits
+        high = math.ceil(top) - 1 if span.below else math.floor(top)
     if low > high or low > limits[1] or high < limits[0]:
         rule = f"a range for {name} must hold a value of its type"
-        refuse(rule, wanted.words, f"it holds {kind.words}, and none lies between")
+        refuse(rule, span.words, f"it holds {kind.words}, and none lies between")
     return max(low, limits[0]), min(high, limits[1])
 
 
-def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
+def places_among(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
     if column.kind.one_by_one:
         keys = {compared(target): place for place, target in enumerate(targets)}
@@ -213,7 +223,7 @@ def within(column: Column, ranges: Sequence[Range], stored: Sequence[tuple[Any, 
     """
     if column.kind.one_by_one:
         keys = [cells.key(cell, days=days) for cell in column.cells()]
-        compare = [(*ends, asked.below) for ends, asked in zip(stored, ranges, strict=True)]
+        compare = [(*ends, span.below) for ends, span in zip(stored, ranges, strict=True)]
         first = (next((place for place, one in enumerate(compare) if _between(key, *one)), -1) for key in keys)
         return np.fromiter(first, dtype=np.int64, count=len(keys))
     values, missing = numeric(column, days=days)
@@ -300,3 +310,239 @@ def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
     if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
         return False
     return bool(low <= key <= high) and not (below and key == high)
+
+
+class Mark:
+    """The type of `MISSING` and of `OTHER`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+MISSING = Mark("MISSING")
+"""Asks for missing values: in a condition, in a list of values, among the keys of a table."""
+
+OTHER = Mark("OTHER")
+"""The last key of a table: every row that has none of the other keys, a missing value too unless MISSING is
+one of them.
+"""
+
+Item = Value | Range | Mark
+
+
+@explains("between(30, 39)")
+def between(low: object, high: object) -> Range:
+    """Ask for values from low to high, both included.
+
+    Parameters
+    ----------
+    low : number, date or datetime
+        The lower end.
+    high : number, date or datetime
+        The upper end; of a date all of that day.
+
+    Returns
+    -------
+    Range
+        A value for `where`, or a key for `by`.
+
+    Examples
+    --------
+    >>> between(30, 39)
+    between(30, 39)
+    """
+    first, last = (_end(end, "an end of between(low, high)") for end in (low, high))
+    if not _ordered(first, last):
+        rule = "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone"
+        refuse(rule, "two of different sorts", "nothing lies between them", TypeError)
+    if first > last:  # type: ignore[operator]
+        received = f"{text_of(first)} and {text_of(last)}"
+        refuse("between(low, high) must have low at most high", received, "nothing lies there")
+    return Range(first, last)
+
+
+def bands(*edges: object) -> list[Range]:
+    """Split a line at increasing edges: each band holds its lower end, the last one also its upper.
+
+    Parameters
+    ----------
+    *edges : number, date or datetime
+        At least two, each above the one before.
+
+    Returns
+    -------
+    list of Range
+        Keys for `by`.
+
+    Examples
+    --------
+    >>> [band.words for band in bands(18, 30, 45, 65)]
+    ['18 to under 30', '30 to under 45', '45 to 65']
+    """
+    ends = [_end(edge, "an edge of bands(…)") for edge in edges]
+    if len(ends) < 2:
+        refuse("bands(…) must have at least two edges", len(ends), "a band lies between two of them")
+    for low, high in pairwise(ends):
+        if not _ordered(low, high):
+            rule = "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none"
+            refuse(rule, "edges of different sorts", "they have no order", TypeError)
+        if not low < high:  # type: ignore[operator]
+            received = f"{text_of(low)} before {text_of(high)}"
+            refuse("the edges of bands(…) must increase", received, "a band begins where the one before it ends")
+    return [Range(low, high, below=place + 2 < len(ends)) for place, (low, high) in enumerate(pairwise(ends))]
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """Items that are asked of one column, and as its type holds them; `plain` if all are text or whole numbers.
+
+    What it says of rows is confidential, all else public.
+    """
+
+    label: Any
+    name: str
+    items: tuple[Item, ...]
+    stored: tuple[Any, ...]
+    labels: tuple[str | int, ...]
+    days: bool = False
+    plain: bool = False
+
+    @classmethod
+    def of(cls, frame: Frame, label: object, items: Sequence[object], apart: str = "") -> "Keys":
+        """Refuse what the column's type can never hold; with `apart`, the argument's name, also what overlaps."""
+        column = frame.column(label)
+        name, kind = column.name, column.kind
+        if (many := plain(items, kind)) is not None:
+            keys = cls(label, name, *many, labels=many[0], plain=True)
+            if apart and len(set(keys.items)) < len(items):
+                keys._check_apart(apart)
+            return keys
+        read = [
+            item if isinstance(item, Range | Mark) else value_of(item, f"a value for column {name}") for item in items
+        ]
+        compared = [end for item in read for end in _values_in(item)]
+        check_kinds(compared, kind, f"column {name}")
+        days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
+        if days and kind.name == "moment":
+            check_clock(column, f"column {name}")
+        stored = tuple(_stored(item, kind, f"column {name}") for item in read)
+        keys = cls(label, name, tuple(read), stored, tuple(map(_label, read)), days)
+        if apart:
+            keys._check_apart(apart)
+        return keys
+
+    @cached_property
+    def words(self) -> str:
+        """The condition, as the ledger writes it."""
+        if self.plain and len(self.items) > 1:
+            return f"{self.name} in [{', '.join(map(repr, self.items))}]"
+        values = [text_of(item) for item in self.items if not isinstance(item, Range | Mark)]
+        parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
+        parts += [
+            f"from {item.words}" if item.below else f"between {text_of(item.low)} and {text_of(item.high)}"
+            for item in self.items
+            if isinstance(item, Range)
+        ]
+        return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
+
+    def codes(self, frame: Frame) -> Codes:
+        """For each row the place of its item, the first if several; -1 where it has none."""
+        column, items = frame.column(self.label), self.items
+        if self.plain:
+            text = column.kind.name == "text"
+            return column.places(self.stored) if text else places_among(column, self.stored, days=False)
+        values = [place for place, item in enumerate(items) if not isinstance(item, Range | Mark)]
+        ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
+        codes: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
+        if values:
+            at = places_among(column, [self.stored[place] for place in values], days=self.days)
+            codes = np.array([*values, -1], dtype=np.int64)[at]
+        if ranges:
+            spans, ends = ([one[place] for place in ranges] for one in (items, self.stored))
+            inside = within(column, spans, ends, days=self.days)  # type: ignore[arg-type]
+            codes = np.where(codes < 0, np.array([*ranges, -1], dtype=np.int64)[inside], codes)
+        if MISSING in items:
+            codes = np.where(column.missing(), items.index(MISSING), codes)
+        return np.where(codes < 0, items.index(OTHER), codes) if OTHER in items else codes
+
+    def mask(self, frame: Frame) -> Mask:
+        """Which rows have one of the items."""
+        column = frame.column(self.label)
+        if column.kind.name != "text" or any(isinstance(item, Range) or item is OTHER for item in self.items):
+            return self.codes(frame) >= 0
+        values = [stored for item, stored in zip(self.items, self.stored, strict=True) if not isinstance(item, Mark)]
+        if MISSING not in self.items:
+            return column.has(values)
+        return column.has(values) | column.missing() if values else column.missing()
+
+    def _check_apart(self, name: str) -> None:
+        """No value could have two of the items: a row of a table is in one cell."""
+        pairs = zip(self.items, self.stored, strict=True)
+        spans = sorted(_span(item, stored) for item, stored in pairs if not isinstance(item, Mark))
+        marks = [item for item in self.items if isinstance(item, Mark)]
+        twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
+        if not self.items or twice or len(set(marks)) < len(marks):
+            received = "none" if not self.items else "repetitions, as the column holds them"
+            refuse(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
+        if OTHER in marks and self.items[-1] is not OTHER:
+            refuse(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
+
+
+def _end(value: object, name: str) -> Value:
+    """An end of a range, which must have an order."""
+    fault = None
+    if isinstance(value, str | bytes):
+        fault = "text", "write a date as datetime.date(2024, 1, 31), and numbers without quotes"
+    elif isinstance(value, bool | np.bool_):
+        fault = "a truth value", "ask for True and False by themselves"
+    elif isinstance(value, Iterable) and not isinstance(value, np.generic):
+        fault = type(value).__name__, "write numbers one by one, or with a star: bands(*edges)"
+    elif cells.key(value) is cells.NOTHING:
+        fault = "a missing value", "it lies in no range; MISSING asks for missing values"
+    if fault is not None:
+        refuse(f"{name} must be a number, a date or a datetime", *fault, TypeError)
+    return value_of(value, name)
+
+
+def _ordered(first: Value, last: Value) -> bool:
+    """Whether one of the two can lie below the other."""
+    alike = type(first) is type(last) and getattr(first, "zoned", 0) == getattr(last, "zoned", 0)
+    return alike and not isinstance(first, str | bool)
+
+
+def _values_in(item: Item) -> tuple[Value, ...]:
+    if isinstance(item, Range):
+        return (item.low, item.high)
+    return () if isinstance(item, Mark) else (item,)
+
+
+def _stored(item: Item, kind: Kind, name: str) -> Any:
+    if isinstance(item, Range):
+        return ends(item, kind, name)
+    return item if isinstance(item, Mark) else fitted(item, kind, name)
+
+
+def _span(item: Item, stored: Any) -> tuple[str, Any, Any, bool]:
+    """Sort, lower end, upper end, and whether that is left out, as it may be of Python objects."""
+    low, high = stored if isinstance(item, Range) else (compared(stored),) * 2
+    low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
+    number = isinstance(low, int | float | Fraction)
+    sort = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
+    return sort, low, high, isinstance(item, Range) and item.below and high == compared(item.high)
+
+
+def _label(item: Item) -> str | int:
+    if isinstance(item, Range):
+        return item.words
+    if isinstance(item, Mark):
+        return repr(item).lower()
+    if isinstance(item, str) or type(item) is int:
+        return item
+    text = text_of(item)
+    return int(text) if isinstance(item, Fraction) and item.denominator == 1 else text

@@ -8,9 +8,8 @@ check_extras("sklearn")  # a sentence, before it is imported
 
 from toolkit.learning.choosing import best_of, choose_classifier
 from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC
-from toolkit.learning.components import PrivatePCA
 from toolkit.learning.holdout import Thresholdout
-from toolkit.learning.regression import PrivateLinearRegression
+from toolkit.learning.moments import PrivateLinearRegression, PrivatePCA
 
 __all__ = [
     "PrivateLinearRegression",

@@ -11,11 +11,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from toolkit.central.laplace import Laplace
-from toolkit.core.arrays import Mask
+from toolkit.core.arrays import DataFrame, Mask
 from toolkit.core.checks import Number, Result, choice, exact, positive, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
@@ -82,7 +83,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             refuse("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
-    def _opened(self, x: Any) -> Table:
+    def _opened(self, x: DataFrame | npt.ArrayLike) -> Table:
         """The table, known by types and shape alone; its columns are remembered, and are public."""
         rows, relation = table(x), check_neighbors(self.neighbors)
         if rows.shape[0] == 0 and relation == "replace":
@@ -109,7 +110,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         features, names = rows.shape[1], rows.names
         return scale(self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing)
 
-    def _released(self, cost: Any, kind: str, compute: Callable[[Rng], Result]) -> Result:
+    def _released(self, cost: object, kind: str, compute: Callable[[Rng], Result]) -> Result:
         """Charge the cost, or be refused; then compute. Of a failure nothing comes out but that there was one."""
         source = check_rng(self.rng)
         if self.ledger is not None:
@@ -120,7 +121,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         self.simulated_ = source is not None
         return untold(lambda: compute(source), consequence="the charge remains")
 
-    def count_known(self, y: Any, *, epsilon: Number) -> Estimate:
+    def count_known(self, y: npt.ArrayLike, *, epsilon: Number) -> Estimate:
         """Count the rows that a fit would learn from, for Pure(epsilon).
 
         Such a row has one of the classes, or a target: it shows whether `classes` are spelled as y spells them.
@@ -151,7 +152,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Which rows have a label or a target; read later."""
         raise NotImplementedError
 
-    def _rows_to_predict(self, x: Any) -> Table:
+    def _rows_to_predict(self, x: DataFrame | npt.ArrayLike) -> Table:
         """A table with the same columns as those of the fit."""
         name = type(self).__name__
         if not hasattr(self, "loss_"):

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from fractions import Fraction
 from typing import Any, TypeVar
 
+import numpy.typing as npt
+
+from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
-from toolkit.core.arrays import number
+from toolkit.core.arrays import DataFrame, number
 from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
@@ -17,26 +19,26 @@ from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")
+
 Output = TypeVar("Output")
 
 
 def choose_classifier(
     candidates: Sequence[Candidate],
-    X: Any,  # noqa: N803 — scikit-learn's name
-    y: Any,
+    X: DataFrame | npt.ArrayLike,  # noqa: N803 — scikit-learn's name
+    y: npt.ArrayLike,
     *,
     epsilon: Number,
     neighbors: str = "replace",
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> Candidate:
     """Choose one of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
 
-    One person moves each number of right answers by at most 1, under both relations, so that the exponential
-    mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a
-    candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
-    Answers and labels are compared one by one, texts with texts and numbers with numbers. How long it takes
-    depends on the data, and is not to be published.
+    One person moves each number of right answers by at most 1, under both relations, so that the exponential mechanism
+    costs Pure(epsilon). For that a candidate's answer must depend on its row alone. A row that a candidate fails on, or
+    whose label is missing, counts as wrong without a word; all others count. Answers and labels are compared one by
+    one, texts with texts and numbers with numbers. How long it takes depends on the data, and is not to be published.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def choose_classifier(
     return classifiers[place]
 
 
-def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -> list[int]:
+def right_answers(candidates: Sequence[Any], rows: DataFrame | npt.ArrayLike, labels: Sequence[Any]) -> list[int]:
     """How many rows each candidate labels as they should be: all at once, or row by row where that fails.
 
     Each answer is compared with its label by type and value alone, so that no cell decides how another one is
@@ -91,7 +93,7 @@ def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -
     return [_right(one, rows, truth) for one in candidates]
 
 
-def _right(candidate: Any, rows: Any, truth: Sequence[Hashable]) -> int:
+def _right(candidate: object, rows: DataFrame | npt.ArrayLike, truth: Sequence[Hashable]) -> int:
     answers = _predicted(candidate, rows, len(truth))
     if answers is None:
         single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]
@@ -119,7 +121,7 @@ def best_of(
     epsilon: Number,
     stop: Number = "1/20",
     neighbors: str,
-    ledger: Any = None,
+    ledger: Ledger | None = None,
     rng: Rng = None,
 ) -> tuple[Any, Output]:
     """Take the best of several runs, each Pure(epsilon), for Pure(3 epsilon), however many there are.
@@ -131,9 +133,8 @@ def best_of(
     Parameters
     ----------
     run : callable
-        Draws independently each time: a score, higher is better, and an output. Both together must be
-        Pure(epsilon); that is the caller's word. It must not charge a ledger itself. A score that is NaN or
-        no number is the worst.
+        Draws independently each time: a score, higher is better, and an output. Both together must be Pure(epsilon);
+        that is the caller's word. It must not charge a ledger itself. A score that is NaN or no number is the worst.
     epsilon : Number
         The cost of one run.
     stop : Number
@@ -181,22 +182,3 @@ def _height(score: Any) -> float:
         with suppress(Exception):  # an Estimate, say
             height = float(score)
     return -math.inf if math.isnan(height) else height
-
-
-def law_of_best(probabilities: Sequence[Number], stop: Number) -> list[Fraction]:
-    """With which probability each outcome of a run is the best, outcomes in the order of their scores.
-
-    With c the probability that a run is not better than an outcome, the best of all is not better with
-    probability stop c / (1 - (1 - stop) c).
-
-    >>> [str(share) for share in law_of_best(["1/2", "1/2"], "1/2")]
-    ['1/3', '2/3']
-    """
-    chance, below, law = probability(stop, "stop"), Fraction(0), list[Fraction]()
-    reached = Fraction(0)
-    for share in probabilities:
-        below += probability(share, "a probability")
-        through = chance * below / (1 - (1 - chance) * below)
-        law.append(through - reached)
-        reached = through
-    return law

@@ -1,7 +1,7 @@
 """`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers whose weights promise privacy."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,8 @@ import numpy.typing as npt
 from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
-from toolkit.core.arrays import Array, Mask
+from toolkit.budget.ledger import Ledger
+from toolkit.core.arrays import Array, DataFrame, Label, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -37,7 +38,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def _margins(self) -> MarginLoss:
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 — scikit-learn's own names
+    def fit(self, X: DataFrame | npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
         What is refused is refused for types, shapes, parameters or the budget; then nothing comes out of any
@@ -122,7 +123,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
         )
 
-    def decision_function(self, X: Any) -> Array:  # noqa: N803
+    def decision_function(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Compute the score of each row, above 0 for the second class; predictions cost nothing more.
 
         Parameters
@@ -138,7 +139,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         cells = self._rows_to_predict(X).read()
         return np.asarray(self._scaling.filled(cells) @ self.coef_[0] + self.intercept_[0])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: DataFrame | npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """Predict the class of each row.
 
         Parameters
@@ -175,11 +176,10 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
-    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
-    public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
-    the data before it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder
-    that finds its categories (list them); nor is what a search chooses by scores (`choose_classifier` is for
-    that).
+    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
+    scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from the data before
+    it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder that finds its categories
+    (list them); nor is what a search chooses by scores (`choose_classifier` is for that).
 
     Parameters
     ----------
@@ -212,8 +212,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     steps : int
         For "descent": how many steps.
     rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
-        and delta.
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
     people : int, optional
         For "descent": a guess of how many people there are, where that is private.
     neighbors : str
@@ -247,16 +246,16 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         delta: Number | None = None,
         method: str = "objective",
         C: Number | None = None,  # noqa: N803
-        classes: Any = (0, 1),
-        bounds: Any = None,
+        classes: Sequence[Label] = (0, 1),
+        bounds: object = None,
         row_norm: Number | None = None,
-        missing: Any = None,
+        missing: Number | None = None,
         fit_intercept: bool = True,
         steps: int = 100,
         rate: Number = 1,
         people: int | None = None,
         neighbors: str = "replace",
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
@@ -267,7 +266,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     def _margins(self) -> MarginLoss:
         return Logistic()
 
-    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+    def predict_proba(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Compute the probabilities of both classes.
 
         Parameters
@@ -283,7 +282,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
-    def predict_log_proba(self, X: Any) -> Array:  # noqa: N803
+    def predict_log_proba(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Compute the logarithms of the probabilities of both classes.
 
         Parameters
@@ -338,8 +337,7 @@ class PrivateSVC(PrivateLinearClassifier):
     steps : int
         For "descent": how many steps.
     rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove"
-        and delta.
+        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
     people : int, optional
         For "descent": a guess of how many people there are, where that is private.
     neighbors : str
@@ -366,16 +364,16 @@ class PrivateSVC(PrivateLinearClassifier):
         method: str = "objective",
         C: Number | None = None,  # noqa: N803
         width: Number = 0.5,
-        classes: Any = (0, 1),
-        bounds: Any = None,
+        classes: Sequence[Label] = (0, 1),
+        bounds: object = None,
         row_norm: Number | None = None,
-        missing: Any = None,
+        missing: Number | None = None,
         fit_intercept: bool = True,
         steps: int = 100,
         rate: Number = 1,
         people: int | None = None,
         neighbors: str = "replace",
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
@@ -409,7 +407,7 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     return min(max(strength, 1e-9), 1e6)
 
 
-def _two(classes: Any) -> tuple[Any, Any]:
+def _two(classes: Sequence[Label]) -> tuple[Any, Any]:
     """The two classes, as Python's own values."""
     if isinstance(classes, str) or not hasattr(classes, "__iter__"):
         refuse("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)

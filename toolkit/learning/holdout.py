@@ -4,10 +4,12 @@ import os
 import threading
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
+import numpy.typing as npt
 
+from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
 from toolkit.core.arrays import Array
@@ -81,7 +83,7 @@ class Thresholdout:
         threshold: Number = 0.04,
         sigma: Number = 0.01,
         answers: int,
-        ledger: Any = None,
+        ledger: Ledger | None = None,
         rng: Rng = None,
     ) -> None:
         self.n, self.answers = whole(n, "n"), whole(answers, "answers")
@@ -106,7 +108,7 @@ class Thresholdout:
         each = 1 / (self.sigma * self.n)
         return Pure(2 * self.used * each + (each if self._bar.open else 0))
 
-    def ask(self, training: Any, holdout: Any) -> Answered:
+    def ask(self, training: npt.ArrayLike, holdout: npt.ArrayLike) -> Answered:
         """Compute the mean of a score, from the training set or from the holdout.
 
         Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0, without a word. The
@@ -160,7 +162,7 @@ class Thresholdout:
         )
 
 
-def _scores(scores: Any, name: str) -> Target:
+def _scores(scores: npt.ArrayLike, name: str) -> Target:
     """A column of numbers or truth values, known by its type."""
     target = one_column(scores)
     target.column.adds_up(f"`{name}`, a column of scores,")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
-from toolkit.core.arrays import Array, Codes, number, objects
+from toolkit.core.arrays import Array, Codes, DataFrame, number, objects
 from toolkit.core.checks import exact, positive, refuse, untold
 from toolkit.frames import values
 from toolkit.frames.column import Column, numpy_column
@@ -50,7 +50,7 @@ class Target:
     rows: int
 
 
-def table(x: Any) -> Table:
+def table(x: DataFrame | npt.ArrayLike) -> Table:
     """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone.
 
     >>> table([[1, 2], [3, "x"]]).read()
@@ -99,7 +99,7 @@ def places(target: Target, classes: tuple[Any, ...]) -> Callable[[], Codes]:
         listed = [values.value_of(label, "a class") for label in classes]
         values.check_kinds(listed, column.kind, "y")
         targets = [values.fitted(value, column.kind, "y") for value in listed]
-    return lambda: values.codes(column, targets, days=False)
+    return lambda: values.places_among(column, targets, days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> Target:
@@ -144,7 +144,7 @@ def _refuse_shape(shape: tuple[int, ...]) -> None:
     refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
 
 
-def _listed(x: Any) -> list[Any]:
+def _listed(x: DataFrame | npt.ArrayLike) -> list[Any]:
     if isinstance(x, Iterable) and not isinstance(x, str | bytes | dict):
         return list(x)
     refuse("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)
@@ -181,10 +181,9 @@ def _frame(x: Any) -> Table:
 class Scale:
     """From a person's numbers to a row of length at most 1, and from weights of such rows back.
 
-    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than
-    `row_norm` is shortened to it. The constant is as large as one of d equal columns, and is part of the row:
-    (sqrt(d) x, 1) / sqrt(d + 1) for a row x of length at most 1. With `drop` a row with a missing number is
-    all zero.
+    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than `row_norm` is
+    shortened to it. The constant is as large as one of d equal columns, and is part of the row: (sqrt(d) x, 1) / sqrt(d
+    + 1) for a row x of length at most 1. With `drop` a row with a missing number is all zero.
     """
 
     low: Array

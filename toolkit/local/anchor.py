@@ -1,5 +1,4 @@
-"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the
-instructions.
+"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the instructions.
 
 "I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers
 alone would give; the anchor measures how many they are, and takes that out again. It cannot see those who
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
@@ -28,12 +27,11 @@ _ASSUMED = (
 _COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
 
 
-def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
+def attention(design: Design, reports: Values, *, truth: str | int | None = None) -> Estimate:
     """Estimate the share of people who followed the instructions of an anchor question.
 
-    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row
-    less u, a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for
-    the others.
+    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row less u,
+    a report's score is its entry of d over the squared length of d: 1 on average for followers, 0 for the others.
 
     Parameters
     ----------
@@ -129,7 +127,12 @@ def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: fl
 
 
 def corrected(
-    design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
+    design: Design,
+    reports: Values,
+    anchor: Values,
+    *,
+    anchor_design: Design | None = None,
+    truth: str | int | None = None,
 ) -> Estimate:
     """Estimate through a design, corrected for people who answer at random.
 

@@ -22,8 +22,7 @@ _LEAST = Fraction(1, 10**100)
 def checked_epsilon(epsilon: Number) -> Fraction:
     """The epsilon that was asked for, within what 32-bit draws can keep, as the decimal digits of a float.
 
-    A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little
-    less.
+    A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little less.
 
     >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
     (Fraction(1, 10), True)

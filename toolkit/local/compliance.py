@@ -1,14 +1,12 @@
 """People who do not follow the instructions, and how far they move an estimate.
 
-Randomized answers are right on average only if people do as they were told. Some say the harmless thing
-whatever the die shows, some answer anything, some forget the die and tell the truth. No interval covers that:
-so say beforehand how much of it an estimate could bear, and measure it with an anchor question
-(`toolkit.local.anchor`).
+Randomized answers are right on average only if people do as they were told. Some say the harmless thing whatever the
+die shows, some answer anything, some forget the die and tell the truth. No interval covers that: so say beforehand how
+much of it an estimate could bear, and measure it with an anchor question (`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +88,7 @@ class Compliance:
             row[candidly] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
-    def bias(self, design: Design, prevalence: Any) -> float:
+    def bias(self, design: Design, prevalence: npt.ArrayLike) -> float:
         """Return how far the design's own estimate is off on average.
 
         Parameters
@@ -115,9 +113,8 @@ class Compliance:
         return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
 
 
-def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
-    """How far one person in a hundred moves the estimate, by what they do instead of following the
-    instructions.
+def one_percent(design: Design, prevalence: npt.ArrayLike) -> dict[str, float]:
+    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions.
 
     >>> from toolkit import warner
     >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points
@@ -126,7 +123,7 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
 
 
-def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
+def worst_shift(randomizer: Randomizer, truth: npt.ArrayLike, share: Number = "1/100") -> float:
     """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
     Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth.
@@ -173,6 +170,6 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))
 
 
-def _shares(prevalence: Any) -> Array:
+def _shares(prevalence: npt.ArrayLike) -> Array:
     truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

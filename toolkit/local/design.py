@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Labels
+from toolkit.core.arrays import Array, Codes, Labels, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate, boundary_note
@@ -29,6 +28,11 @@ from toolkit.texts.odds import describe
 
 Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12
+
+if TYPE_CHECKING:  # pyright takes no cached_property for the property of a protocol
+    from builtins import property as cached_property
+else:
+    from functools import cached_property
 
 
 @explains(
@@ -69,8 +73,6 @@ class Design:
     options: Labels
     report_options: Labels
     name: str
-    asks: ClassVar[AnswerKind] = "choice"
-    bounds: ClassVar[None] = None
 
     def __init__(
         self,
@@ -130,6 +132,15 @@ class Design:
             consequence = "the reports would say nothing about some answers"
             refuse("the rows must tell the truths apart", "dependent rows", consequence)
 
+    @property
+    def asks(self) -> AnswerKind:
+        """What a person is asked for: one of several options."""
+        return "choice"
+
+    @property
+    def bounds(self) -> None:
+        """None: options have no bounds."""
+
     @cached_property
     def matrix(self) -> Array:
         """Pr(report | truth) as floats: rows are truths, columns are reports, rows sum to one."""
@@ -161,7 +172,7 @@ class Design:
     def _score(self) -> Array:
         return moments.scores(self.matrix, self._form, self.denominator)
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize answers given as booleans, codes or labels; the reports are of the same kind.
 
         Parameters
@@ -253,7 +264,7 @@ class Design:
         """
         return is_code(report, len(self.report_options))
 
-    def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
+    def estimate(self, reports: Values, method: Method = "moment") -> Estimate:
         """Estimate the shares of the truths; of a binary design the prevalence of the last option.
 
         Parameters
@@ -370,7 +381,9 @@ class Design:
         numbers = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
         return self.estimate_counts(numbers, method)
 
-    def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
+    def variance(
+        self, prevalence: npt.ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
+    ) -> float | Array:
         """Return the variance of the unbiased estimate, in theory.
 
         Parameters
@@ -396,7 +409,9 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
+    def covariance(
+        self, prevalence: npt.ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
+    ) -> Array:
         """Return the covariance matrix of the unbiased shares of all options, in theory.
 
         Parameters
@@ -419,7 +434,7 @@ class Design:
             self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
         ) / whole(n, "n")
 
-    def posterior(self, prior: Any) -> Array:
+    def posterior(self, prior: npt.ArrayLike) -> Array:
         """Return Pr(truth | report) for someone with a prior.
 
         Parameters
@@ -488,7 +503,7 @@ class Design:
         """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
         return 1.0 if len(self.options) == 2 else 2.0
 
-    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+    def scores(self, reports: Values, option: str | int | None = None) -> Array:
         """Return scores, whose mean over the reports is the unbiased estimate.
 
         Parameters

@@ -58,8 +58,7 @@ class Step:
 class Device(Generic[D]):
     """A device with equally likely outcomes, what to do on each, and the design it really is.
 
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes
-    them.
+    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes them.
     """
 
     name: str

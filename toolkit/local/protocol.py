@@ -50,10 +50,9 @@ AnswerKind = Literal["choice", "ticks", "number"]
 class Randomizer(Protocol):
     """A person randomizes an answer; an analyst estimates from many reports.
 
-    `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one.
-    Most also have `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke.
-    What one of them lacks is said by its value (no options, no bounds, no matrix), so that nobody asks for
-    its type.
+    `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one. Most also have
+    `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke. What one of them lacks
+    is said by its value (no options, no bounds, no matrix), so that nobody asks for its type.
     """
 
     @property

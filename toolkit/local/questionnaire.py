@@ -1,11 +1,9 @@
-"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those
-answers well.
+"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those answers well.
 
-Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering
-one random question keeps the whole budget for it; a d-th of the people answer each, and variances grow like
-d. Survey people know the second as a split questionnaire. Filling up the questions not asked with invented
-answers is not offered: it hides which question was asked, but then costs more than epsilon when whole records
-are compared.
+Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
+question keeps the whole budget for it; a d-th of the people answer each, and variances grow like d. Survey people know
+the second as a split questionnaire. Filling up the questions not asked with invented answers is not offered: it hides
+which question was asked, but then costs more than epsilon when whole records are compared.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,9 +33,8 @@ Maker = Callable[[Fraction], Randomizer]
 class Questionnaire:
     """Each person is asked `asked` of the questions, an even choice, and answers each by its own randomizer.
 
-    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked,
-    …, d-1 a uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by
-    its own rule.
+    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked, …, d-1 a
+    uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by its own rule.
     """
 
     questions: tuple[tuple[str, Randomizer], ...]
@@ -75,9 +72,8 @@ class Questionnaire:
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.
 
-        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a
-        question. All are checked, and all are randomized; what was not asked for is then forgotten, and
-        leaves no trace.
+        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a question. All are
+        checked, and all are randomized; what was not asked for is then forgotten, and leaves no trace.
         """
         generator = check_rng(rng)
         self._refuse_other_names(answers)
@@ -89,8 +85,8 @@ class Questionnaire:
         choices = self._choices(people.pop(), generator)
         return {name: drawn[name][choices[:, number]] for number, (name, _) in enumerate(self.questions)}
 
-    def _refuse_other_names(self, given: Mapping[str, Any]) -> None:
-        missing = [name for name, _ in self.questions if name not in given]
+    def _refuse_other_names(self, names: Mapping[str, Any]) -> None:
+        missing = [name for name, _ in self.questions if name not in names]
         if missing:
             refuse("every question must be there", f"none called {', '.join(missing)}", "they go by name")
 
@@ -125,7 +121,7 @@ class Questionnaire:
         }
 
     def _variance(
-        self, question: Randomizer, truth: Any, people: Fraction, n: int, respondents: Respondents
+        self, question: Randomizer, truth: npt.ArrayLike, people: Fraction, n: int, respondents: Respondents
     ) -> float | Array:
         near = max(1, round(people))
         survey = question.variance(truth, near) * float(near / people)
@@ -183,8 +179,7 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
 
     References
     ----------
-    T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential privacy
-    (2016).
+    T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential privacy (2016).
 
     Examples
     --------

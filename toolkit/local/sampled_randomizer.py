@@ -6,7 +6,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-from toolkit.core.arrays import Array, Labels
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, Label, Labels, Values
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
@@ -39,7 +41,7 @@ class SampledRandomizer(ABC):
         """Whether a plain JSON value is something that `report` can return."""
 
     @abstractmethod
-    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
         """What the reports say of the people behind them; `times` says how often each of them came."""
 
     def estimate_sent(
@@ -52,7 +54,7 @@ class SampledRandomizer(ABC):
         """
         return self.estimate(list(reports), times=times)
 
-    def scores(self, reports: Any, option: Any = None) -> Array:  # noqa: ARG002  those with scores take them
+    def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
         """One row per report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
         consequence = "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`"
         refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -82,9 +83,9 @@ def epsilon_of(ratio: Ratio) -> float:
     return log_up(ratio) if isinstance(ratio, Fraction) else math.inf
 
 
-def _ratio(found: Sequence[int]) -> Ratio:
+def _ratio(counts: Sequence[int]) -> Ratio:
     """The most likely over the least; what cannot happen under any truth shows nothing."""
-    least, most = min(found), max(found)
+    least, most = min(counts), max(counts)
     if least == 0 < most:
         return math.inf
     return Fraction(most, least) if most else Fraction(1)
@@ -98,10 +99,9 @@ KIND = "memo"
 class Memo:
     """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
 
-    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A
-    report is fresh noise on the memo of the answer that holds now. However many reports come from a truth that
-    cannot change, together they cost at most what the permanent design costs. If the truth may change, no such
-    bound holds.
+    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both. A report
+    is fresh noise on the memo of the answer that holds now. However many reports come from a truth that cannot change,
+    together they cost at most what the permanent design costs. If the truth may change, no such bound holds.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class Memo:
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
-    def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
+    def report(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
         """Codes of a wave's reports, or labels where codes would be ambiguous: fresh noise on each answer's memo."""
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
@@ -224,8 +224,7 @@ class Memo:
         return as_labels(sent, labels) if either else np.asarray(sent)
 
     def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
-        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of
-        fresh noise.
+        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of fresh noise.
 
         The rule that Python shares with the browser. A device that has drawn its memos before takes the same
         two draws again: `recall` gives them.
@@ -233,11 +232,11 @@ class Memo:
         memos = [self.permanent.report(one, recall or draw) for one in (0, 1)]
         return self.fresh.report(memos[truth], draw)
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: Values) -> Estimate:
         """The prevalence in one wave, as of any design."""
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
-    def change(self, first: Any, second: Any) -> Estimate:
+    def change(self, first: Values, second: Values) -> Estimate:
         """How much the prevalence has changed between two waves of the same people, in the same order.
 
         Each person's scores are subtracted, so that what stays cancels; the interval is by t.
@@ -263,7 +262,7 @@ class Memo:
             basis=Student(value, se, n - 1),
         )
 
-    def flows(self, first: Any, second: Any) -> Estimate:
+    def flows(self, first: Values, second: Values) -> Estimate:
         """The share of people behind each pair of truths: who stayed, who came, who went."""
         one, two = self._waves(first, second)
         return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
@@ -304,7 +303,7 @@ class Memo:
         """What two waves cost: from the integers that are drawn with, not from a table that may be rounded."""
         return Pure(self.epsilon(2, truth="changing"))
 
-    def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def _waves(self, first: Values, second: Values) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         one, two = (
             encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp) for reports in (first, second)
         )

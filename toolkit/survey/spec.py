@@ -7,17 +7,18 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
+from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.device_check import device_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
-from toolkit.survey.plan import planned
+from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.question import Question, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
@@ -525,7 +526,13 @@ class Survey:
                 data = data["survey"]
             return cls.from_dict(data)
 
-    def plan(self, n: int | None = None, **options: Any) -> Any:
+    @overload
+    def plan(self, n: int, **options: Any) -> SurveyPlan: ...
+
+    @overload
+    def plan(self, n: None = None, **options: Any) -> PeopleNeeded: ...
+
+    def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
         """Return how precise each question would be with n people, or how many people your wishes need.
 
         Parameters

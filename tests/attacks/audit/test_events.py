@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.attacks.audit.events import cut, search
-from toolkit.attacks.audit.features import cells
+from toolkit.attacks.audit.events import cells, cut, search
 
 
 def found(first, second, **options):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.attacks.audit.features import features, fingerprint, shares
+from toolkit.attacks.audit.events import features, fingerprint, shares
 
 NAMES = ["a", "b", "c"]
 

@@ -13,7 +13,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
 from toolkit.curator.curator import Curator
-from toolkit.frames.bounds import Bounds
+from toolkit.frames.sums import Bounds
 
 SALARIES = [30.0, 40.0, 50.0, 60.0]
 

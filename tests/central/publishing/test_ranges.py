@@ -6,7 +6,7 @@ import pytest
 from tests.recorder import Draw, recorded
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.publishing.ranges import RangeFinder
+from toolkit.central.publishing.keys import RangeFinder
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ def test_thresholds_are_those_of_the_formula(
     epsilon: float, beta: str, first: int, last: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The least k with q**k / (1+q) <= 1 - (1-beta)**(1/bins); 128 and 2,100 bins."""
-    monkeypatch.setattr("toolkit.central.publishing.ranges._FARTHEST", 600)
+    monkeypatch.setattr("toolkit.central.publishing.keys._FARTHEST", 600)
     finder = RangeFinder(Laplace.for_epsilon(epsilon), first, last, Fraction(beta))
     assert finder.bins in (128, 2100)
     assert finder.threshold == expected

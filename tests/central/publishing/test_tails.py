@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.publishing.tails import geometric_tail, least_reach, rounded_normal_tail, tail_of
+from toolkit.central.publishing.keys import geometric_tail, least_reach, rounded_normal_tail, tail_of
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20), Fraction(1000, 3)])

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.central.robust.inverse import function_lengths, huber_lengths, quantile_lengths
 from toolkit.central.robust.smooth import Table, distance, neighbors, tables
-from toolkit.frames.bounds import Bounds
+from toolkit.frames.sums import Bounds
 
 
 def scores(table: Table, half: int, reach: int, unit: int) -> int:

@@ -9,7 +9,7 @@ from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.smooth import neighbors, reaches, tables
 from toolkit.core.loss import Approx
-from toolkit.frames.bounds import Bounds
+from toolkit.frames.sums import Bounds
 
 GRID = Bounds.of((0, 6)).with_step(1)
 

@@ -12,8 +12,8 @@ from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
 from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling.enclosure import exp_enclosure
-from toolkit.frames.bounds import Bounds
+from toolkit.core.sampling.noise import exp_enclosure
+from toolkit.frames.sums import Bounds
 
 SPAN = 6
 GRID = Bounds.of((0, SPAN)).with_step(1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.central.tables.table_estimators import Limits
+from toolkit.central.tables import Limits
 from toolkit.core.inference.intervals import Affine, Interval, Shares, Student
 from toolkit.core.inference.significance import Significance, adjusted, significance
 from toolkit.local.numeric import one_bit

@@ -4,8 +4,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.core.sampling import enclosure
-from toolkit.core.sampling.enclosure import exp_enclosure, exp_of, falls_below, floor_log2
+from toolkit.core import randomness as enclosure
+from toolkit.core.randomness import falls_below
+from toolkit.core.sampling.noise import exp_enclosure, exp_of, floor_log2
 
 PRECISE = Context(prec=400)
 

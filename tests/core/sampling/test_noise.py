@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, ncx2
 
-from toolkit.core.sampling import inversion, noise
-from toolkit.core.sampling.inversion import Inversion
-from toolkit.core.sampling.noise import LatticeSampler, bernoulli_exp, discrete_gaussian, discrete_laplace
+from toolkit.core.sampling import noise
+from toolkit.core.sampling import noise as inversion
+from toolkit.core.sampling.noise import Inversion, LatticeSampler, discrete_gaussian, discrete_laplace
 
 PRECISE = Context(prec=120)
 SMALL = [("laplace", Fraction(1, 10)), ("laplace", Fraction(7, 3)), ("gauss", Fraction(1)), ("gauss", Fraction(50, 3))]
@@ -290,19 +290,8 @@ def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(param
     assert kept.tolist() == [True, False, False]
 
 
-def test_bernoulli_exp_is_exact_at_its_threshold_and_on_average(monkeypatch: pytest.MonkeyPatch) -> None:
-    """65536 draws of e**-1/2: within 5 standard errors, false alarms 6e-7."""
-    drawn = bernoulli_exp("1/2", 65536, np.random.default_rng(9))
-    mean = np.exp(-0.5)
-    assert abs(drawn.mean() - mean) < 5 * np.sqrt(mean * (1 - mean) / 65536)
-    edge = int(Fraction(PRECISE.exp(Decimal("-0.5"))) * 2**64)
-    stream = np.array([0, edge - 2, edge + 4, 2**64 - 1], dtype=np.uint64)
-    monkeypatch.setattr(noise, "words", lambda _n, _b, _r: stream)
-    assert bernoulli_exp("1/2", 4).tolist() == [True, True, False, False]
-
-
 @pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), True, "abc", None])
-@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian, bernoulli_exp])
+@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
 def test_a_scale_must_be_a_positive_number(draw: Callable[..., np.ndarray], bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="must be"):
         draw(bad, 1)

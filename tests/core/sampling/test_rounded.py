@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
-from toolkit.core.randomness import Rng
-from toolkit.core.sampling.enclosure import Enclosure, exp_of
+from toolkit.core.randomness import Enclosure, Rng
+from toolkit.core.sampling.noise import exp_of
 from toolkit.core.sampling.rounded import LazyUniform, normal_tail, pi, rounded_sum
 
 

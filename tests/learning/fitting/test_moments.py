@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.fitting.moments import STEPS, Moments, whole_moments
+from toolkit.learning.moments import STEPS, Moments, whole_moments
 
 
 def unit_rows(rng: np.random.Generator, size: int, n: int) -> np.ndarray:

@@ -108,7 +108,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     )
 
 
-def enumerate_laws(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
+def enumerate_laws(mechanism: object, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
     """Epsilon of all pairs whose laws the mechanism tells, held against the claim; None if it tells none."""
     laws = [(law_of(mechanism, a), law_of(mechanism, b)) for a, b in pairs.values()]
     known = [(a, b) for a, b in laws if a is not None and b is not None]
@@ -122,7 +122,7 @@ def enumerate_laws(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, 
     return Exact(epsilon, violated)
 
 
-def law_misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None:
+def law_misfit(mechanism: object, pairs: dict[str, Pair], rng: Rng) -> float | None:
     """The smallest p-value, times their number, of Pearson's test that draws follow the law that is told."""
     run, many = protocol(mechanism)
     values = list(dict.fromkeys(value for pair in pairs.values() for value in pair))
@@ -219,7 +219,7 @@ def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
     return {identity(value): value for value in chain.from_iterable(pairs)}
 
 
-def identity(value: Any) -> object:
+def identity(value: object) -> object:
     """What equal inputs share: how a number or text is written, the bytes of an array, else the object."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
@@ -322,7 +322,7 @@ def audit(
     )
 
 
-def _claim(mechanism: Any, epsilon: Number | None, delta: Number) -> Loss | None:
+def _claim(mechanism: object, epsilon: Number | None, delta: Number) -> Loss | None:
     if epsilon is None:
         if delta != 0:
             refuse("`delta` must come with `epsilon`", delta, "a claim has both")

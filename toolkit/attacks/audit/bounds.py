@@ -8,9 +8,9 @@ region: all bounds here are read off that one region.
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, betaincinv, kl_div
@@ -21,7 +21,7 @@ _MARKED = 2000.0  # more than the logarithms of two floats can be below zero
 _POINTS, _ROUNDS = 33, 7  # the place of the peak, to 16**-7 of the range
 
 
-def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
+def clopper_pearson(count: npt.ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
     """Compute a lower and an upper bound of a probability.
 
     Parameters
@@ -99,8 +99,8 @@ def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: flo
     def log_product(q: Array) -> Array:
         return _log_product(seen, n, other, m, np.minimum(power * q + delta, 1.0), q)
 
-    def fisher(found: float) -> float:
-        return max(_LEAST, min(1.0, (1 - found) * math.exp(max(found, -700.0))))
+    def fisher(log_value: float) -> float:
+        return max(_LEAST, min(1.0, (1 - log_value) * math.exp(max(log_value, -700.0))))
 
     most = (1 - delta) / power  # any larger q has p = 1, and only the other factor still falls
     return fisher(_largest(log_product, 0.0, most, lambda found: fisher(found) > above))

@@ -106,17 +106,17 @@ class Coding:
         finite = np.where(np.isinf(table), np.copysign(NAN / 2, table), np.clip(table, -_LARGEST, _LARGEST))
         return np.asarray(np.where(np.isnan(table), NAN, finite))
 
-    def _row(self, output: Any) -> list[float]:
+    def _row(self, output: object) -> list[float]:
         leaves, form = leaves_of(output)
         values = (number(leaves[path]) if path in leaves else None for path in self.paths)
         row = [NAN if value is None else value for value in values]
         for path, codes in self.labels.items():
-            found = form if path is None else label(leaves[path]) if path in leaves else _ABSENT
-            row.append(codes.get(found, _OTHER))
+            entry = form if path is None else label(leaves[path]) if path in leaves else _ABSENT
+            row.append(codes.get(entry, _OTHER))
         return row
 
 
-def leaves_of(output: Any) -> tuple[dict[Path, Any], Hashable]:
+def leaves_of(output: object) -> tuple[dict[Path, Any], Hashable]:
     """The leaves of an output by their paths, and its shape: the containers, how long they are, in which
     order their keys come.
 
@@ -136,7 +136,7 @@ def leaves_of(output: Any) -> tuple[dict[Path, Any], Hashable]:
     return leaves, tuple(form)
 
 
-def _inside(part: Any) -> dict[Hashable, Any] | None:
+def _inside(part: object) -> dict[Hashable, Any] | None:
     """What a container holds, by key or place; None for what is no container."""
     if isinstance(part, _LEAVES):
         return None
@@ -158,7 +158,7 @@ def _inside(part: Any) -> dict[Hashable, Any] | None:
     return dict(enumerate(listed)) if isinstance(listed, list) else None
 
 
-def number(leaf: Any) -> float | None:
+def number(leaf: object) -> float | None:
     """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
 
     >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
@@ -167,8 +167,8 @@ def number(leaf: Any) -> float | None:
     if type(leaf) is float:
         return _finite(leaf)
     if isinstance(leaf, str):
-        found = _IN_TEXT.search(leaf)
-        return _finite(float(found[0])) if found else None
+        match = _IN_TEXT.search(leaf)
+        return _finite(float(match[0])) if match else None
     if not isinstance(leaf, _NUMBERS):
         return None
     try:
@@ -179,7 +179,7 @@ def number(leaf: Any) -> float | None:
         return NAN
 
 
-def label(leaf: Any) -> Hashable:
+def label(leaf: object) -> Hashable:
     """What a leaf is: of a number its kind, of a text the text, of anything else how it is written."""
     kind = _kind(type(leaf))
     return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
@@ -209,14 +209,13 @@ def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
     """Codes in an order that does not tell which label came first; rare labels share one with those that are
     yet to come.
     """
-    kept = sorted((found for found, times in counts.items() if times > 1), key=repr)
-    return {found: float(code) for code, found in enumerate([*kept, _ABSENT])}
+    common = sorted((entry for entry, times in counts.items() if times > 1), key=repr)
+    return {entry: float(code) for code, entry in enumerate([*common, _ABSENT])}
 
 
 def _key(output: Any) -> Hashable:
-    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings,
-    lists and tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds
-    count.
+    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings, lists and
+    tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds count.
     """
     kind = type(output)
     if kind in _REPEATED:

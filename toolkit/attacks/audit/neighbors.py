@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.core.arrays import Values
 from toolkit.core.checks import refuse, whole
 
 Pair = tuple[Any, Any]
@@ -13,7 +14,7 @@ Pair = tuple[Any, Any]
 _MOST_OPTIONS = 4
 
 
-def named_pairs(neighbors: Any) -> dict[str, Pair]:
+def named_pairs(neighbors: object) -> dict[str, Pair]:
     """Pairs with names: from one pair (a tuple of two), a list of pairs, or a mapping from names to pairs."""
     if isinstance(neighbors, Mapping):
         pairs = {str(name): pair for name, pair in neighbors.items()}
@@ -44,8 +45,8 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
     """
     options = list(getattr(mechanism, "options", ()))
     if options:
-        kept = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
-        return {f"{a}, {b}": (a, b) for a, b in combinations(kept, 2)}
+        some = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
+        return {f"{a}, {b}": (a, b) for a, b in combinations(some, 2)}
     if getattr(mechanism, "bounds", None) is not None:
         low, high = (float(limit) for limit in mechanism.bounds)
         return {"lowest, highest": (low, high), "lowest, middle": (low, (low + high) / 2)}
@@ -82,7 +83,7 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
     return pairs
 
 
-def replacements(values: Any, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
+def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
     """A column, and the same with its first record replaced: by either bound, by a value far outside, and by `options`.
 
     >>> {name: float(pair[1][0]) for name, pair in replacements([20.0, 30.0], (0, 100)).items()}

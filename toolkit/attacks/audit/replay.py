@@ -110,5 +110,5 @@ def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool
     return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same
 
 
-def _numbers(output: Any) -> Array:
+def _numbers(output: object) -> Array:
     return np.asarray(output.value if isinstance(output, Estimate) else output, dtype=float)

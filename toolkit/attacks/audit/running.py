@@ -28,11 +28,11 @@ _CHUNK = 4096
 class Runner:
     """Runs a mechanism on a value, as often as it is told to, and counts the runs."""
 
-    def __init__(self, mechanism: Any, rng: Rng) -> None:
+    def __init__(self, mechanism: object, rng: Rng) -> None:
         self._once, self._batch = protocol(mechanism)
         self._rng, self.runs = rng, 0
 
-    def __call__(self, value: Any, count: int) -> list[Any]:
+    def __call__(self, value: object, count: int) -> list[Any]:
         """The outputs of `count` runs."""
         outputs: list[Any] = []
         while len(outputs) < count:
@@ -49,12 +49,12 @@ class Runner:
         size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
 
-    def _timed(self, value: Any, count: int) -> float:
+    def _timed(self, value: object, count: int) -> float:
         start = time.perf_counter()
         self(value, count)
         return time.perf_counter() - start
 
-    def _some(self, value: Any, count: int) -> list[Any]:
+    def _some(self, value: object, count: int) -> list[Any]:
         if self._batch is None:
             return [_cut(self._once(value, self._rng)) for _ in range(count)]
         many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
@@ -67,13 +67,13 @@ class Runner:
         return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
 
 
-def _cut(output: Any) -> Any:
+def _cut(output: object) -> Any:
     """Of an estimate its value, of a long array the entries that will be looked at: many runs are kept at once."""
     output = output.value if isinstance(output, Estimate) else output
     return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
-def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
+def protocol(mechanism: object) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
     """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
     if hasattr(mechanism, "randomize"):
         return mechanism.randomize, mechanism.randomize
@@ -98,7 +98,7 @@ def takes_rng(mechanism: Any) -> bool:
         return False
 
 
-def loss_of(mechanism: Any) -> Loss | None:
+def loss_of(mechanism: object) -> Loss | None:
     """What a mechanism says that it costs, if it says so."""
     loss = getattr(mechanism, "loss", None)
     return loss if isinstance(loss, Pure | Approx | Zcdp) else None

@@ -1,9 +1,8 @@
 """How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its inverse.
 
-With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the
-Gaussian mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) =
-phi(a), this is phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the
-tails.
+With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the Gaussian
+mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) = phi(a), this is
+phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the tails.
 
 The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` is what that costs: a
 mechanism is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits`
@@ -150,9 +149,9 @@ def _crossing(epsilon: Fraction, delta: Fraction) -> float:
         _, high = gaussian_delta(less_epsilon, Fraction(ratio))
         return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
 
-    wanted = math.log(less_delta.numerator) - math.log(less_delta.denominator)
+    log_share = math.log(less_delta.numerator) - math.log(less_delta.denominator)
     known = float(less_epsilon)
-    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= wanted)
+    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= log_share)
     beside = near * (1 + 1e-7)
     first, second = above(near), above(beside)
     return near - first * (beside - near) / (second - first) if first != second else near

@@ -1,9 +1,8 @@
 """Private numbers on a public grid: read, rounded, noise added; no operation depends on the data.
 
-Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism
-alone, so that all data share one set of outputs and the low bits of a release carry nothing. The exact sum of
-number and noise is then turned into a float or a 64-bit integer; that is a function of the sum alone, and so
-costs no privacy.
+Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism alone, so that
+all data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
+turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
 
 What is refused is refused by type, shape, and being a finite number; no message quotes the number.
 """
@@ -19,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.sampling.enclosure import floor_log2
-from toolkit.core.sampling.noise import Integers
+from toolkit.core.sampling.noise import Integers, floor_log2
 
 GRID_BITS = 30
 """Powers of two by which the grid is finer than sensitivity and scale: rounding costs a billionth of the noise."""

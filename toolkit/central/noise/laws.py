@@ -5,6 +5,7 @@ Nothing here takes part in a release; the noise itself is drawn in integers by `
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -28,9 +29,7 @@ class NoiseLaw(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A release and the law of its noise: the interval from the law itself, nothing approximated but the
-    grid's width.
-    """
+    """A release and the law of its noise: the interval from the law itself, exact but for the grid's width."""
 
     value: float | Array
     law: NoiseLaw
@@ -66,7 +65,7 @@ class GeometricLaw:
 
     scale: float
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """The root of 2 q / (1-q)**2, which is 1 / (sqrt(2) sinh(1 / (2 scale)))."""
         half = 0.5 / self.scale
@@ -114,7 +113,7 @@ class RoundedNormalLaw:
 
     sigma: float
 
-    @property
+    @cached_property
     def sd(self) -> float:
         """The root of sigma**2 + 1/12, to more digits than a float has once sigma is above 2; a sum below."""
         if self.sigma > 2:
@@ -134,8 +133,7 @@ class RoundedNormalLaw:
 class RadialLaw:
     """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions.
 
-    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1)
-    scale**2.
+    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
     """
 
     scale: float

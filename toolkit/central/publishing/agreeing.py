@@ -34,8 +34,7 @@ from toolkit.core.randomness import Rng, check_rng
 class Margins:
     """Tables over some of several axes, each with one variance of the noise in its cells.
 
-    The functions take and return whatever numbers the tables and variances hold: with fractions they are
-    exact.
+    The functions take and return whatever numbers the tables and variances hold: with fractions they are exact.
 
     Parameters
     ----------
@@ -139,7 +138,7 @@ def shares_of(cells: Sequence[int], power: float) -> list[int]:
     return [round(number**power * 2**20) for number in cells]
 
 
-def _effect(table: Any, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
+def _effect(table: object, axes: tuple[int, ...], part: tuple[int, ...]) -> Any:
     """Summed over the other axes, with the mean along every axis of the part taken out."""
     left = np.asarray(table).sum(axis=tuple(place for place, axis in enumerate(axes) if axis not in part))
     for place in range(len(part)):

@@ -1,29 +1,112 @@
-"""`KeyThreshold`: counts of keys that nobody has listed; those that enough people share are released."""
+"""What is not known before a release, from counts with noise: `KeyThreshold`, keys that nobody has listed, of which
+those are released that enough people share; `RangeFinder`, limits for a column of unknown size, by powers of two.
 
-from collections.abc import Mapping
+The upper tails of whole noise say how improbable it is that noise alone reaches a threshold. They decide a delta, so
+every number is a fraction that is never below the truth.
+"""
+
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.grid import NO_END, proper
+from toolkit.central.noise.gaussian_delta import mills
+from toolkit.central.noise.grid import GRID_BITS, NO_END, proper
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.publishing.tails import least_reach, tail_of, threshold_words
 from toolkit.central.release import equal_diagonal
 from toolkit.central.sensitivity import root_up
-from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.arrays import Array, Steps
+from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.loss import Approx, Zcdp
+from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.core.sampling.noise import exp_enclosure
+
+Tail: TypeAlias = Callable[[int], Fraction]
+"""A bound of Pr[noise >= k], for k of at least 1; it falls with k."""
 
 _BITS = 256
+
+_DIGITS = Context(prec=60)
+
+_MORE = Fraction(10**30 + 1, 10**30)  # more than the roundings of sigma and of some operations on 60 digits
+
+_ROOT_OF_TWO_PI = Fraction("2.506628274631000502415765284811045253006986740609938316629923")  # rounded down
+
+
+def geometric_tail(scale: Fraction) -> Tail:
+    """Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale): of the discrete Laplace law.
+
+    >>> float(geometric_tail(Fraction(1))(14))
+    6.07...e-07
+    """
+    floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
+
+    def tail(k: int) -> Fraction:
+        return Fraction(exp_enclosure(k / scale, _BITS)[1], 2**_BITS) / (1 + floor)
+
+    return tail
+
+
+def rounded_normal_tail(variance: Fraction) -> Tail:
+    """Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to whole numbers.
+
+    It reaches k where the discrete Gaussian reaches k - 1/2. That is at most the probability that the normal
+    law reaches one step of the grid less (Canonne, Kamath and Steinke 2020, proposition 25); a step is at
+    most sigma / 2**GRID_BITS.
+
+    >>> float(rounded_normal_tail(Fraction(16))(20))
+    5.4...e-07
+    """
+    shift = 120 + max(0, variance.denominator.bit_length())
+    sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
+
+    def tail(k: int) -> Fraction:
+        place = (k - Fraction(1, 2)) / sigma - Fraction(1, 2**GRID_BITS)
+        if place <= 0:
+            return Fraction(1)
+        x = _DIGITS.divide(Decimal(place.numerator), Decimal(place.denominator))
+        power = _DIGITS.exp(_DIGITS.multiply(_DIGITS.multiply(x, x), Decimal("-0.5")))
+        return Fraction(power) * Fraction(mills(x)[1]) / _ROOT_OF_TWO_PI * _MORE
+
+    return tail
+
+
+def threshold_words(noise: Laplace | Gaussian) -> str:
+    """What was done, for people."""
+    return f"{type(noise).__name__} noise on counts, which are compared with a threshold"
+
+
+def tail_of(noise: Laplace | Gaussian) -> Tail:
+    """The tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
+    return geometric_tail(noise.exact_scale) if isinstance(noise, Laplace) else rounded_normal_tail(noise.variance)
+
+
+def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
+    """The least k of at least 1 whose tail is small enough, by doubling and bisection.
+
+    >>> least_reach(geometric_tail(Fraction(1)), lambda share: share <= Fraction(1, 10**6))
+    14
+    """
+    high = 1
+    while not enough(tail(high)):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(tail(middle)) else (middle, high)
+    return high
+
+
 _SHOWS = "the chance that a rare key shows"
 
 
@@ -35,16 +118,14 @@ class KeyThreshold:
     under "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k
     for the least k with p = Pr[noise >= k] so small that (1 - p)**keys >= 1 - delta and p <= 1 - q.
 
-    That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the
-    outputs with and without the person differ in the other keys only, by a factor of at most
-    e**(epsilon (L - j) / L), and Pr[E] >= (1 - p)**j >= 1 - delta. The other way round the factor is at most
-    e**(epsilon (L - j) / L) / (1 - p)**j <= e**epsilon, because 1 - p >= q. A replaced person has such keys
-    on both sides; the two inequalities hold together.
+    That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the outputs
+    with and without the person differ in the other keys only, by a factor of at most e**(epsilon (L - j) / L), and
+    Pr[E] >= (1 - p)**j >= 1 - delta. The other way round the factor is at most e**(epsilon (L - j) / L) / (1 - p)**j <=
+    e**epsilon, because 1 - p >= q. A replaced person has such keys on both sides; the two inequalities hold together.
 
-    With `rho` the noise is Gaussian, for half of delta: epsilon is what Zcdp(rho) converts to at delta / 2,
-    and (1 - p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of
-    the law without noise on the j keys needs no bound, and for the others what is missing is at most
-    1 / (1 - p)**j - 1.
+    With `rho` the noise is Gaussian, for half of delta: epsilon is what Zcdp(rho) converts to at delta / 2, and (1 -
+    p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of the law without noise
+    on the j keys needs no bound, and for the others what is missing is at most 1 / (1 - p)**j - 1.
 
     >>> KeyThreshold.for_loss(1, 1e-6, neighbors="add_remove").threshold
     15
@@ -129,18 +210,18 @@ class KeyThreshold:
         values, law = np.asarray(drawn.value)[:-1], cast("NoiseBasis", drawn.basis).law
         above = np.flatnonzero(values >= self.threshold)
         order = above[np.argsort(-values[above], kind="stable")]
-        shown = values[order]
+        counts_above = values[order]
         return Estimate(
-            value=shown,
-            se=np.full(len(shown), law.sd),
+            value=counts_above,
+            se=np.full(len(counts_above), law.sd),
             labels=tuple(keys[place] for place in order.tolist()),
-            cov=equal_diagonal(law.sd**2, len(shown)) if len(shown) else None,
+            cov=equal_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
             n=None,
             loss=self.loss if source is None else None,
             covers=NOISE,
             method=f"{type(self.noise).__name__} threshold",
             notes=(self.note, *(() if source is None else (SIMULATED,))),
-            basis=NoiseBasis(shown, law),
+            basis=NoiseBasis(counts_above, law),
         )
 
     @property
@@ -149,3 +230,90 @@ class KeyThreshold:
             f"keys whose noisy count reached {self.threshold}; how many did not is not told. A count near "
             "the threshold is shown only where its noise was high, so such counts are too high on average"
         )
+
+
+_FARTHEST = 300
+
+
+@dataclass(frozen=True)
+class RangeFinder:
+    """Bins end at 0 and at ±2**e, e from `first` to `last`; limits are the outer edges of the bins whose
+    noisy count reaches `threshold`.
+
+    The threshold is so high that with probability 1 - beta no empty bin reaches it: the least k with
+    Pr[noise >= k] <= p, (1 - p)**bins = 1 - beta. A value beyond the outermost powers is in the outermost
+    bin. If no bin reaches the threshold, the limits are the whole range.
+
+    >>> finder = RangeFinder(Laplace.for_epsilon(1, sensitivity=1))
+    >>> finder.bins, finder.threshold
+    (128, 12)
+    >>> finder.limits(finder.counts(np.full(1000, 20.0)) * 1)
+    (Fraction(16, 1), Fraction(32, 1))
+
+    References
+    ----------
+    Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
+    """
+
+    noise: Laplace | Gaussian
+    first: int = -31
+    last: int = 32
+    beta: Fraction = Fraction(1, 1000)
+
+    def __post_init__(self) -> None:
+        powers = tuple(whole(power, "powers", least=-_FARTHEST) for power in (self.first, self.last))
+        if not powers[0] < powers[1] <= _FARTHEST:
+            refuse(
+                f"`powers` must be two increasing whole numbers within ±{_FARTHEST}",
+                powers,
+                "bins end at these powers of two",
+            )
+        object.__setattr__(self, "beta", exact(self.beta, "beta"))
+        if not 0 < self.beta < 1:
+            refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
+        return facts | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
+
+    @property
+    def loss(self) -> Loss:
+        return self.noise.loss
+
+    @cached_property
+    def edges(self) -> tuple[Fraction, ...]:
+        """All ends of bins, from the lowest to the highest."""
+        powers = [Fraction(2) ** power for power in range(self.first, self.last + 1)]
+        return (*(-power for power in reversed(powers)), Fraction(0), *powers)
+
+    @property
+    def bins(self) -> int:
+        return len(self.edges) - 1
+
+    @cached_property
+    def threshold(self) -> int:
+        def enough(share: Fraction) -> bool:
+            return (1 - share) ** self.bins >= 1 - self.beta
+
+        return least_reach(tail_of(self.noise), enough)
+
+    def codes(self, values: Array) -> Steps:
+        """The bin of each value, its lower edge included; -1 for a missing one."""
+        inner = np.array([float(edge) for edge in self.edges[1:-1]])
+        return np.where(np.isnan(values), -1, np.searchsorted(inner, values, side="right"))
+
+    def counts(self, values: Array) -> Steps:
+        """How many values are in each bin."""
+        return np.bincount(self.codes(values) + 1, minlength=self.bins + 1)[1:].astype(np.int64)
+
+    def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
+        """From noisy counts, which nothing but noise separates from the data."""
+        bins = np.flatnonzero(np.asarray(noisy) >= self.threshold)
+        if not len(bins):
+            return self.edges[0], self.edges[-1]
+        return self.edges[int(bins[0])], self.edges[int(bins[-1]) + 1]
+
+    def choose(self, counts: Steps, rng: Rng = None) -> tuple[Fraction, Fraction]:
+        """Limits of the bins with these counts."""
+        return self.limits(np.asarray(self.noise.release(counts, rng=rng).value))

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.selection import Exponential, root_below
-from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -26,6 +25,9 @@ from toolkit.core.randomness import Rng, check_rng
 
 MOST_ROWS = 2**30
 """Of a table whose number of rows is private: what is said of ranks holds up to this number."""
+MOST_RANK_UNITS = 2**20
+"""The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
+"""
 _MOST_EQUAL = 16  # values at one place
 _RUNS = (3, 4, 6, 8, 12, 16, 24, 32)
 _ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie closer than is assumed
@@ -48,13 +50,12 @@ class Part:
 class RecursiveQuantiles:
     """All quantiles of a list, by the exponential mechanism: one choice for each, in parts of the data.
 
-    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters
-    or leaves moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A
-    level of the recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose
-    odds then fall by e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another
-    entered, so they fall half as fast. Where there is one part only, the first of a list that is not
-    `grouped`, the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided
-    by that number.
+    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters or leaves
+    moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A level of the
+    recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose odds then fall by
+    e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another entered, so they fall half as fast.
+    Where there is one part only, the first of a list that is not `grouped`, the score moves by at most 1 under
+    "replace". With `rows` rows a person all rates are divided by that number.
 
     Parameters
     ----------
@@ -115,8 +116,8 @@ class RecursiveQuantiles:
     def facts(self) -> dict[str, Any]:
         """What a document says of it."""
         words = "the exponential mechanism chose each, the middle one first"
-        told = {"mechanism": type(self).__name__, "words": words}
-        return told | {"levels": self.levels, "epsilon a level": shown(self.each)}
+        facts = {"mechanism": type(self).__name__, "words": words}
+        return facts | {"levels": self.levels, "epsilon a level": shown(self.each)}
 
     @property
     def levels(self) -> int:
@@ -140,6 +141,7 @@ class RecursiveQuantiles:
         """All parts, each after those around it."""
         return tuple(self._parts(0, len(self.quantiles), Fraction(0), Fraction(1), 0))
 
+    @lru_cache(maxsize=1024)  # noqa: B019  (mechanisms and parts are public, and small)
     def choice(self, part: Part) -> Exponential:
         """The mechanism of one part, for scores in units of 1 / denominator of its share."""
         unit, share = part.share.denominator, part.share.numerator
@@ -164,22 +166,21 @@ class RecursiveQuantiles:
         """Ranks that with probability 95 % no quantile is off by more, whatever the data of at most so many
         `rows`: of `most` places, which are `steps` with random digits after them.
 
-        A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) /
-        rate with probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no
-        17 values have one place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run
-        and w = `least_distance`: of 2 run values that follow each other, half have one step, or a step lies between.
-        A quantile that is sought between two others, which are off by e and f ranks, is off by another
-        (1 - share) e + share f. It cannot be less without reading the data: how many values are equal, and
-        where a gap lies, is what they say.
+        A choice among C cuts, w of which are off by at most k ranks, is off by more than k + ln(C / (w b)) / rate with
+        probability at most b; the parts of a level share `most` cuts. Either w = 1 and k = 8, as no 17 values have one
+        place: with 30 digits and 2**30 rows that has probability below 4e-6. Or k = 2 run and w = `least_distance`: of
+        2 run values that follow each other, half have one step, or a step lies between. A quantile that is sought
+        between two others, which are off by e and f ranks, is off by another (1 - share) e + share f. It cannot be less
+        without reading the data: how many values are equal, and where a gap lies, is what they say.
         """
         cuts = math.log((most + len(self.quantiles)) * self.levels * _ONE_IN)
-        found = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
+        bounds = [self._off_by_all(cuts, _MOST_EQUAL // 2)]
         if steps is not None:
             widths = {run: least_distance(most // steps, rows, run) for run in _RUNS}
-            found += [self._off_by_all(cuts - math.log(w), 2 * run) for run, w in widths.items() if w]
+            bounds += [self._off_by_all(cuts - math.log(w), 2 * run) for run, w in widths.items() if w]
         if steps is not None and self.levels == 1:
-            found.append(self._off_by_one(steps))
-        return min(found)
+            bounds.append(self._off_by_one(steps))
+        return min(bounds)
 
     def _off_by_all(self, cuts: float, near: int) -> int:
         """The same, if each choice has e**cuts cuts, for one that is off by `near`."""
@@ -222,11 +223,16 @@ class RecursiveQuantiles:
         if start == stop:
             return
         middle = (start + stop) // 2
-        wanted = self.quantiles[middle]
-        share = rank_unit((wanted - low) / (high - low)) if high > low else Fraction(1, 2)
+        quantile = self.quantiles[middle]
+        share = rank_unit((quantile - low) / (high - low)) if high > low else Fraction(1, 2)
         yield Part(middle, level, share, start, stop)
-        yield from self._parts(start, middle, low, wanted, level + 1)
-        yield from self._parts(middle + 1, stop, wanted, high, level + 1)
+        yield from self._parts(start, middle, low, quantile, level + 1)
+        yield from self._parts(middle + 1, stop, quantile, high, level + 1)
+
+
+def rank_unit(q: Fraction) -> Fraction:
+    """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
+    return q.limit_denominator(MOST_RANK_UNITS)
 
 
 def rank_scores(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
@@ -246,9 +252,8 @@ def least_distance(places: int, rows: int, run: int) -> int:
     """The least distance, in the places of a step, of the first and the last of any `run` values of one step
     that follow each other, with probability 1 - 2e-5: 0 if no such is known.
 
-    That `run` of at most `rows` random places lie in fewer than w next to each other has at most the
-    probability rows * C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others
-    are within.
+    That `run` of at most `rows` random places lie in fewer than w next to each other has at most the probability rows *
+    C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others are within.
 
     >>> least_distance(2**31, 5000, 12), least_distance(2**31, 2**30, 12)
     (363953, 0)

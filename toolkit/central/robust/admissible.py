@@ -1,16 +1,14 @@
 """Noise that may be scaled to a smooth sensitivity S: laws whose density changes little when shift and scale
 change a little.
 
-A release is f + S Z. For neighbors f moves by at most the smaller of S and S', and S by at most a factor
-e**t, where t, the `smoothness`, is fixed before the data are seen. Each law here says the t that it needs,
-its loss, and its tail; why it is private is proven below, and checked again by tests on grids of shifts and
-scales.
+A release is f + S Z. For neighbors f moves by at most the smaller of S and S', and S by at most a factor e**t, where t,
+the `smoothness`, is fixed before the data are seen. Each law here says the t that it needs, its loss, and its tail; why
+it is private is proven below, and checked again by tests on grids of shifts and scales.
 
-**PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). With m = epsilon / t whole, c = (m + 1) / (epsilon -
-t) and u = |z| / (c S): along the straight path from (f, ln S) to (f', ln S') the logarithm of the density
-changes by at most (epsilon - t) / (1 + u) through the shift, and t (m u - 1) / (1 + u) through the scale.
-Together that is (epsilon - 2 t + epsilon u) / (1 + u) <= epsilon; the other way (epsilon - epsilon u) / (1 +
-u) <= epsilon.
+**PowerLaw**, density m / (2 c) (1 + |z| / c)**-(m + 1). With m = epsilon / t whole, c = (m + 1) / (epsilon - t) and u =
+|z| / (c S): along the straight path from (f, ln S) to (f', ln S') the logarithm of the density changes by at most
+(epsilon - t) / (1 + u) through the shift, and t (m u - 1) / (1 + u) through the scale. Together that is (epsilon - 2 t
++ epsilon u) / (1 + u) <= epsilon; the other way (epsilon - epsilon u) / (1 + u) <= epsilon.
 
 **SmoothLaplace**, scale 2 S / epsilon. The shift costs epsilon / 2 at most. A scale that shrinks by r = e**s,
 s <= t, costs u (r - 1) - s, where u = |z - f| / scale is exponential; that exceeds epsilon / 2 where u >
@@ -37,7 +35,8 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling.enclosure import Enclosure, exp_of
+from toolkit.core.randomness import Enclosure
+from toolkit.core.sampling.noise import exp_of
 from toolkit.core.sampling.rounded import normal_tail
 
 _MARGIN = 1 + 1e-9  # on what is computed in floats

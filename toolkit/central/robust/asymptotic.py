@@ -11,9 +11,9 @@ robust statistics (2021).
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence, location, sample
@@ -50,22 +50,22 @@ class AvellaMedina:
     def loss(self) -> AsymptoticPromise:
         return AsymptoticPromise(float(self.epsilon), float(self.delta))
 
-    def mean_and_sd(self, values: Any) -> tuple[float, float]:
+    def mean_and_sd(self, values: npt.ArrayLike) -> tuple[float, float]:
         """Mean and standard deviation of the release; both depend on the data."""
-        found = sample(values)
-        n = len(found)
-        gamma = influence(self.estimator, found).gross_error_sensitivity
+        data = sample(values)
+        n = len(data)
+        gamma = influence(self.estimator, data).gross_error_sensitivity
         root = math.sqrt(2 * math.log(max(n, 2)) * math.log(2 / self.delta))
-        return location(self.estimator, found), gamma * 5 * root / (self.epsilon * n)
+        return location(self.estimator, data), gamma * 5 * root / (self.epsilon * n)
 
-    def release(self, values: Any, rng: np.random.Generator | None = None) -> float:
+    def release(self, values: npt.ArrayLike, rng: np.random.Generator | None = None) -> float:
         """One draw, in floats, from a Generator: for audits."""
         if not isinstance(rng, np.random.Generator):
             refuse("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 
-    def exact_delta(self, values: Any, neighbor: Any) -> float:
+    def exact_delta(self, values: npt.ArrayLike, neighbor: npt.ArrayLike) -> float:
         """The delta that holds between these two tables at this epsilon."""
         return max(
             normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbor)),
@@ -76,8 +76,7 @@ class AvellaMedina:
 def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
     """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation.
 
-    The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two
-    points.
+    The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
 
     >>> round(normal_delta(1, (0, 4), (1, 4)), 10)  # the Gaussian mechanism at sensitivity 1 and sigma 4
     2.9243e-06

@@ -6,9 +6,9 @@ The number of steps is fixed in advance; each has noise for what one person adds
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -91,14 +91,14 @@ class NoisyDescent:
     def _unit(self) -> float:
         return self.estimator.bound / _UNITS
 
-    def total(self, values: Any, at: float) -> int:
+    def total(self, values: npt.ArrayLike, at: float) -> int:
         """The sum of scores in whole units; a missing value adds nothing."""
         low, high = map(float, limits(self.bounds))
         scores = self.estimator.psi(np.clip(np.asarray(values, dtype=float), low, high) - at) / self._unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
-    def release(self, values: Any, rng: Rng = None) -> Estimate:
+    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
         """The last place. Each place is public once its noise is drawn, so that only the sums are private."""
         source, mechanism = check_rng(rng), self.mechanism
         low, high = map(float, limits(self.bounds))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive
 from toolkit.core.inference.special import expit
-from toolkit.frames.bounds import written
+from toolkit.frames.sums import written
 
 
 @dataclass(frozen=True, repr=False)

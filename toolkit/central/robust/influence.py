@@ -3,12 +3,12 @@
 At a distribution F the location T solves E psi(X - T) = 0. With a share s of the people moved to x, T moves
 by s times IF(x) = psi(x - T) / M for small s, where M = E psi'(X - T); the gross-error sensitivity is sup
 |IF| = bound / M, and T of n values has the asymptotic variance E psi**2 / M**2, divided by n. These are
-statements about populations and about n without end: no privacy follows from them, as `AsymptoticPromise`
-says.
+statements about populations and about n without end: no privacy follows from them, as `AsymptoticPromise` says.
 
 References: Hampel, The influence curve and its role in robust estimation (1974).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -58,7 +58,7 @@ class RegressionInfluence:
         return np.asarray(np.linalg.solve(self.matrix, score * row))
 
 
-def regression(estimator: Estimator, rows: Any, y: Any, *, clip: Number) -> RegressionInfluence:
+def regression(estimator: Estimator, rows: npt.ArrayLike, y: npt.ArrayLike, *, clip: Number) -> RegressionInfluence:
     """Fit by weighting each residual u with psi(u) / u, again and again; a column of ones is an intercept.
 
     >>> from toolkit.central.robust.estimators import Huber
@@ -145,7 +145,7 @@ def influence(estimator: Estimator, population: Any) -> Influence:
     return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
 
-def gross_error_sensitivity(estimator: Estimator, population: Any) -> float:
+def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
     """Sup |IF|: how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
     >>> from toolkit.central.robust.estimators import Huber
@@ -175,7 +175,7 @@ def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
     return low if low == high else _middle_of_zeros(estimator, numbers, share / share.sum(), low, high)
 
 
-def fixed_scale_influence(estimator: Estimator, values: Any, x: Number, rho: Number) -> float:
+def fixed_scale_influence(estimator: Estimator, values: npt.ArrayLike, x: Number, rho: Number) -> float:
     """(T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small."""
     numbers, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
@@ -208,7 +208,7 @@ def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
         return 1.0, {"normal": 1.0, "t3": 3.0, "contaminated": 1.8}[population]
     ends = sorted({0.0, *(kink for kink in estimator.kinks if kink > 0), _FAR})
 
-    def mean(function: Any) -> float:
+    def mean(function: Callable[..., Array]) -> float:
         def weighted(x: float) -> float:
             return float(function(x)) * _density(population, x)
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.noise.grid import NO_END
+from toolkit.central.publishing.quantiles import rank_unit
 from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Huber
 from toolkit.central.selection import Exponential
-from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, positive, probability, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.frames.bounds import QUANTILE_BITS, Bounds, written
+from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
 
 # How many people must change for a value to be the statistic: for every point of a public grid at once.
 #
@@ -56,10 +56,9 @@ def _share_down(q: Fraction, n: int) -> int:
 def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1, rows: int | None = None) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
-    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where
-    the scores at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that
-    of the lowest value. The least number is sought as if there were `rows` values, if given: at least as
-    many as there are.
+    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores at
+    v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value. The
+    least number is sought as if there were `rows` values, if given: at least as many as there are.
 
     >>> huber_lengths(np.array([0, 2, 2, 9]), 9, 4)
     array([2, 1, 0, 1, 1, 1, 1, 1, 2, 3])
@@ -99,17 +98,16 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
     least, most = np.full(span + 1, -1, dtype=np.int64), at_least(place)
     for _ in range(rounds):
         between = (least + most) // 2
-        found = enough(np.maximum(between, 0)) & (between >= 0)
-        least, most = np.where(found, least, np.minimum(between, most - 1)), np.where(found, between, most)
+        reached = enough(np.maximum(between, 0)) & (between >= 0)
+        least, most = np.where(reached, least, np.minimum(between, most - 1)), np.where(reached, between, most)
     return np.asarray(most)
 
 
 def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], float], most: int) -> Steps:
     """The same for a function of sorted values that never falls when a value rises; at most `most` + 1.
 
-    With k changes it can be brought as low as where the k largest are at the lower bound, and as high as
-    where the k smallest are at the upper. A function that fails, or is not finite, counts as the lower
-    bound.
+    With k changes it can be brought as low as where the k largest are at the lower bound, and as high as where the k
+    smallest are at the upper. A function that fails, or is not finite, counts as the lower bound.
     """
     low, high, step = float(bounds.low), float(bounds.high), float(bounds.step)
     ordered = np.sort(values)
@@ -130,10 +128,10 @@ def function_lengths(values: Array, bounds: Bounds, function: Callable[[Array], 
 
 def _finite(function: Callable[[Array], float], values: Array, low: float, high: float) -> float:
     try:
-        found = float(function(values))
+        number = float(function(values))
     except Exception:
         return low
-    return min(max(found, low), high) if math.isfinite(found) else low
+    return min(max(number, low), high) if math.isfinite(number) else low
 
 
 _UNIT = 2**10  # parts of half a step that Huber's k is rounded to
@@ -176,8 +174,7 @@ class InverseSensitivity:
     bounds : limits that values are clamped to, and the grid of candidates; public.
     loss : Pure(epsilon).
     groups : in how many groups of a table, each with a choice of its own, one person's change can be seen: 2
-        under "replace", where a person moves from one to another. Each choice then has an equal part of
-        epsilon.
+        under "replace", where a person moves from one to another. Each choice then has an equal part of epsilon.
     rows : how many rows one person can have: so far they move a length.
 
     Examples
@@ -223,9 +220,9 @@ class InverseSensitivity:
         `step` between the bounds, 2**-16 of their distance if not given.
         """
         limits = Bounds.of(bounds, QUANTILE_BITS)
-        found = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
+        target = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
         return cls(
-            found,
+            target,
             limits if step is None else limits.with_step(step),
             Pure(positive(epsilon, "epsilon", NO_END)),
             groups,
@@ -302,6 +299,6 @@ class InverseSensitivity:
         return f"{self.statistic!r} location" if isinstance(self.statistic, Huber) else "statistic"
 
     def __repr__(self) -> str:
-        shown = self.statistic if isinstance(self.statistic, Quantile | Huber) else "a function"
+        name = self.statistic if isinstance(self.statistic, Quantile | Huber) else "a function"
         low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
-        return f"<InverseSensitivity of {shown} between {low} and {high}; {self.loss}>"
+        return f"<InverseSensitivity of {name} between {low} and {high}; {self.loss}>"

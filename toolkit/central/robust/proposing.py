@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
@@ -18,7 +19,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling.noise import discrete_laplace
-from toolkit.frames.bounds import Bounds
+from toolkit.frames.sums import Bounds
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +70,7 @@ class ProposeTestRelease:
         """ln(1/delta) / epsilon, rounded up."""
         return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
 
-    def distance(self, values: Any) -> int:
+    def distance(self, values: npt.ArrayLike) -> int:
         """How many people must change before the local sensitivity exceeds the proposal; private."""
         ordered, allowed = self._ordered(values), self._allowed
         low, high = 0, self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
@@ -81,7 +82,7 @@ class ProposeTestRelease:
                 low = middle + 1
         return low
 
-    def release(self, values: Any, rng: Rng = None) -> Estimate:
+    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
         """The statistic with noise, or NaN where the test does not pass."""
         source, amount = check_rng(rng), exact(self.epsilon, "epsilon")
         noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
@@ -100,7 +101,7 @@ class ProposeTestRelease:
         """The proposal in steps, times the divisor, rounded down."""
         return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
-    def _ordered(self, values: Any) -> Any:
+    def _ordered(self, values: npt.ArrayLike) -> Any:
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")

@@ -60,18 +60,18 @@ class RankStatistic:
         """The statistic, times `divisor`: of whole numbers a whole number."""
         return sum(ordered[rank - 1] for rank in self.plus) - sum(ordered[rank - 1] for rank in self.minus)
 
-    def reaches(self, ordered: npt.NDArray[Any], low: Any, high: Any, most: int) -> list[Any]:
+    def reaches(self, ordered: npt.NDArray[Any], low: object, high: object, most: int) -> list[Any]:
         """The reach, times `divisor`, for k = 0 ... most."""
         ends = [self._ends(window, ordered, low, high, most) for window in self.windows]
         return [max(_reach(above, below, k) for above, below in ends) for k in range(most + 1)]
 
-    def reach(self, ordered: npt.NDArray[Any], low: Any, high: Any, k: int) -> Any:
+    def reach(self, ordered: npt.NDArray[Any], low: object, high: object, k: int) -> Any:
         """The reach for one k, times `divisor`."""
         ends = [self._ends(window, ordered, low, high, k) for window in self.windows]
         return max(_reach(above, below, k) for above, below in ends)
 
     def _ends(
-        self, window: tuple[int, int], ordered: npt.NDArray[Any], low: Any, high: Any, most: int
+        self, window: tuple[int, int], ordered: npt.NDArray[Any], low: object, high: object, most: int
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """The values from rank `high` up, and those up to rank `low` + 1, as far as k = most looks."""
         first, last = window
@@ -88,14 +88,14 @@ def _reach(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> Any:
     return (above[: k + 2] - below[len(below) - k - 2 :]).max()
 
 
-def _values(ordered: npt.NDArray[Any], low: Any, high: Any, ranks: range) -> npt.NDArray[Any]:
+def _values(ordered: npt.NDArray[Any], low: object, high: object, ranks: range) -> npt.NDArray[Any]:
     """The values of these ranks, those outside 1 ... n at the bounds."""
     inside = ordered[max(ranks.start, 1) - 1 : max(min(ranks.stop, len(ordered) + 1) - 1, 0)]
     before = min(max(1 - ranks.start, 0), len(ranks))
-    found = np.empty(len(ranks), dtype=ordered.dtype)
-    found[:before], found[before : before + len(inside)] = low, inside
-    found[before + len(inside) :] = high
-    return found
+    entries = np.empty(len(ranks), dtype=ordered.dtype)
+    entries[:before], entries[before : before + len(inside)] = low, inside
+    entries[before + len(inside) :] = high
+    return entries
 
 
 def _order(n: int, rank: int, name: str) -> RankStatistic:
@@ -112,8 +112,8 @@ def _midpoint(n: int) -> RankStatistic:
 def _trimmed(n: int, trim: int) -> RankStatistic:
     if 2 * trim >= n:
         refuse("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
-    kept = range(trim + 1, n - trim + 1)
-    return RankStatistic(f"mean without {trim} at each end", n, kept, range(0), ((trim, n - trim),), n - 2 * trim)
+    inner = range(trim + 1, n - trim + 1)
+    return RankStatistic(f"mean without {trim} at each end", n, inner, range(0), ((trim, n - trim),), n - 2 * trim)
 
 
 def _quartiles(n: int) -> RankStatistic:
@@ -126,7 +126,7 @@ def _quartiles(n: int) -> RankStatistic:
     return RankStatistic(name, n, range(third, third + 1), range(first, first + 1), windows)
 
 
-def _only(value: int | None, name: str, wanted: bool) -> None:
-    if (value is not None) != wanted:
+def _only(value: int | None, name: str, needed: bool) -> None:
+    if (value is not None) != needed:
         received = "none" if value is None else "one for another statistic"
         refuse(f"`{name}` must be given for the statistic of that name, and for no other", received, "see help")

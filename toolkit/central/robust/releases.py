@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import chosen
@@ -24,9 +25,9 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.core.sampling.noise import exp_enclosure
 from toolkit.core.sampling.rounded import rounded_sum
-from toolkit.frames.bounds import Bounds, written
+from toolkit.frames.sums import Bounds, BoundsLike, written
 
 FLOOR_BITS = 24
 """The sensitivity that noise is scaled to is at least 2**-24 of the distance of the bounds: a constant is
@@ -72,7 +73,7 @@ class SmoothSensitivity:
 
     @classmethod
     def for_epsilon(
-        cls, epsilon: Number, statistic: str, *, n: int, bounds: Any, t: Number | None = None, **options: Any
+        cls, epsilon: Number, statistic: str, *, n: int, bounds: BoundsLike, t: Number | None = None, **options: Any
     ) -> "SmoothSensitivity":
         """Pure(epsilon), by the power law; `t` must be fixed before the data are seen. Options: `rank`, `trim`."""
         law = PowerLaw.for_epsilon(epsilon, t)
@@ -86,7 +87,7 @@ class SmoothSensitivity:
         statistic: str,
         *,
         n: int,
-        bounds: Any,
+        bounds: BoundsLike,
         noise: str = "laplace",
         **options: Any,
     ) -> "SmoothSensitivity":
@@ -122,7 +123,7 @@ class SmoothSensitivity:
     def _floor(self) -> int:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
-    def summary(self, values: Any) -> Summary:
+    def summary(self, values: npt.ArrayLike) -> Summary:
         """The statistic and its smooth sensitivity, in steps; private. The number of values must be the public one."""
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if len(steps) != self.statistic.n:
@@ -139,7 +140,7 @@ class SmoothSensitivity:
         value = Fraction(int(self.statistic.of(ordered)), self.statistic.divisor)
         return Summary(value, _rounded_up(largest) / self.statistic.divisor)
 
-    def release(self, values: Any, rng: Rng = None) -> Estimate:
+    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
         """The statistic with noise; no error is told, as the scale is private. A missing value counts as the
         lower bound.
         """
@@ -202,7 +203,7 @@ class ScaleBound:
     def loss(self) -> Pure:
         return self.laplace.loss
 
-    def release(self, values: Any, rng: Rng = None, *, level: Number = 0.95) -> float:
+    def release(self, values: npt.ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
         """A number that the standard deviation of the noise does not exceed, with probability `level`."""
         share, source = check_level(level), check_rng(rng)
         mechanism = self.release_of
@@ -227,10 +228,10 @@ def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Arra
         refuse(f"there must be {law.dimension} columns of the same people", f"{len(columns)}", "the law is for them")
     source = check_rng(rng)
     parts = [SmoothSensitivity(statistic, bounds, law) for statistic, bounds, _ in columns]
-    found = [part.summary(values) for part, (_, _, values) in zip(parts, columns, strict=True)]
-    scales = [one.smooth * part.bounds.step for one, part in zip(found, parts, strict=True)]
+    summaries = [part.summary(values) for part, (_, _, values) in zip(parts, columns, strict=True)]
+    scales = [one.smooth * part.bounds.step for one, part in zip(summaries, parts, strict=True)]
     released = []
-    for one, part in zip(found, parts, strict=True):
+    for one, part in zip(summaries, parts, strict=True):
         own = tuple(scale / part.bounds.step for scale in scales)
         steps = rounded_sum(one.value, lambda away, own=own: law.tail(away, own), source)  # type: ignore[misc]
         start = part.bounds.least if not part.statistic.minus else 0

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.frames.sums import BoundsLike
 
 Table: TypeAlias = tuple[Any, ...]
 Function: TypeAlias = Callable[[Sequence[Any]], Any]
@@ -113,8 +114,8 @@ def local_sensitivity(
     """
     if not isinstance(statistic, str):
         return local_by_brute_force(statistic, list(values), _domain(domain))
-    found, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
-    return Fraction(found.reach(ordered, low, high, 0)) / found.divisor
+    ranks, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
+    return Fraction(ranks.reach(ordered, low, high, 0)) / ranks.divisor
 
 
 def smooth_sensitivity(
@@ -145,30 +146,35 @@ def smooth_sensitivity(
         reaches = reaches_by_brute_force(statistic, list(values), _domain(domain))
         return max(reach * ratio**k for k, reach in enumerate(reaches))
     listed = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
-    found, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
+    ranks, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
     if isinstance(ratio, Fraction):
-        return _largest(lambda k: found.reach(ordered, *ends, k), found.n, ratio) / found.divisor
+        return _largest(lambda k: ranks.reach(ordered, *ends, k), ranks.n, ratio) / ranks.divisor
     low, high = map(float, ends)
-    return float(_largest(lambda k: found.reach(ordered, low, high, k), found.n, ratio)) / found.divisor
+    return float(_largest(lambda k: ranks.reach(ordered, low, high, k), ranks.n, ratio)) / ranks.divisor
 
 
 def reaches(
-    statistic: str, values: Any, *, bounds: Any, most: int, rank: int | None = None, trim: int | None = None
+    statistic: str,
+    values: npt.ArrayLike,
+    *,
+    bounds: BoundsLike,
+    most: int,
+    rank: int | None = None,
+    trim: int | None = None,
 ) -> list[Fraction]:
     """The largest local sensitivity at a distance of at most k people, for k = 0 ... most; exact.
 
     >>> [int(reach) for reach in reaches("median", [2, 4, 5, 7, 9], bounds=(0, 10), most=5)]
     [2, 4, 5, 7, 9, 10]
     """
-    found, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
-    return [Fraction(reach) / found.divisor for reach in found.reaches(ordered, low, high, most)]
+    ranks, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
+    return [Fraction(reach) / ranks.divisor for reach in ranks.reaches(ordered, low, high, most)]
 
 
 def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
     """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows.
 
-    From l to r it is at most ratio**l reach(r): where that is not above the best so far, nothing between is
-    looked at.
+    From l to r it is at most ratio**l reach(r): where that is not above the best so far, nothing between is looked at.
     """
     known = {0: reach(0), n: reach(n)}
     best = max(known[0], ratio**n * known[n])
@@ -196,13 +202,13 @@ def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
 
 
 def _prepared(
-    statistic: str, values: npt.NDArray[Any], bounds: Any, rank: int | None, trim: int | None
+    statistic: str, values: npt.NDArray[Any], bounds: BoundsLike, rank: int | None, trim: int | None
 ) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
     """The statistic, the values clamped and sorted, and the bounds."""
     low, high = limits(bounds)
-    found = RankStatistic.named(statistic, len(values), rank=rank, trim=trim)
+    ranks = RankStatistic.named(statistic, len(values), rank=rank, trim=trim)
     ends = (low, high) if values.dtype == object else (float(low), float(high))
-    return found, np.sort(np.clip(values, *ends)), (low, high)
+    return ranks, np.sort(np.clip(values, *ends)), (low, high)
 
 
 def limits(bounds: Any) -> tuple[Fraction, Fraction]:
@@ -224,12 +230,12 @@ def _exact(values: Any) -> npt.NDArray[Any]:
 
 def _floats(values: Any) -> npt.NDArray[np.float64]:
     if hasattr(values, "__array__"):
-        found = np.asarray(values, dtype=np.float64)
+        floats = np.asarray(values, dtype=np.float64)
     else:
-        found = np.array([float(exact(value, "values")) for value in values])
-    if not np.all(np.isfinite(found)):
+        floats = np.array([float(exact(value, "values")) for value in values])
+    if not np.all(np.isfinite(floats)):
         refuse("`values` must be finite", "NaN or an infinity", "settle missing values first")
-    return found
+    return floats
 
 
 def _domain(domain: Sequence[Any] | None) -> Sequence[Any]:

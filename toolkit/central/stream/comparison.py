@@ -72,10 +72,10 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
     choice(name, "name", NAMES)
     if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
         refuse("`loss` must be Pure or Zcdp, above 0 and finite", loss, "noise is fitted to it", TypeError)
-    found, amount = _WAYS[name](whole(periods, "periods"), loss), float(loss.amount)
+    way, amount = _WAYS[name](whole(periods, "periods"), loss), float(loss.amount)
     pure = isinstance(loss, Pure)
-    unit = math.sqrt(2) * found.absolute / amount if pure else math.sqrt(found.squared / (2 * amount))
-    return Error(unit * float(found.spread.max()), unit * float(np.sqrt(np.mean(found.spread**2))))
+    unit = math.sqrt(2) * way.absolute / amount if pure else math.sqrt(way.squared / (2 * amount))
+    return Error(unit * float(way.spread.max()), unit * float(np.sqrt(np.mean(way.spread**2))))
 
 
 def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:

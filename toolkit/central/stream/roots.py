@@ -49,10 +49,10 @@ def inverse(periods: int, window: int | None = None, one: Any = Fraction(1)) -> 
 
 def _power(count: int, odd: int, one: Any) -> list[Any]:
     """The coefficients of (1 - z)**(-1/2) for odd = 1, and of (1 - z)**(1/2) for odd = 3."""
-    found = [one]
+    terms = [one]
     for k in range(1, count):
-        found.append(found[-1] * (2 * k - odd) / (2 * k))
-    return found
+        terms.append(terms[-1] * (2 * k - odd) / (2 * k))
+    return terms
 
 
 def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None) -> npt.NDArray[Any]:
@@ -60,10 +60,10 @@ def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None
     base = np.array(plain)
     if window is None or window >= count:
         return base
-    found = np.zeros_like(base)
+    product = np.zeros_like(base)
     for place in range(0, count, window):
-        found[place:] += spaced[place // window] * base[: count - place]
-    return found
+        product[place:] += spaced[place // window] * base[: count - place]
+    return product
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,14 @@ class SquareRoot:
     @cached_property
     def spread(self) -> Array:
         """The standard deviation of every period's published number, for noise of standard deviation 1."""
-        back, found, row = inverse(self.periods, self.window, 1.0), [], np.zeros(self.periods)
+        back, errors, row = inverse(self.periods, self.window, 1.0), [], np.zeros(self.periods)
         for period in range(1, self.periods + 1):
             row[:period] += self._lengths[period - 1] * back[:period][::-1]
             gone = period - self.window if self.window else 0
             if gone > 0:
                 row[:gone] -= self._lengths[gone - 1] * back[:gone][::-1]
-            found.append(float(np.linalg.norm(row[:period])))
-        return np.array(found)
+            errors.append(float(np.linalg.norm(row[:period])))
+        return np.array(errors)
 
     def measure(self, counts: Sequence[int]) -> list[int]:
         """The weighted sum of all counts that belongs to the last period, exact, in units."""

@@ -62,8 +62,7 @@ class RunningTotal:
 
     References
     ----------
-    Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); Henzinger, Kalinin and
-    Upadhyay (2025).
+    Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); Henzinger, Kalinin and Upadhyay (2025).
     """
 
     def __init__(

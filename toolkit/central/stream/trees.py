@@ -73,12 +73,12 @@ class Tree:
         """For every period, how many noisy sums the published number is made of."""
         ends = np.arange(1, self.periods + 1)
         starts = np.maximum(ends - self.window, 0) if self.window else np.zeros_like(ends)
-        found = np.zeros_like(ends)
+        numbers = np.zeros_like(ends)
         for level in range(self.levels):
             (a, b), (c, d) = self._range(level, ends), self._range(level, starts)
             common = np.maximum(np.minimum(b, d) - np.maximum(a, c), 0)
-            found += (b - a) + (d - c) - 2 * common
-        return found
+            numbers += (b - a) + (d - c) - 2 * common
+        return numbers
 
     @property
     def spread(self) -> Array:
@@ -95,12 +95,12 @@ class Tree:
     def parts(self, period: int) -> tuple[set[Node], set[Node]]:
         """The sums that are added and those that are subtracted at a period."""
         ends = np.array([period, max(period - self.window, 0) if self.window else 0])
-        found: tuple[set[Node], set[Node]] = (set(), set())
+        sides: tuple[set[Node], set[Node]] = (set(), set())
         for level in range(self.levels):
             first, after = self._range(level, ends)
             for side in (0, 1):
-                found[side].update((level, place) for place in range(int(first[side]), int(after[side])))
-        return found[0] - found[1], found[1] - found[0]
+                sides[side].update((level, place) for place in range(int(first[side]), int(after[side])))
+        return sides[0] - sides[1], sides[1] - sides[0]
 
     def complete(self, period: int) -> Iterator[Node]:
         """The sums that end with this period."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse
 from toolkit.core.inference.intervals import (
     Affine,
@@ -139,7 +140,14 @@ def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, 
     return lower, upper
 
 
-def mover(value: Any, low: Any, high: Any, other: Any, least: Any, greatest: Any) -> tuple[Array, Array]:
+def mover(
+    value: float | Array,
+    low: float | Array,
+    high: float | Array,
+    other: float | Array,
+    least: float | Array,
+    greatest: float | Array,
+) -> tuple[Array, Array]:
     """Limits of value - other, from the uncut limits of both.
 
     >>> [round(float(limit), 4) for limit in mover(0.5, 0.4, 0.6, 0.3, 0.2, 0.4)]
@@ -191,7 +199,9 @@ def difference_basis(
     return Apart(first, second)
 
 
-def weighted_sum(value: Any, cov: Array | None, labels: Sequence[str | int], weights: Any) -> tuple[float, float]:
+def weighted_sum(
+    value: float | Array, cov: Array | None, labels: Sequence[str | int], weights: Mapping[Label, float] | npt.ArrayLike
+) -> tuple[float, float]:
     """A weighted sum of entries and its standard error."""
     factors = _weights(weights, labels)
     if cov is None:
@@ -204,7 +214,7 @@ def weighted_sum(value: Any, cov: Array | None, labels: Sequence[str | int], wei
     return total, math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
 
 
-def _weights(weights: Any, labels: Sequence[str | int]) -> Array:
+def _weights(weights: Mapping[Label, float] | npt.ArrayLike, labels: Sequence[str | int]) -> Array:
     """One weight for each label, given in their order or by name; what is not named weighs nothing."""
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in labels]
@@ -225,7 +235,7 @@ def contrast_basis(basis: IntervalBasis, value: float, se: float) -> IntervalBas
     return Normal(value, se) if df is None else Student(value, se, df)
 
 
-def _known(basis: Any) -> bool:
+def _known(basis: object) -> bool:
     return _known(basis.basis) if isinstance(basis, Affine) else hasattr(basis, "uncut")
 
 

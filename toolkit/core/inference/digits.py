@@ -9,7 +9,7 @@ from typing import Any
 _UP = Context(prec=6, rounding=ROUND_CEILING)
 
 
-def digits(value: Any) -> str:
+def digits(value: object) -> str:
     """A float in at most six significant digits, with a point; anything else as Python writes it.
 
     >>> digits(1.0), digits(48.367915772932975), digits(3.53301602592e-12), digits(1e-6), digits(12)

@@ -1,9 +1,8 @@
 """Intervals for shares that are seen through randomization, and for numbers with a standard error.
 
-A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two
-known rows, x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to
-[0, 1]; when nothing is left, the data disagree with every share at this level, and the interval says so: it
-has no limits.
+A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows, x
+* given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing is
+left, the data disagree with every share at this level, and the interval says so: it has no limits.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,7 +68,7 @@ class Interval:
         return f"Interval(low={low}, high={high}, {origin}{note})"
 
 
-def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
+def cut(low: float | Array, high: float | Array, within: tuple[float, float], level: float, method: str) -> Interval:
     """The part of an interval `within` what is possible; empty, without limits, where there is none."""
     slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
@@ -79,7 +78,7 @@ def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: 
     return Interval(float(low), float(high), level, method, bool(empty))
 
 
-def wald(value: Any, se: Any, level: float) -> tuple[Any, Any]:
+def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, Any]:
     """The normal quantile times the standard error to either side."""
     reach = float(ndtri(0.5 + level / 2)) * se
     return value - reach, value + reach
@@ -100,8 +99,7 @@ def imbens_manski(width: float, level: float) -> float:
 
 
 class IntervalBasis(Protocol):
-    """What an estimate keeps so that intervals of any level can be made later; the first method is the
-    default.
+    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
 
     A basis may also have `tails(null, method)`; else a test is made by finding the level at which the
     interval meets the null. One with a `value` and `uncut(level, method)`, its limits before they are cut to
@@ -141,8 +139,7 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Student:
-    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t
-    interval.
+    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval.
 
     Where all answers are equal the standard error is zero, and says nothing about the next answer: there is
     no interval. `within` : what is possible, where the interval is cut to that.
@@ -188,7 +185,7 @@ class Affine:
         return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
 
 
-def possible(basis: Any) -> tuple[float, float]:
+def possible(basis: object) -> tuple[float, float]:
     """From what to what the truth can lie at all: a share from 0 to 1, in the unit of the estimate."""
     if isinstance(basis, Affine):
         low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
@@ -459,7 +456,7 @@ def level_that_meets(uncut: Callable[[float], tuple[Any, Any]], value: Array, nu
     return levels
 
 
-def _ratio(distance: Any, error: Any) -> Any:
+def _ratio(distance: float | Array, error: float | Array) -> Any:
     """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(
@@ -468,13 +465,12 @@ def _ratio(distance: Any, error: Any) -> Any:
     return ratio if ratio.ndim else float(ratio)
 
 
-def share_error(counts: Array, n: int, p: Any, q: Any) -> Array:
+def share_error(counts: Array, n: int, p: float | Array, q: float | Array) -> Array:
     """Standard errors of shares that a report supports with probability p from those who have it, else q.
 
-    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error:
-    it is then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes;
-    and where such reports always agree, as nothing hides an answer, with one more of each kind. One report
-    alone has none.
+    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error: it is
+    then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes; and where such
+    reports always agree, as nothing hides an answer, with one more of each kind. One report alone has none.
 
     >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
     (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))

@@ -24,9 +24,8 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
     """The shortest interval that holds `level` of the posterior of one share x, on a grid laid over where the
     likelihood is.
 
-    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta;
-    the grid serves every number of kinds, and does not lose its digits when the truncation leaves only the
-    far tail.
+    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid
+    serves every number of kinds, and does not lose its digits when the truncation leaves only the far tail.
     """
 
     def log_likelihood(x: Array) -> Array:

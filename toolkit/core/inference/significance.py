@@ -90,7 +90,7 @@ def significance(
     return Significance(_plain(p), _plain(statistic), number, sides, towards, way, adjust)
 
 
-def adjusted(p: Any, adjust: str) -> Any:
+def adjusted(p: float | Array, adjust: str) -> Any:
     """p-values of several tests, adjusted so that the chance of any false rejection keeps its level.
 
     "bonferroni": each times their number. "holm": the smallest times their number, the next times one less,
@@ -111,7 +111,9 @@ def adjusted(p: Any, adjust: str) -> Any:
     return result
 
 
-def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
+def _tails(
+    basis: IntervalBasis, value: float | Array, se: float | Array, null: float, method: str
+) -> tuple[Any, Any, Any, Any]:
     """The statistic, and the p-values that speak for "less", for "greater", and for either."""
     if isinstance(basis, Affine):
         unit = (null - basis.offset) / basis.factor

@@ -13,8 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
-from toolkit.core.randomness import Rng, words
-from toolkit.core.sampling.enclosure import WORD, Enclosure
+from toolkit.core.randomness import WORD, Enclosure, Rng, words
 
 Tail: TypeAlias = Callable[[Fraction], Enclosure]
 """Of a distance y > 0, the enclosure of Pr[|Z| > y]; 1 at 0, continuous, falling."""
@@ -43,7 +42,7 @@ class LazyUniform:
 def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
     """The whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin.
 
-    >>> from toolkit.core.sampling.enclosure import exp_of
+    >>> from toolkit.core.sampling.noise import exp_of
     >>> isinstance(rounded_sum(Fraction(1, 3), exp_of), int)
     True
     """
@@ -78,10 +77,9 @@ def _gallop(start: int, way: int, holds: Callable[[int], bool]) -> tuple[int, in
 def normal_tail(square: Fraction) -> Enclosure:
     """The enclosure of Pr[|N| > z] for standard normal N and z**2 = `square`.
 
-    It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and
-    each operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is
-    left out after a term that is below the last digit is less than that term, as each is below half the one
-    before.
+    It is 1 - sqrt(2 z**2 / pi) e**(-z**2 / 2) (1 + z**2 / 3 + z**4 / 15 + ...). All terms are positive, and each
+    operation on decimals is rounded correctly, so that a few hundred of them cost three digits; what is left out after
+    a term that is below the last digit is less than that term, as each is below half the one before.
     """
 
     def enclosure(bits: int) -> tuple[int, int]:

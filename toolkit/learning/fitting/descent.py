@@ -1,8 +1,7 @@
 """Noisy gradient descent: noise on every step's sum of gradients, over everybody or over a random part.
 
-A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are
-exact, and discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is
-drawn.
+A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are exact, and
+discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is drawn.
 
 Over everybody the steps add up exactly, in Zcdp. Over a random part, in which each person is with probability
 `rate`, independently at every step, they cost less. That is computed by Google's `dp-accounting` from Rényi's

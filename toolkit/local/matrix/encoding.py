@@ -1,8 +1,7 @@
 """Answers and reports, however they are given, as codes 0 … k-1.
 
-Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all
-accepted; none of these libraries is imported to do so. Messages count what is wrong and never quote an
-answer.
+Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all accepted; none of
+these libraries is imported to do so. Messages count what is wrong and never quote an answer.
 
 Whole numbers are codes where all labels are texts, and labels where one of them is a number, as in points
 1 … 5. Where labels are both, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same: no
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Labels
+from toolkit.core.arrays import Array, Codes, Label, Labels, Values
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling.categorical import CHUNK, Categorical
@@ -86,7 +85,7 @@ def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
     return np.asarray(np.array(labels, dtype=object if _mixed(labels) else None)[codes])
 
 
-def encode(values: Any, labels: Labels, what: str) -> Encoded:
+def encode(values: Values, labels: Labels, what: str) -> Encoded:
     """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
     if hasattr(values, "columns"):
         refuse(f"{what} must be one column", type(values).__name__, f'write frame["{what[:-1]}"]', TypeError)
@@ -115,7 +114,7 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
     return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
 
 
-def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
+def tally(values: Values, labels: Labels, what: str, times: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
     """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
     if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
         return counted
@@ -131,7 +130,7 @@ def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDAr
     return counts
 
 
-def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] | None:
+def _counted_as_they_are(values: Values, labels: Labels) -> npt.NDArray[np.int64] | None:
     """Counts of codes of the machine's own width, without a copy; None for all else, and for codes out of range."""
     if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
         return None
@@ -199,7 +198,7 @@ def _is_whole(cell: object) -> bool:
     return isinstance(cell, int | np.integer) or (isinstance(cell, float) and cell.is_integer())
 
 
-def in_order(counts: Any, labels: Labels) -> Any:
+def in_order(counts: Mapping[Label, float] | npt.ArrayLike, labels: Labels) -> Any:
     """Counts by label, as a mapping or a Series of `value_counts` has them, in the order of the labels."""
     index = getattr(counts, "index", None)
     if index is not None and hasattr(counts, "to_dict") and list(index) != list(range(len(labels))):
@@ -235,7 +234,7 @@ def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.
     return numbers.astype(np.float64)
 
 
-def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
+def checked_times(times: npt.ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
     """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
@@ -248,7 +247,7 @@ def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kin
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
-def _refuse_missing(values: Any, what: str) -> None:
+def _refuse_missing(values: Values, what: str) -> None:
     missing, total = _missing(values)
     if missing:
         consequence = "drop them first (for example with .dropna()), or make 'no answer' an option of the design"
@@ -271,7 +270,7 @@ def _missing(values: Any) -> tuple[int, int]:
     return 0, array.size
 
 
-def _as_array(values: Any) -> npt.NDArray[Any]:
+def _as_array(values: Values) -> npt.NDArray[Any]:
     """Series give their own array; lists become objects, as NumPy would turn a mixed list into text."""
     if hasattr(values, "to_pylist"):
         return np.asarray(values)
@@ -370,15 +369,19 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     return codes
 
 
-def distribution(given: Any, options: int, name: str) -> Array:
+def distribution(prevalence: Any, options: int, name: str) -> Array:
     """A share for each option; of two options the second alone is enough."""
-    shares = np.asarray(given, dtype=np.float64)
+    shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0 and options == 2:
         shares = np.array([1 - float(shares), float(shares)])
     if shares.shape != (options,):
         refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-        percent = f"; of {given} percent write {given / 100:g}" if np.ndim(given) == 0 and given > 1 else ""
+        percent = (
+            f"; of {prevalence} percent write {prevalence / 100:g}"
+            if np.ndim(prevalence) == 0 and prevalence > 1
+            else ""
+        )
         consequence = f"it is a distribution of the answers{percent}"
-        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, consequence)
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", prevalence, consequence)
     return shares

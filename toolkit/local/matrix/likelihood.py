@@ -40,8 +40,7 @@ def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) ->
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability
-    forced[j].
+    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j].
 
     The maximum gives report probabilities proportional to the counts where a share is positive, and sets the
     options with the smallest counts[j] / forced[j] to zero: water-filling, one sort.
@@ -58,10 +57,9 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
 def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10) -> Array:
     """The maximum for any matrix, with a certificate.
 
-    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its
-    maximum, whatever way led there. Expectation-maximization (the iterative Bayesian update) leads there too,
-    but crawls where a share goes to zero, which in private surveys is the common case; an interior-point
-    method takes some 20 steps.
+    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum,
+    whatever way led there. Expectation-maximization (the iterative Bayesian update) leads there too, but crawls where a
+    share goes to zero, which in private surveys is the common case; an interior-point method takes some 20 steps.
     """
     return np.asarray(maximum_likelihoods(matrix, counts[None], tolerance=tolerance)[0])
 
@@ -154,12 +152,11 @@ _RATIO = "likelihood ratio, for large samples"
 def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> Fit:
     """The p-value of the best-fitting shares.
 
-    In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are
-    exact. For any other matrix it is the likelihood ratio of the reports' shares against the best mixture of
-    rows. Inside the simplex it follows chi-squared with as many degrees of freedom as there are more reports
-    than truths (none for a square matrix, which then fits). With m shares at zero there are up to m more: the
-    two largest numbers are averaged, which is right for one share at zero and an upper bound for more
-    (Perlman 1969).
+    In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are exact. For
+    any other matrix it is the likelihood ratio of the reports' shares against the best mixture of rows. Inside the
+    simplex it follows chi-squared with as many degrees of freedom as there are more reports than truths (none for a
+    square matrix, which then fits). With m shares at zero there are up to m more: the two largest numbers are averaged,
+    which is right for one share at zero and an upper bound for more (Perlman 1969).
     """
     k, reports = matrix.shape
     if form is not None or k > _LIKELIHOOD_LIMIT:

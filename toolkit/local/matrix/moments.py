@@ -1,5 +1,4 @@
-"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one
-matrix.
+"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one matrix.
 
 Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A
 score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.

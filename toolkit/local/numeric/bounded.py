@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Steps, Values
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -78,7 +78,7 @@ class OneBit(FiniteMean):
     def _unit_scores(self, reports: Steps) -> Array:
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
-    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
         """The mean of the answers behind the bits; all intervals for shares apply. `times`: how often each came."""
         codes = checked_reports(reports, 2)
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
@@ -100,8 +100,7 @@ class OneBit(FiniteMean):
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(Windowed, FiniteMean):
-    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the
-    answer.
+    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
     """

@@ -5,6 +5,7 @@ one of the same few integers for everyone, whatever the answer was.
 """
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,13 +13,50 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Labels, Steps
+from toolkit.core.arrays import Array, Labels, Steps, Values
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
-from toolkit.local.numeric import browser
 from toolkit.local.protocol import AnswerKind
 from toolkit.local.sampled_randomizer import SampledRandomizer
 from toolkit.local.serial import fraction, keep_whole
+
+EXACT = 2**53
+"""Whole numbers below this are exact in JavaScript."""
+
+_WIDEST_NOISE = 2**43  # in steps; noise a thousand times as wide, which would pass 2**53, does not happen
+
+_MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
+
+
+def span_in_browser(low: Fraction, high: Fraction) -> dict[str, Any]:
+    """The width of the bounds as a fraction: a browser divides as Python's `float` does while it holds both parts."""
+    if max(abs(part) for number in (low, high, high - low) for part in number.as_integer_ratio()) >= EXACT:
+        received = f"{float(low)} and {float(high)}"
+        refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
+    return {"span": list((high - low).as_integer_ratio())}
+
+
+def cards_in_browser(
+    lines: tuple[Steps, Steps], steps: int, values: Sequence[Fraction], unit: Fraction
+) -> dict[str, Any]:
+    """Each card of a deck: the report of the lowest answer, and what a step adds, both exact."""
+    starts, slopes = (line.tolist() for line in lines)
+    farthest = max(abs(start) + steps * abs(slope) for start, slope in zip(starts, slopes, strict=True))
+    if max(2 * farthest, *(abs(part) for value in values for part in value.as_integer_ratio())) >= EXACT:
+        consequence = "they would be rounded there"
+        refuse("`noise` must have fewer digits for answers in a browser", f"reports in steps of {unit}", consequence)
+    return {"cards": [{"start": start, "slope": slope} for start, slope in zip(starts, slopes, strict=True)]}
+
+
+def laplace_in_browser(scale: Fraction, budget: Fraction) -> dict[str, Any]:
+    """Of Laplace noise: `s` and `t`, its scale in lowest terms, and its budget; the longer numbers as text."""
+    if scale >= _WIDEST_NOISE:
+        refuse("`epsilon` must be larger for answers in a browser", float(budget), "reports would pass 2**53")
+    s, t = scale.as_integer_ratio()
+    written = int if max(_MULTIPLES * s, t) < EXACT else str
+    parts = [part if part < EXACT else str(part) for part in budget.as_integer_ratio()]
+    return {"budget": parts, "s": written(s), "t": written(t)}
+
 
 FINEST = 1 << 16
 """Steps of a grid that is not chosen otherwise: rounding moves an answer by at most 1/131072 of the range."""
@@ -27,7 +65,7 @@ FARTHEST = 10**300
 """How far from zero bounds may lie: estimates are floats."""
 
 
-def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+def checked_bounds(bounds: Sequence[Number]) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
     if isinstance(bounds, str) or not hasattr(bounds, "__getitem__") or len(bounds) != 2:
         counted = hasattr(bounds, "__getitem__") and not isinstance(bounds, str)
@@ -72,7 +110,7 @@ class Grid:
     def span(self) -> float:
         return float(self.high - self.low)
 
-    def index(self, answers: Any) -> tuple[Steps, bool]:
+    def index(self, answers: Values) -> tuple[Steps, bool]:
         """The nearest point of each answer, and whether there was one answer alone."""
         numbers, single = numbers_in(answers, self.low, self.high)
         place = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
@@ -86,7 +124,7 @@ class Grid:
         return float((number - self.low) / (self.high - self.low))
 
 
-def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool]:
+def numbers_in(answers: Values, low: Fraction, high: Fraction) -> tuple[Array, bool]:
     """Answers as floats, none missing and none out of bounds; errors count them and never quote one."""
     try:
         numbers = np.asarray(answers, dtype=np.float64)
@@ -110,7 +148,7 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     return numbers, single
 
 
-def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
+def checked_reports(reports: Values, kinds: int | None = None) -> Steps:
     """Reports as integers, from 0 to kinds - 1 where their number is limited."""
     codes = np.asarray(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
@@ -159,7 +197,7 @@ class OnGrid(SampledRandomizer):
     @abstractmethod
     def _draw(self, index: Steps, rng: Rng) -> Steps: ...
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize numbers within the bounds: reports are integers on the public grid of reports.
 
         Parameters
@@ -180,7 +218,7 @@ class OnGrid(SampledRandomizer):
         return int(reports[0]) if single else reports
 
     def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | browser.span(self.low, self.high)
+        return super().browser_data() | span_in_browser(self.low, self.high)
 
     def _range(self) -> str:
         return f"between {float(self.low):g} and {float(self.high):g}"

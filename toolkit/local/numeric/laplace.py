@@ -13,7 +13,7 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
 from toolkit.core.sampling.noise import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
-from toolkit.local.numeric import browser
+from toolkit.local.numeric.grid import laplace_in_browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.protocol import is_whole
 from toolkit.local.serial import fraction
@@ -23,8 +23,7 @@ _REACH = 64  # scales of noise; e**-64 is less than 10**-27
 
 @dataclass(frozen=True, repr=False)
 class LocalLaplace(Mean):
-    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget /
-    steps).
+    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget / steps).
 
     A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,
     exactly, grid included. Reports are integers without end in both directions.
@@ -78,7 +77,7 @@ class LocalLaplace(Mean):
         return is_whole(report) and -reach <= report <= self.steps + reach
 
     def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | browser.laplace(self.scale, self.budget)
+        return super().browser_data() | laplace_in_browser(self.scale, self.budget)
 
     def score_limits(self) -> tuple[Array, Array]:
         """There are none: noise has no end."""

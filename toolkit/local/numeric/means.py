@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Label, Steps, Values
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -32,9 +32,8 @@ class Mean(OnGrid):
     @abstractmethod
     def _unit_scores(self, reports: Steps) -> Array: ...
 
-    def scores(self, reports: Any, option: None = None) -> Array:
-        """For each report a number, in the unit of the answers, whose mean over the randomization is the
-        answer.
+    def scores(self, reports: Values, option: Label | None = None) -> Array:
+        """For each report a number, in the unit of the answers, whose mean over the randomization is the answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
         There is no `option` to name.
@@ -42,10 +41,10 @@ class Mean(OnGrid):
         no_option(option)
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
 
-    def _checked(self, reports: Any) -> Steps:
+    def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports)
 
-    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
         """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
 
         `times` says how often each of the reports came.
@@ -118,7 +117,7 @@ class FiniteMean(SampledAtOdds, Mean):
         worth = self.scores(np.arange(self.kinds))
         return np.asarray(worth.min()), np.asarray(worth.max())
 
-    def _checked(self, reports: Any) -> Steps:
+    def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports, self.kinds)
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:

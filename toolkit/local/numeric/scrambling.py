@@ -1,9 +1,7 @@
-"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied
-with it.
+"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied with it.
 
-They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends
-somewhere, so some reports are possible for some answers only. Their epsilon is computed from the deck,
-exactly, and is usually infinite.
+They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends somewhere, so some
+reports are possible for some answers only. Their epsilon is computed from the deck, exactly, and is usually infinite.
 """
 
 import math
@@ -20,7 +18,7 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling.categorical import Categorical
-from toolkit.local.numeric import browser
+from toolkit.local.numeric.grid import cards_in_browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.protocol import is_whole
 from toolkit.local.serial import fraction
@@ -82,7 +80,7 @@ class Scrambled(Mean):
         return np.array(starts), np.array(slopes)
 
     def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | browser.cards(self.lines, self.steps, self.values, self.unit)
+        return super().browser_data() | cards_in_browser(self.lines, self.steps, self.values, self.unit)
 
     @cached_property
     def epsilon(self) -> float:

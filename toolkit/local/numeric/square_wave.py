@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -60,11 +60,9 @@ _BINS = 256
 
 @dataclass(frozen=True, repr=False)
 class SquareWave(Windowed):
-    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the
-    answer.
+    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
 
-    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the
-    answer.
+    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
     """
 
     name: ClassVar[str] = "square_wave"
@@ -77,13 +75,19 @@ class SquareWave(Windowed):
     def accepts(self, report: object) -> bool:
         return is_code(report, self.window.reports)
 
-    def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """How many reports there are of each kind; `times` says how often each came."""
         codes = checked_reports(reports, self.window.reports)
         return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
     def estimate(
-        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None, times: Any = None
+        self,
+        reports: Values,
+        *,
+        smoothing: float | None = None,
+        replicates: int = 200,
+        rng: Rng = None,
+        times: npt.ArrayLike | None = None,
     ) -> Estimate:
         """Estimate the share of answers nearest to each point: a smoothed curve, with a bootstrap band.
 
@@ -120,22 +124,21 @@ class SquareWave(Windowed):
         return self._estimated(counts, _itself, self.labels, smoothing, replicates, rng)
 
     def cumulative(
-        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
+        self, reports: Values, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
     ) -> Estimate:
         """The share of answers at each point or below: the distribution function, smoothed as in `estimate`."""
         return self._estimated(self.tally(reports), _running, self.labels, smoothing, replicates, rng)
 
     def quantiles(
         self,
-        reports: Any,
+        reports: Values,
         at: Sequence[Number] = (0.25, 0.5, 0.75),
         *,
         smoothing: float | None = 0.0,
         replicates: int = 200,
         rng: Rng = None,
     ) -> Estimate:
-        """The numbers below which the given shares of the answers lie, each with its interval, by maximum
-        likelihood.
+        """The numbers below which the given shares of the answers lie, each with its interval, by maximum likelihood.
 
         Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5,
         1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the
@@ -144,11 +147,11 @@ class SquareWave(Windowed):
         shares = [float(probability(share, "at")) for share in at]
         edges = np.concatenate([self.points[:1], (self.points[1:] + self.points[:-1]) / 2, self.points[-1:]])
 
-        def found(distributions: Array) -> Array:
+        def points(distributions: Array) -> Array:
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
             return np.array([np.interp(shares, row, edges) for row in below])
 
-        return self._estimated(self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
+        return self._estimated(self.tally(reports), points, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -206,10 +209,15 @@ class SquareWave(Windowed):
         return maximum_likelihoods(matrix, tallies, tolerance=1e-6)
 
     def variance(
-        self, prevalence: Any, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
+        self,
+        prevalence: npt.ArrayLike,
+        n: int,
+        *,
+        respondents: Respondents = "sample",
+        surveys: int = 200,
+        rng: Rng = None,
     ) -> Array:
-        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by
-        simulation.
+        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by simulation.
 
         That is what the band is made from; a smoothed curve varies less.
         """
@@ -221,7 +229,7 @@ class SquareWave(Windowed):
         return np.asarray(self._likeliest(np.array(drawn, dtype=np.float64)).var(axis=0, ddof=1))
 
     def simulate_counts(
-        self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+        self, prevalence: npt.ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> npt.NDArray[np.int64]:
         """A whole survey at the level of counts: reports of each kind."""
         generator = check_rng(rng) or np.random.default_rng()
@@ -294,8 +302,7 @@ def smoothed_likelihood(
     """EMS: expectation-maximization with smoothing after each round, until a round changes the log-likelihood
     by less than `gain`.
 
-    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the
-    curve.
+    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
     """
     n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
     reports = shares @ matrix

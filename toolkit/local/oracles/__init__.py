@@ -35,9 +35,8 @@ __all__ = [
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
     """Make subset selection: report a set of options that holds the answer more often than by chance.
 
-    The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size no
-    randomizer with the same epsilon has an unbiased estimate of smaller variance, summed over the options at equal
-    shares.
+    The best size is near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size no randomizer with
+    the same epsilon has an unbiased estimate of smaller variance, summed over the options at equal shares.
 
     Parameters
     ----------
@@ -75,8 +74,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
 def unary(options: Options, epsilon: Number) -> Unary:
     """Make symmetric unary encoding: a bit per option, the answer's bit set, and each bit flipped alike.
 
-    The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time
-    RAPPOR.
+    The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
 
     Parameters
     ----------

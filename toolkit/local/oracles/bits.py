@@ -1,7 +1,6 @@
 """Reports of many yes/no bits, eight to a byte: drawn, counted, read and written.
 
-Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128
-megabytes.
+Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128 megabytes.
 """
 
 from bisect import bisect_right
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes
+from toolkit.core.arrays import Codes, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
@@ -132,8 +131,7 @@ def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256
-    bytes.
+    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
 
     With `times`, each row stands for that many.
     """
@@ -144,7 +142,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     return sums.ravel()[:k]
 
 
-def tally(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
+def tally(packed: Packed, k: int, times: npt.ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
     """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
     if times is None:
         return column_sums(packed, k), len(packed)
@@ -162,7 +160,7 @@ def unpack(packed: Packed, k: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(packed, axis=1, count=k, bitorder="little").astype(bool)
 
 
-def as_packed(reports: Any, k: int) -> Packed:
+def as_packed(reports: Values, k: int) -> Packed:
     """Packed reports from packed reports, a table of truth values, or a list of lists of option codes."""
     array = np.asarray(reports) if not isinstance(reports, list) else _table(reports, k)
     if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:

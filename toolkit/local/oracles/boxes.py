@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Labels, Mask
+from toolkit.core.arrays import Array, Codes, Labels, Mask, Values
 from toolkit.core.checks import labels, refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -45,7 +45,7 @@ class Boxes(SampledAtOdds):
         """Each box may change."""
         return float(len(self.options))
 
-    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+    def scores(self, reports: Values, option: str | int | None = None) -> Array:
         """One row per report, one column per box, or a single `option`; NaN where a box was not asked about."""
         read, box = self._read(reports)
         scores = from_support(read, self.score_limits(), self.options, option, focus=False)
@@ -56,20 +56,20 @@ class Boxes(SampledAtOdds):
         return np.where(whom, scores, np.nan)
 
     @abstractmethod
-    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes | None]:
+    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes | None]:
         """Which reports say yes for a box, by its code; and the one box that each was asked about, if so."""
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()
 
     @abstractmethod
-    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
 
     @abstractmethod
     def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize answers: one row per person.
 
         Parameters
@@ -113,7 +113,7 @@ class Boxes(SampledAtOdds):
         return f"<{type(self).__name__} of {len(self.options)}: epsilon {self.epsilon:.4g}>"
 
 
-def read_ticks(answers: Any, options: Labels) -> tuple[Mask, bool]:
+def read_ticks(answers: Values, options: Labels) -> tuple[Mask, bool]:
     """Answers as a table of truth values, and whether they were one person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
@@ -213,9 +213,9 @@ class Rows:
         p = self._laid_out([edge_fit(part, together=False).p for part in self.parts])
         return Fit(p, "exact binomial tail of each box")
 
-    def _laid_out(self, found: list[Any]) -> Array:
+    def _laid_out(self, entries: list[Any]) -> Array:
         """What the parts have, each in its place."""
         laid = np.full(self.k, np.nan)
-        for place, numbers in zip(self.places, found, strict=True):
+        for place, numbers in zip(self.places, entries, strict=True):
             laid[place] = numbers
         return laid

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts, Mask
+from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below
@@ -92,7 +92,7 @@ class LocalHash(Oracle):
                 rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
         return reports
 
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
         rows = self._checked(reports)
         each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)
@@ -113,7 +113,7 @@ class LocalHash(Oracle):
             counts[option] = _number(latest[lowest] == value, times)
         return counts
 
-    def _read(self, reports: Any) -> Residues:
+    def _read(self, reports: Values) -> Residues:
         return self._checked(reports)
 
     def _supports(self, read: Residues, code: int) -> Mask:
@@ -123,7 +123,7 @@ class LocalHash(Oracle):
                 hashed = _reduced(hashed + factor, self.values)
         return np.asarray(hashed == read[:, 0])
 
-    def _checked(self, reports: Any) -> Residues:
+    def _checked(self, reports: Values) -> Residues:
         rows = np.asarray(reports)
         if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
             expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask
+from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Values
 from toolkit.core.checks import Number, labels, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, check_rng
@@ -121,11 +121,11 @@ class Oracle(SampledAtOdds):
         """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
 
     @abstractmethod
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
         """How many reports support each option, and how many reports there are; `times` says how often each came."""
 
     @abstractmethod
-    def _read(self, reports: Any) -> npt.NDArray[Any]:
+    def _read(self, reports: Values) -> npt.NDArray[Any]:
         """Reports as an array that `_supports` looks into; what is none is refused."""
 
     @abstractmethod
@@ -146,7 +146,7 @@ class Oracle(SampledAtOdds):
         """The estimate from reports as they were sent; "mle" is the nearest distribution, too."""
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
-    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+    def scores(self, reports: Values, option: str | int | None = None) -> Array:
         """One row per report: (1 or 0, as it supports the option or not, minus q) / (p - q).
 
         Of two options that of the last; of more than 2048 only that of a named one.
@@ -162,7 +162,7 @@ class Oracle(SampledAtOdds):
         """The sum of variances at equal shares, over the least of any unbiased estimate with this epsilon."""
         return ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Randomize answers given as codes or labels: one row per person; for a single answer the row alone.
 
         Parameters
@@ -182,7 +182,7 @@ class Oracle(SampledAtOdds):
         reports = self._draw(encoded.codes, generator)
         return reports[0] if encoded.scalar else reports
 
-    def estimate(self, reports: Any, method: Method = "moment", *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, method: Method = "moment", *, times: npt.ArrayLike | None = None) -> Estimate:
         """Shares of the answers behind the reports; of two options the share of the last.
 
         "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
@@ -195,7 +195,7 @@ class Oracle(SampledAtOdds):
         numbers, people = checked_support(counts, n, len(self.options))
         return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
-    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> float | Array:
+    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true shares; of two options that of the last.
 
         `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
@@ -205,13 +205,13 @@ class Oracle(SampledAtOdds):
         variances = self.support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+    def covariance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(
-        self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+        self, prevalence: npt.ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> tuple[Counts, int]:
         """A whole survey drawn at the level of counts, for `estimate_counts`; its cost does not grow with n."""
         generator = check_rng(rng) or np.random.default_rng()

@@ -1,14 +1,15 @@
 """Tick all that apply, one box a person: each is asked about one box drawn at random."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Counts, Mask
+from toolkit.core.arrays import Array, Codes, Counts, Label, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -71,7 +72,7 @@ class RandomBox(Boxes):
         lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, Counts]:
         """For each box how many said yes, and how many were asked; `times` says how often each came."""
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
@@ -83,16 +84,16 @@ class RandomBox(Boxes):
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
-    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes]:
+    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], Codes]:
         self.tally(reports)  # refuses what is none
         rows = np.asarray(reports)
         return lambda _: rows[:, 1] == 1, rows[:, 0]
 
-    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
         """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""
         return self.estimate_counts(*self.tally(reports, times))
 
-    def estimate_counts(self, counts: Any, n: Any) -> Estimate:
+    def estimate_counts(self, counts: Mapping[Label, float] | npt.ArrayLike, n: Any) -> Estimate:
         """The same from the number of yes and the number of people asked, box by box."""
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
@@ -109,13 +110,13 @@ class RandomBox(Boxes):
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(people_asked.sum()), rows, self._unasked(people_asked))
 
-    def _unasked(self, asked: Counts) -> tuple[str, ...]:
+    def _unasked(self, reports: Counts) -> tuple[str, ...]:
         """Say so of boxes that nobody was asked about, as happens in a small group."""
-        nobody = [str(option) for option, people in zip(self.options, asked, strict=True) if not people]
+        nobody = [str(option) for option, people in zip(self.options, reports, strict=True) if not people]
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
         return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
-    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share; n people in all, so about n / k for each box.
 
         With fixed respondents it is still left to chance who is asked about which box.
@@ -125,7 +126,7 @@ class RandomBox(Boxes):
         one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
         return np.asarray(one / whole(n, "n"))
 
-    def simulate_counts(self, prevalence: Any, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
+    def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
         """A whole survey at the level of counts: yes and asked for each box."""
         generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
         shares = checked_shares(prevalence, k, "prevalence", exclusive=False)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts, Mask
+from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
@@ -29,12 +29,10 @@ _RATE_PARTS = 256
 
 @dataclass(frozen=True, repr=False)
 class Subset(Oracle):
-    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it
-    `outside`.
+    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it `outside`.
 
-    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a =
-    inside and b = outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary
-    randomized response.
+    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a = inside and b =
+    outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary randomized response.
 
     To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the
     rest, r = d or d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j =
@@ -109,7 +107,7 @@ class Subset(Oracle):
         """Size 1 in the form of a design: the truth, or any option evenly."""
         return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
 
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+    def randomize(self, answers: Values, rng: Rng = None) -> Any:
         """Reports for answers: rows of packed bits; of size 1 options, of the same kind as the answers."""
         if self.size > 1:
             return super().randomize(answers, rng)
@@ -131,7 +129,7 @@ class Subset(Oracle):
         own = Categorical([self._total - self._holding, self._holding])
         return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), own
 
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
         if self.size == 1:
             counts = tally(self._ones(reports), self.options, "reports", times)
             return counts, int(counts.sum())
@@ -143,7 +141,7 @@ class Subset(Oracle):
     def _refuse_size(self) -> None:
         refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
 
-    def _read(self, reports: Any) -> npt.NDArray[Any]:
+    def _read(self, reports: Values) -> npt.NDArray[Any]:
         if self.size == 1:
             return encode(self._ones(reports), self.options, "reports").codes
         packed = bits.as_packed(reports, len(self.options))
@@ -154,7 +152,7 @@ class Subset(Oracle):
     def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
         return read == code if self.size == 1 else bits.column(read, code)
 
-    def _ones(self, reports: Any) -> Any:
+    def _ones(self, reports: Values) -> Any:
         """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""
         if isinstance(reports, list) and reports and all(self.accepts(one) for one in reports):
             return [self.options[code] for (code,) in reports]

@@ -7,7 +7,6 @@ options are supported together gives the covariances.
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -163,11 +162,11 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
     return whole_parts
 
 
-def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> Array:
+def checked_shares(prevalence: npt.ArrayLike, k: int, name: str, *, exclusive: bool = True) -> Array:
     """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
     if exclusive:
-        return distribution(given, k, name)
-    shares = np.asarray(given, dtype=np.float64)
+        return distribution(prevalence, k, name)
+    shares = np.asarray(prevalence, dtype=np.float64)
     shares = np.full(k, float(shares)) if shares.ndim == 0 else shares
     if shares.shape != (k,):
         refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
@@ -176,7 +175,7 @@ def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> 
     return shares
 
 
-def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
+def checked_support(counts: npt.ArrayLike, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
     reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:

@@ -1,20 +1,20 @@
 """Tick all that apply, several of k boxes: answers under a cap, or about one box, whichever is more precise.
 
-Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and
-hides one yes or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the
-2m bits in which two people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes`
-compares and says why.
+Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and hides one yes
+or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the 2m bits in which two
+people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes` compares and says why.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Counts, Mask
+from toolkit.core.arrays import Array, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
@@ -33,12 +33,10 @@ _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariance
 
 @dataclass(frozen=True, repr=False)
 class CappedBoxes(Boxes):
-    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip /
-    denominator.
+    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip / denominator.
 
-    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many
-    times the epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and
-    by the form.
+    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many times the
+    epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and by the form.
 
     To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is
     below `flip`.
@@ -106,15 +104,15 @@ class CappedBoxes(Boxes):
     def _flips(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.flip, self.denominator)
 
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
         """For each box how many reports say yes, and how many reports there are; `times` says how often each came."""
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
-    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], None]:
+    def _read(self, reports: Values) -> tuple[Callable[[int], Mask], None]:
         packed = bits.as_packed(reports, len(self.options))
         return lambda code: bits.column(packed, code), None
 
-    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
         """The share of people who tick each box; with covariances for up to 64 boxes."""
         packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
         counts, n = self.tally(packed, times)
@@ -126,11 +124,11 @@ class CappedBoxes(Boxes):
             pairs += rows.T @ (rows * each[part, None])
         return self._from_pairs(counts, n, pairs)
 
-    def estimate_counts(self, counts: Any, n: int) -> Estimate:
+    def estimate_counts(self, counts: npt.ArrayLike, n: int) -> Estimate:
         """The same from the number of reports that say yes for each box; covariances need the reports."""
         return self._from_pairs(counts, n, None)
 
-    def _from_pairs(self, counts: Any, n: int, pairs: Array | None) -> Estimate:
+    def _from_pairs(self, counts: npt.ArrayLike, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
         basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
@@ -140,12 +138,12 @@ class CappedBoxes(Boxes):
             np.fill_diagonal(cov, basis.se**2)
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
-    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 
-    def simulate_counts(self, prevalence: Any, n: int, rng: Rng = None) -> tuple[Counts, int]:
+    def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
         """A whole survey at the level of counts: yes for each box, each box by itself."""
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from toolkit.core.arrays import Codes, Counts, Mask
+import numpy.typing as npt
+
+from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling.categorical import Categorical
@@ -18,14 +20,12 @@ from toolkit.local.serial import keep_whole
 
 @dataclass(frozen=True, repr=False)
 class Unary(Oracle):
-    """A report holds each option with its own draw: probability own/denominator for the answer,
-    other/denominator else.
+    """A report holds each option with its own draw: probability own/denominator for the answer, other/denominator else.
 
     To draw a report: for each option in order one uniform integer below `denominator`; the option is held if
     the integer is below `own` (for the answer) or `other` (for the rest).
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the
-    options held.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
     """
 
     own: int
@@ -69,10 +69,10 @@ class Unary(Oracle):
     def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
         return bits.ByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
 
-    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
-    def _read(self, reports: Any) -> bits.Packed:
+    def _read(self, reports: Values) -> bits.Packed:
         return bits.as_packed(reports, len(self.options))
 
     def _supports(self, read: bits.Packed, code: int) -> Mask:

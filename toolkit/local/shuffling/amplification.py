@@ -1,10 +1,9 @@
 """What is gained when nobody knows which report is whose.
 
-**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses,
-times and the order of arrival from the reports before the analyst sees them, and mixes as many as were
-counted here. A server that logs when or from where a report came has no amplification: claim the local
-epsilon. If the shuffler fails or colludes, the local epsilon is all that is left, so both numbers belong in
-every report.
+**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the
+order of arrival from the reports before the analyst sees them, and mixes as many as were counted here. A server that
+logs when or from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes,
+the local epsilon is all that is left, so both numbers belong in every report.
 """
 
 import math
@@ -223,8 +222,7 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
-    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are
-    shuffled.
+    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are shuffled.
 
     >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
     5.69
@@ -234,15 +232,15 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
 
 
 def largest_local(
-    cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4
+    cost: Callable[[float], float], target: float, *, most: float = 16.0, tolerance: float = 1e-4
 ) -> float:
     """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted, for a cost that grows."""
-    low, high = wanted, min(wanted * 2 + 1, most)
-    while high < most and cost(high) <= wanted:
+    low, high = target, min(target * 2 + 1, most)
+    while high < most and cost(high) <= target:
         low, high = high, min(high + 1.5, most)
     while high - low > tolerance * low:
         middle = (low + high) / 2
-        low, high = (middle, high) if cost(middle) <= wanted else (low, middle)
+        low, high = (middle, high) if cost(middle) <= target else (low, middle)
     return low
 
 

@@ -1,11 +1,10 @@
 """How likely shuffled reports tell two answers of one person apart, when n people's reports hide each other.
 
-Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where
-the two laws differ in one person's answer. The *blanket* bounds it from above for every answer of the others:
-a report is at least as likely as its least likely case, so with that probability it is drawn without regard
-to its sender's answer; an observer who is told which reports were not drawn so can only do better, and the
-others form a crowd of known law. With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at
-most E[(sum of the n scores)+] / n.
+Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two laws
+differ in one person's answer. The *blanket* bounds it from above for every answer of the others: a report is at least
+as likely as its least likely case, so with that probability it is drawn without regard to its sender's answer; an
+observer who is told which reports were not drawn so can only do better, and the others form a crowd of known law. With
+scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.
 """
 
 import functools
@@ -65,8 +64,7 @@ def log_binomial(count: Array, trials: Array, share: float) -> Array:
 
 
 def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    """Counts that hold all but at most `beyond` of a binomial law, and their probabilities, a hair from
-    above.
+    """Counts that hold all but at most `beyond` of a binomial law, and their probabilities, a hair from above.
 
     The probabilities are built from the mode by their ratios and divided by their sum, which leaves out the
     rest: no special function, and a relative error of a rounding for each step. The reach is Bernstein's.
@@ -211,8 +209,7 @@ def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is
-    kept.
+    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is kept.
 
     A hinge is convex, so its mean over the coarser law is above that over the law itself.
     """

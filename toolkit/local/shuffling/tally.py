@@ -1,9 +1,7 @@
-"""How well a tally of yes/no reports tells one person's answer, for given answers of the others: delta, from
-above.
+"""How well a tally of yes/no reports tells one person's answer, for given answers of the others: delta, from above.
 
-A report of yes has probability `own` if its sender holds the answer in question, else `other`, which is
-smaller. Let b be the law of the tally of all others. With gain = own - e**epsilon other and loss = e**epsilon
-(1 - other) - (1 - own),
+A report of yes has probability `own` if its sender holds the answer in question, else `other`, which is smaller. Let b
+be the law of the tally of all others. With gain = own - e**epsilon other and loss = e**epsilon (1 - other) - (1 - own),
 
     delta = the largest, over c, of the sum over x >= c of gain b(x - 1) - loss b(x).
 
@@ -12,8 +10,7 @@ and let B be the tilted law r**x b(x) / G(r), where G is the generating function
 tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B plus 1, and
 a mode is within 1 of the mean (J. Darroch 1964):
 
-    delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of
-    two c.
+    delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of two c.
 
 The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c +
 kM) over all whole k. For k > 0 the terms are positive, as B falls there. For k < 0 they are at least -(1 -
@@ -60,8 +57,7 @@ class Side:
 
 @dataclass(frozen=True)
 class _Group:
-    """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`)
-    downwards.
+    """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`) downwards.
 
     That keeps the digits: what nearly everybody reports is a whole number that the tally is moved by.
     """

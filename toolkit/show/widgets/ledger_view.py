@@ -9,9 +9,8 @@ from IPython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.charges import parts, symbols
+from toolkit.budget.charges import Entry, parts, symbols
 from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import Entry
 from toolkit.core.loss import Loss, shown
 from toolkit.show.canvas import BLUE, GREY, INK, SKY
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still

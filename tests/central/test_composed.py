@@ -1,6 +1,6 @@
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.tables.coding import Composed
+from toolkit.central.tables import Composed
 from toolkit.core.loss import Pure, Zcdp
 
 

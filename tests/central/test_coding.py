@@ -6,7 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
+from toolkit.central.noise.laws import GeometricLaw
+from toolkit.central.tables import Coding, Moments, first_order, pairs, second_order
 from toolkit.frames.persons import Caps
 
 
@@ -55,11 +56,15 @@ def test_sensitivities_in_units_are_those_of_the_table() -> None:
     assert first_order(10, 2, "replace", Caps(5, 3, 2)).sensitivity.l1 == 80  # two cells hold 4 of the 5
 
 
+def back(coded: Coding, sums: list[int]) -> list[float]:
+    """The sums of powers of t of one cell, from its entries."""
+    return Moments.of(coded, coded.entries([sums]), GeometricLaw(1.0)).sums[0].tolist()
+
+
 @pytest.mark.parametrize("coded", [first_order(6, 2, "replace"), first_order(6, 1, "replace")])
 def test_the_way_back_gives_number_and_sum(coded: Coding) -> None:
     steps = [0, 6, 6, 3, 1]
-    found = coded.moments(coded.entries([[5, sum(steps)]]))
-    assert found[0].tolist() == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
+    assert back(coded, [5, sum(steps)]) == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
 
 
 @pytest.mark.parametrize("cells", [1, 2])
@@ -67,13 +72,11 @@ def test_the_way_back_gives_squares_and_products(cells: int) -> None:
     x, y = np.array([0, 6, 6, 3, 1]), np.array([4, 4, 0, 1, 3])
     t, u = 2 * x / 6 - 1, 2 * y / 4 - 1
     two = second_order(6, cells, "replace")
-    assert two.moments(two.entries([[5, x.sum(), (x**2).sum()]]))[0].tolist() == pytest.approx(
-        [5, t.sum(), (t**2).sum()]
-    )
+    assert back(two, [5, x.sum(), (x**2).sum()]) == pytest.approx([5, t.sum(), (t**2).sum()])
     pair = pairs((6, 4), cells, "add_remove")
     sums = [int((x**i * y**j).sum()) for i in range(3) for j in range(3)]
     expected = [(t**i * u**j).sum() for i in range(3) for j in range(3)]
-    assert pair.moments(pair.entries([sums]))[0].tolist() == pytest.approx(expected)
+    assert back(pair, sums) == pytest.approx(expected)
 
 
 def test_entries_are_whole_and_of_any_size() -> None:

@@ -1,44 +1,157 @@
-"""`Bounds`: limits that values are clamped to and a public grid that they are rounded to; exact sums of steps by cell.
+"""In which cell of a table each row of a frame falls, and exact sums of a column by cell.
 
-A person's step depends on their own value alone and lies in 0 … span, whatever the value: clamping, scaling and
-rounding keep the order of numbers, also in floating point, so that no value passes the steps of the two limits.
+`by` is a mapping of columns to public keys: every cell is there, in the order of the keys given, whether or not a row
+falls into it; a row falls into at most one.
+
+`Bounds` are limits that values are clamped to and a public grid that they are rounded to. A person's step depends on
+their own value alone and lies in 0 … span, whatever the value: clamping, scaling and rounding keep the order of
+numbers, also in floating point, so that no value passes the steps of the two limits.
 """
 
+import math
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, islice
-from typing import Any, TypeAlias, TypeVar
+from itertools import chain, islice, product
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Steps
+from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.sampling.enclosure import floor_log2
-from toolkit.frames.conditions import Grouping, OfFunction
-from toolkit.frames.frame import Frame
+from toolkit.core.sampling.noise import floor_log2
+from toolkit.frames.conditions import EVERY_ROW, Condition, OfFunction, Where, condition
+from toolkit.frames.frame import MOST_CELLS, Frame, as_list
+from toolkit.frames.persons import Persons
+from toolkit.frames.values import Keys
 
+By = Mapping[Any, Iterable[object]]
+
+
+class Axis(Protocol):
+    """How one column splits rows: public but for the codes, which are -1 for a row that has none of the keys."""
+
+    @property
+    def label(self) -> Any: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def labels(self) -> tuple[str | int, ...]: ...
+
+    def codes(self, frame: Frame) -> Codes: ...
+
+
+class Grouping:
+    """Which rows count and in which cell each is: `codes` is confidential, all else public.
+
+    Parameters
+    ----------
+    where : Condition
+        Which rows count.
+    axes : tuple of Axis
+        The columns that split the table; without any it has one cell.
+    people : Persons, optional
+        Which rows are used of a person who has several.
+    """
+
+    def __init__(self, where: Condition, axes: tuple[Axis, ...] = (), people: Persons | None = None) -> None:
+        self.where, self.axes, self.people = where, axes, people
+        self.names = tuple(axis.name for axis in axes)
+        self.cells = math.prod(len(axis.labels) for axis in axes)
+        self.is_part = bool(axes or where.words)
+        """Whether the number of rows that count is private even where that of all rows is public."""
+        self.limited = people is not None
+        """Whether a person's rows are counted, so that all rows must be seen together."""
+        self.columns = (*where.columns, *(axis.label for axis in axes), *(() if people is None else (people.label,)))
+        split = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in axes)
+        self.words = (f" by {split}" if split else "") + (f" where {where.words}" if where.words else "")
+        """Follow the name of a statistic: by region (4) × sex (2) where age between 30 and 39."""
+
+    def by(self, *axes: Axis) -> "Grouping":
+        """The same rows in other cells."""
+        return Grouping(self.where, axes, self.people)
+
+    @cached_property
+    def labels(self) -> tuple[Any, ...]:
+        """The keys of each cell, the last column fastest; tuples if it is split by several."""
+        if len(self.axes) == 1:
+            return self.axes[0].labels
+        return tuple(product(*(axis.labels for axis in self.axes)))
+
+    def codes(self, frame: Frame) -> Codes:
+        """The cell of each row; -1 where it does not count, or is beyond what is used of a person."""
+        if frame.streamed:  # two columns of it may be read in different orders
+            raise RuntimeError("rows of a stream are coded part by part: see Frame.parts")
+        codes = None
+        for axis in self.axes:
+            place, size = axis.codes(frame), len(axis.labels)
+            codes = place if codes is None else np.where((codes < 0) | (place < 0), -1, codes * size + place)
+        if self.where.words:
+            codes = np.where(self.where.mask(frame), 0 if codes is None else codes, -1)
+        elif codes is None:
+            codes = np.zeros(len(frame), dtype=np.int64)
+        return codes if self.people is None else self.people.limited(frame, codes)
+
+
+def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:
+    """What `where` and `by` say: refused for what they say alone, before anything is read."""
+    rows = EVERY_ROW if where is None else condition(frame, where)
+    return Grouping(rows, () if by is None else axes_of(frame, by), people)
+
+
+def axes_of(frame: Frame, by: object) -> tuple[Keys, ...]:
+    """The columns of `by` with their keys, each read once."""
+    if not isinstance(by, Mapping):
+        remedy = 'keys are public, so they are given: by={"region": ["north", "south"]}'
+        refuse("`by` must be a mapping of columns to their keys", type(by).__name__, remedy, TypeError)
+    listed = {label: as_list(keys, "by") for label, keys in dict(by.items()).items()}
+    cells = math.prod(len(keys) for keys in listed.values())
+    if not listed or cells > MOST_CELLS:
+        received = f"{cells:,} cells" if listed else "none"
+        refuse(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
+    return tuple(Keys.of(frame, label, keys, "by") for label, keys in listed.items())
+
+
+BoundsLike: TypeAlias = Sequence[Number] | npt.NDArray[Any] | Estimate
+"""A lower and an upper limit, as `Curator.bounds` finds them, too."""
+BoundsByColumn: TypeAlias = BoundsLike | Mapping[Label, BoundsLike]
+"""The same, or of several columns each their own."""
+Missing: TypeAlias = Number | Mapping[Label, Number] | None
+"""What a missing value counts as, or "drop"; of several columns by name."""
 SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
+
 SQUARE_BITS = 14
 """Squares need a coarser grid: 2**14 to 2**15 steps."""
+
 PAIR_BITS = 12
 """Products of two squares need a still coarser one: 2**12 to 2**13 steps each."""
+
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
+
 _EXTREME = Fraction(10) ** 140
+
 _ROWS = 2**18  # brought to steps, or added up, at a time
+
 _BITS = 35  # sums over _ROWS numbers of 35 bits are floats without error
+
 _BLOCK = 2**27  # rows whose sums stay below 2**63
+
 _MOST_WORKERS = 8  # each has a part in memory
+
 _PACKED, _SHIFT = 2**14, 48  # steps of 2**14 rows add up to less than 2**48; above it the missing are counted
+
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
+
 _SQUARED = 2**18  # squares of up to 2**18 steps, over _ROWS rows, stay below 2**63
 
 
@@ -76,20 +189,20 @@ class Bounds:
     step: Fraction
 
     @classmethod
-    def of(cls, bounds: Any, bits: int = SUM_BITS) -> "Bounds":
+    def of(cls, bounds: object, bits: int = SUM_BITS) -> "Bounds":
         """Two finite numbers, on a grid of 2**bits to 2**(bits + 1) steps."""
-        bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
+        limits: Any = bounds.value if isinstance(bounds, Estimate) else bounds
         remedy = "values are clamped to them; write bounds=(0, 100)"
         try:
-            low, high = (exact(limit, "bounds") for limit in (() if isinstance(bounds, str) else bounds))
+            low, high = (exact(limit, "bounds") for limit in (() if isinstance(limits, str) else limits))
         except (TypeError, ValueError):
-            refuse("`bounds` must be two finite numbers", _shown(bounds), remedy)
+            refuse("`bounds` must be two finite numbers", _shown(limits), remedy)
         if low >= high:
-            refuse("the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them")
+            refuse("the lower of `bounds` must be below the upper", _shown(limits), "values are clamped to them")
         if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             remedy = "values between them are rounded to a fine grid; choose a larger or smaller unit"
-            refuse(rule, _shown(bounds), remedy)
+            refuse(rule, _shown(limits), remedy)
         return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
@@ -104,9 +217,8 @@ class Bounds:
     def _grid(self) -> tuple[float, float, float]:
         """What is subtracted from a value, multiplied with it and added to it, so that its last bits count steps.
 
-        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole
-        units, ties to even, exactly, and does not carry for any number of up to 2**51 units. A power of two
-        needs no multiplication.
+        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
+        even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
         """
         far = max(abs(self.low), abs(self.high)) / self.step > _STEPS
         power = (
@@ -119,7 +231,8 @@ class Bounds:
     @cached_property
     def _ends(self) -> tuple[int, int]:
         """The last bits of the two limits."""
-        first, last = self._bits(np.array([float(self.low), float(self.high)]))
+        start, rate, unit = self._grid
+        first, last = ((np.array([float(self.low), float(self.high)]) - start) * rate + unit).view(np.int64)
         return int(first), int(last)
 
     @cached_property
@@ -176,27 +289,22 @@ class Bounds:
         """Values as bits that count steps, missing ones as `missing` above the lower limit; some rows at a time.
 
         How many are missing changes nothing about how long it takes: `clip` leaves NaN as it is, and `fmax` takes
-        the other number for it, which lies below all others.
+        the other number for it, which lies below all others. Each operation keeps the order of numbers, so that no
+        value leaves the two ends.
         """
         buffer = np.empty(min(_ROWS, len(values)))
-        low, high = float(self.low), float(self.high)
+        (start, rate, unit), low, high = self._grid, float(self.low), float(self.high)
         mark = float(np.array(self._ends[0] + missing).view(np.float64))
-        for start in range(0, len(values), _ROWS):
-            some = values[start : start + _ROWS]
+        for row in range(0, len(values), _ROWS):
+            some = values[row : row + _ROWS]
             clamped = buffer[: len(some)]
             np.clip(some, low, high, out=clamped)
-            self._bits(clamped)
-            np.fmax(clamped, mark, out=clamped)
-            yield slice(start, start + len(some)), clamped.view(np.int64)
-
-    def _bits(self, clamped: Array) -> Steps:
-        """In place: each operation keeps the order of numbers, so that no value leaves the two ends."""
-        start, rate, unit = self._grid
-        if start:
-            np.subtract(clamped, start, out=clamped)
-        if rate != 1:
-            np.multiply(clamped, rate, out=clamped)
-        return np.add(clamped, unit, out=clamped).view(np.int64)
+            if start:
+                np.subtract(clamped, start, out=clamped)
+            if rate != 1:
+                np.multiply(clamped, rate, out=clamped)
+            np.fmax(np.add(clamped, unit, out=clamped), mark, out=clamped)
+            yield slice(row, row + len(some)), clamped.view(np.int64)
 
 
 @lru_cache(maxsize=256)
@@ -224,7 +332,9 @@ def _shown(bounds: object) -> str:
 
 
 Result = TypeVar("Result")
+
 Numbers = TypeVar("Numbers", Array, Steps)
+
 Whole: TypeAlias = npt.NDArray[np.object_]
 """Python's integers, which have no limit: a row per cell."""
 
@@ -248,7 +358,7 @@ class Variable:
         return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
 
 
-def values_of(frame: Frame, rows: Grouping, label: Any) -> tuple[Codes, Array]:
+def values_of(frame: Frame, rows: Grouping, label: Label) -> tuple[Codes, Array]:
     """The cell of each row, and its number in a column, NaN where missing."""
     parts = frame.parts((*rows.columns, label), whole=rows.limited)
     read = [(rows.codes(part), part.column(label).floats()) for part in parts]

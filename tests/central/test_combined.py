@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables.table_estimators import confidence_limits, reach_of, tail_of_two
+from toolkit.central.tables import confidence_limits, reach_of, tail_of_two
 
 SCALE = 1e9  # so large that steps do not show
 

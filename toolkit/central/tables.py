@@ -1,6 +1,14 @@
-"""Means, variances, covariances and correlations from the noisy sums of a table's cells, with their errors.
+"""Means, variances, covariances and correlations of a table's cells: coded as sums of integers, and estimated from
+these sums with noise.
 
-All is computed from what was released, so none of it costs anything: a cell whose noisy number of values is
+For each row there are terms that are not negative and add up to one unit. With t from -1 to 1 for a value between its
+bounds, a row adds (1-t)/2 and (1+t)/2 for a mean, and ((1-t)/2)**2, (1-t)(1+t)/2 and ((1+t)/2)**2 for a variance: one
+unit in all, so one person who comes or goes moves the whole vector by 1 in L1, and the count comes with it.
+(Fitzsimons, Honaker, Shoemate and Singhal 2024; Kulesza, Suresh and Wang 2024.) Where only one cell is, and a record
+changes, other coordinates are better with Laplace noise: count and centred sum lie apart, and only one of them moves
+within the cell.
+
+Estimates are computed from what was released, so none of them costs anything: a cell whose noisy number of values is
 small, or negative, has a value within the bounds and a wide interval.
 """
 
@@ -8,16 +16,139 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import cached_property, lru_cache, partial
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
-from toolkit.central.tables.coding import Coding
+from toolkit.central.sensitivity import Sensitivity, table_shares
 from toolkit.core.arrays import Array
+from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import ndtr, ndtri
+from toolkit.core.loss import Loss, Zcdp
+from toolkit.core.randomness import Rng
+from toolkit.frames.persons import ONE, Caps
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Several mechanisms as one: their losses add up, and each draws for its own value."""
+
+    parts: tuple[Laplace | Gaussian, ...]
+
+    @property
+    def loss(self) -> Loss:
+        return reduce(add, (part.loss for part in self.parts))
+
+    @property
+    def zcdp(self) -> Zcdp:
+        """The parts' concentrated costs added up: less than what the sum of their epsilons would cost."""
+        costs = (part.zcdp if isinstance(part, Gaussian) else part.loss.to_zcdp() for part in self.parts)
+        return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        parts = [part.facts() | {"loss": str(part.loss)} for part in self.parts]
+        words = f"{type(self.parts[0]).__name__} noise for each column"
+        return {"mechanism": type(self).__name__, "words": words, "parts": parts}
+
+    def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
+        """One estimate per part."""
+        return tuple(part.release(number, rng=rng) for part, number in zip(self.parts, value, strict=True))
+
+
+Matrix = tuple[tuple[Fraction | int, ...], ...]
+
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """What is released of a cell.
+
+    Parameters
+    ----------
+    terms : each entry, an integer, as a combination of the sums of powers of steps.
+    back : each sum of powers of t as a combination of the entries, divided by `unit`: number first.
+    unit : what a row adds in all.
+    sensitivity : how far one person moves all entries of all cells.
+    """
+
+    terms: Matrix
+    back: Matrix
+    unit: int
+    sensitivity: Sensitivity
+
+    def entries(self, sums: Sequence[Sequence[int]]) -> list[int]:
+        """Of the sums of powers of each cell, one cell after the other."""
+        factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
+        powers = np.array(sums, dtype=object).reshape(-1, factors.shape[1])  # Python's integers, without a limit
+        return list((powers @ factors.T).ravel().tolist())
+
+    @cached_property
+    def slopes(self) -> Array:
+        """How much each sum of powers of t, a row, grows with each entry over its unit."""
+        return np.array([[float(factor) for factor in row] for row in self.back])
+
+
+@lru_cache(maxsize=128)
+def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
+    """For counts and means, from number and sum of steps, 0 … span."""
+    if laplace and cells == 1 and neighbors == "replace":
+        reach = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
+        return Coding(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach)
+    reach = _times(table_shares(cells, neighbors, caps), span)
+    return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)
+
+
+@lru_cache(maxsize=128)
+def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
+    """For variances, from number, sum and sum of squares of steps.
+
+    In one cell under "replace" with Laplace noise the entries are 2, 2t and 2t**2 - 1 a row: coming or going
+    moves them by at most 5, a change from t to t' by 2|t-t'|(1 + |t+t'|), at most 4.5.
+    """
+    square = span**2
+    if laplace and cells == 1 and neighbors == "replace":
+        most = Fraction(5 * square * caps.most(1))
+        terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
+        back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
+        return Coding(terms, back, square, Sensitivity(most, most**2, neighbors))
+    reach = _times(table_shares(cells, neighbors, caps), square)
+    return Coding(_bernstein(span), _BACK, square, reach)
+
+
+@lru_cache(maxsize=128)
+def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> Coding:
+    """For covariances, from the sums of all products of powers up to 2 of two steps: 1, y, y**2, x, x y, …"""
+    first, second = (_bernstein(span) for span in spans)
+    unit = spans[0] ** 2 * spans[1] ** 2
+    return Coding(
+        _product(first, second), _product(_BACK, _BACK), unit, _times(table_shares(cells, neighbors, caps), unit)
+    )
+
+
+_BACK: Matrix = ((1, 1, 1), (-1, 0, 1), (1, -1, 1))
+
+
+def _bernstein(span: int) -> Matrix:
+    return ((span**2, -2 * span, 1), (0, 2 * span, -2), (0, 0, 1))
+
+
+def _product(first: Matrix, second: Matrix) -> Matrix:
+    return tuple(tuple(a * b for a in row for b in other) for row in first for other in second)
+
+
+def _times(reach: Sensitivity, unit: int) -> Sensitivity:
+    return Sensitivity(reach.l1 * unit, reach.l2_squared * unit**2, reach.neighbors)
+
 
 # The law of a combination of independent noises: its tail, and the error that it exceeds with a given probability.
 #
@@ -27,7 +158,7 @@ _SPREAD = Decimal("1e-4")
 
 
 @np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
-def tail_of_two(law: NoiseLaw, first: Any, second: Any, error: Any) -> Array:
+def tail_of_two(law: NoiseLaw, first: npt.ArrayLike, second: npt.ArrayLike, error: npt.ArrayLike) -> Array:
     """Pr[|first Z + second Z'| >= error] of two noises of one law, entry by entry; never too small."""
     a, b = np.abs(first), np.abs(second)
     t = np.maximum(np.abs(error) - (a + b), 0.0)
@@ -70,24 +201,24 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
         return float(high) + sum(sizes)
 
 
-def confidence_limits(tail: Any, best: Array, level: float) -> tuple[Array, Array]:
+def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
     """The least and the largest value from -1 to 1 that is not rejected, where `tail` gives the p-value of
     one; `best` is where that is largest on either side. Where all are rejected, the whole range.
     """
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
-    kept = [tail(end) >= allowed for end in ends]
+    open_ends = [tail(end) >= allowed for end in ends]
     inside = tail(best) >= allowed
-    anchor = np.where(inside, best, np.where(kept[0], -1.0, 1.0))
-    found = []
-    for end, keeps in zip(ends, kept, strict=True):
+    anchor = np.where(inside, best, np.where(open_ends[0], -1.0, 1.0))
+    limits = []
+    for end, keeps in zip(ends, open_ends, strict=True):
         out, good = end.copy(), anchor.copy()
         for _ in range(50):
             middle = (out + good) / 2
             yes = tail(middle) >= allowed
             out, good = np.where(yes, out, middle), np.where(yes, middle, good)
-        found.append(np.where(keeps | ~(inside | kept[0] | kept[1]), end, good))
-    return found[0], found[1]
+        limits.append(np.where(keeps | ~(inside | open_ends[0] | open_ends[1]), end, good))
+    return limits[0], limits[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,18 +238,9 @@ class Moments:
 
     @classmethod
     def of(cls, coding: Coding, noisy: list[int], law: NoiseLaw) -> "Moments":
-        return cls(coding.moments(noisy), coding.slopes / coding.unit, law)
-
-    @cached_property
-    def number(self) -> Array:
-        return self.sums[:, 0]
-
-    @property
-    def number_sd(self) -> float:
-        return float(np.linalg.norm(self.slopes[0])) * self.law.sd
-
-    def at_least(self, fewest: float) -> Array:
-        return np.maximum(self.number, fewest)
+        """The sums of entries with noise, a row per cell."""
+        shares = np.array([entry / coding.unit for entry in noisy]).reshape(-1, len(coding.terms))
+        return cls(shares @ coding.slopes.T, coding.slopes / coding.unit, law)
 
     def error(self, gradient: Array) -> Array:
         """The standard error of a function of the sums, by its slopes in each, a row per cell."""
@@ -161,16 +283,15 @@ class Limits:
 
 def counts(moments: Moments) -> CellEstimates:
     """The number of values, which comes with a mean."""
-    se = np.full(len(moments.number), moments.number_sd)
-    return CellEstimates(moments.number, se, Limits(partial(moments.box, 0)))
+    se = np.full(len(moments.sums), float(np.linalg.norm(moments.slopes[0])) * moments.law.sd)
+    return CellEstimates(moments.sums[:, 0], se, Limits(partial(moments.box, 0)))
 
 
 def mean(moments: Moments) -> CellEstimates:
-    """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no
-    further from 0 than the noise of just that combination: exact, whatever the number. Where no m is left, it
-    is the whole range.
+    """The mean of t. Its interval holds every m for which the sum of t, less m times the number, is no further from 0
+    than the noise of just that combination: exact, whatever the number. Where no m is left, it is the whole range.
     """
-    number = moments.at_least(1.0)
+    number = np.maximum(moments.sums[:, 0], 1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
     se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
     return CellEstimates(value, se, Limits(partial(_mean_limits, moments)))
@@ -180,9 +301,9 @@ def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:
-        return tail_of_two(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.number)
+        return tail_of_two(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.sums[:, 0])
 
-    best = np.clip(moments.sums[:, 1] / np.where(moments.number == 0, 1.0, moments.number), -1, 1)
+    best = np.clip(moments.sums[:, 1] / np.where(moments.sums[:, 0] == 0, 1.0, moments.sums[:, 0]), -1, 1)
     return confidence_limits(tail, best, level)
 
 
@@ -190,7 +311,8 @@ def variance(moments: Moments) -> CellEstimates:
     """The sample variance of t: limits from those of number, sum and sum of squares together, so the level is
     guaranteed.
     """
-    number, freedom = moments.at_least(2.0), moments.at_least(2.0) - 1
+    number = np.maximum(moments.sums[:, 0], 2.0)
+    freedom = number - 1
     middle = moments.sums[:, 1] / number
     plain = np.clip(moments.sums[:, 2] / number - middle**2, 0, 1)
     gradient = np.stack([plain * number / freedom - middle**2, 2 * middle, np.ones_like(middle)], axis=1)
@@ -218,7 +340,8 @@ _ONE, _Y, _YY, _X, _XY, _XX = 0, 1, 2, 3, 4, 6
 
 def covariance(moments: Moments) -> CellEstimates:
     """The sample covariance of two t: limits as for a variance."""
-    number, freedom = moments.at_least(2.0), moments.at_least(2.0) - 1
+    number = np.maximum(moments.sums[:, 0], 2.0)
+    freedom = number - 1
     x, y = (moments.sums[:, place] / number for place in (_X, _Y))
     plain = np.clip(moments.sums[:, _XY] / number - x * y, -1, 1)
     gradient = np.zeros((len(number), 9))
@@ -245,7 +368,7 @@ def correlation(moments: Moments) -> CellEstimates:
     """The correlation, NaN where a noisy variance is not above 0; its interval is that of the linear error,
     cut to -1 … 1: near its level, not guaranteed.
     """
-    number = moments.at_least(2.0)
+    number = np.maximum(moments.sums[:, 0], 2.0)
     x, y, xx, yy, xy = (moments.sums[:, place] / number for place in (_X, _Y, _XX, _YY, _XY))
     one, other = (np.where(v > 0, v, np.nan) for v in (xx - x**2, yy - y**2))
     plain = (xy - x * y) / np.sqrt(one * other)

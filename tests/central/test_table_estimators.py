@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from toolkit.central import tables as table_estimators
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
-from toolkit.central.tables import table_estimators
-from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
-from toolkit.central.tables.table_estimators import Moments, reach_of
+from toolkit.central.tables import Coding, Moments, first_order, pairs, reach_of, second_order
 
 SPAN = 2**33
 
@@ -14,7 +13,7 @@ SPAN = 2**33
 def noisy(coding: Coding, sums: list[int], epsilon: float, runs: int, seed: int) -> Moments:
     """The same cell released many times, with Laplace noise."""
     scale = float(coding.sensitivity.l1) / epsilon
-    noise = np.random.default_rng(seed).laplace(0, scale, (runs, coding.size))
+    noise = np.random.default_rng(seed).laplace(0, scale, (runs, len(coding.terms)))
     entries = np.array(coding.entries([sums]), dtype=float) + noise
     return Moments((entries / coding.unit) @ coding.slopes.T, coding.slopes / coding.unit, GeometricLaw(scale))
 

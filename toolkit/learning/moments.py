@@ -1,0 +1,400 @@
+"""`PrivateLinearRegression` and `PrivatePCA`: least squares and principal components from second moments with noise.
+
+Second moments are sums over people of products of columns, in whole steps.
+
+The products x_i x_j of one row, those off the diagonal times sqrt(2), are a vector as long as the row's length squared.
+So one row of length at most 1 that comes or goes moves the sums by at most 1, and one that is replaced by at most
+sqrt(2): |x x' - y y'|**2 = |x|**4 + |y|**4 - 2 (x . y)**2. With a target t in [-1, 1] and its products t x beside them,
+it is sqrt(2) and sqrt(9/2): with q = |x . y| the latter is at most 2 - 2 q**2 + 2 + 2 q, largest at q = 1/2.
+
+Each product is rounded to a step of 2**-30 before it is summed, so that sums are exact and noise is whole.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
+
+from toolkit.budget.ledger import Ledger
+from toolkit.central.gaussian import Gaussian
+from toolkit.core.arrays import Array, DataFrame, Mask, first_largest
+from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.loss import Approx, Loss, Zcdp
+from toolkit.core.randomness import Rng
+from toolkit.learning.base import PrivateLearner
+from toolkit.learning.fitting.perturbation import additive
+from toolkit.learning.tables import Target, ends, one_column
+
+STEPS = 2**30
+
+_SQUARED = {("replace", False): 2, ("add_remove", False): 1, ("replace", True): 4.5, ("add_remove", True): 2}
+
+
+@dataclass(frozen=True)
+class Moments:
+    """How the moments of rows with `size` columns are released, with or without a target."""
+
+    loss: Loss
+    size: int
+    neighbors: str
+    target: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Approx | Zcdp):
+            remedy = "for so many numbers Gaussian noise is the least, and it is not purely private"
+            refuse("moments need `rho`, or `epsilon` with `delta`", self.loss, remedy)
+
+    @property
+    def entries(self) -> int:
+        """How many numbers are released."""
+        return self.size * (self.size + 1) // 2 + (self.size if self.target else 0)
+
+    @cached_property
+    def sensitivity(self) -> Fraction:
+        """In steps: that of the products, rounded up, and half a step and a little for each of two rows."""
+        squared = Fraction(_SQUARED[self.neighbors, self.target])
+        exact = Fraction(math.isqrt(math.ceil(squared * STEPS**2)) + 1)
+        rounding = Fraction(math.isqrt(self.entries) + 1) * Fraction(1001, 1000)
+        return exact + rounding
+
+    @cached_property
+    def mechanism(self) -> Gaussian:
+        return cast("Gaussian", additive(self.loss, self.sensitivity))  # the loss is no Pure
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of noise on the diagonal; off it, that by sqrt(2)."""
+        return self.mechanism.scale / STEPS
+
+    def release(self, rows: Array, target: Array | None, rng: Rng) -> tuple[Array, Array]:
+        """The matrix of moments and the moments with the target, with noise; one column per person."""
+        noisy = np.asarray(self.mechanism.noisy(whole_moments(rows, target), rng)) / STEPS
+        matrix = np.zeros((self.size, self.size))
+        upper = np.triu_indices(self.size)
+        count = len(upper[0])
+        matrix[upper] = noisy[:count]
+        off = matrix - np.diag(matrix.diagonal())
+        return np.diag(matrix.diagonal()) + (off + off.T) / math.sqrt(2), noisy[count:]
+
+
+def whole_moments(rows: Array, target: Array | None) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The sums in steps: the upper triangle row by row, off the diagonal times sqrt(2), then the target's."""
+    sums = []
+    for place, row in enumerate(rows):
+        products = row * rows[place:]
+        products[1:] *= math.sqrt(2)
+        sums.append(_whole(products))
+    if target is not None:
+        sums.append(_whole(rows * target))
+    return np.concatenate(sums)
+
+
+def _whole(products: Array) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.asarray(np.rint(products * STEPS).astype(np.int64).sum(axis=1))
+
+
+class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[misc]
+    """Least squares that promise every person in the data differential privacy.
+
+    All that least squares need of the data are the sums of x x' and of x y. They are released with Gaussian
+    noise, at once; what follows from them costs nothing more. So does the ridge that keeps noise from making
+    the matrix singular: the least that lifts its smallest eigenvalue to the size of the noise.
+
+    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+
+    Parameters
+    ----------
+    epsilon : Number, optional
+        The cost is Approx(epsilon, delta).
+    rho : Number, optional
+        In their place: Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    target_bounds : tuple
+        (low, high) that y is cut to.
+    bounds : tuple or list or dict, optional
+        As for `PrivateLogisticRegression`.
+    row_norm : Number, optional
+        As for `PrivateLogisticRegression`.
+    missing : str or Number, optional
+        As for `PrivateLogisticRegression`.
+    fit_intercept : bool
+        Whether there is a constant column.
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    References
+    ----------
+    Wang (2018), Revisiting differentially private linear regression; Bun and Steinke (2016) for the cost.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 20_000)[:, None]
+    >>> model = PrivateLinearRegression(rho=0.5, bounds=(0, 1), target_bounds=(0, 10), missing="drop")
+    >>> model = model.fit(x, 2 + 3 * x[:, 0])
+    >>> bool(abs(model.coef_[0] - 3) < 0.5), bool(abs(model.intercept_ - 2) < 0.5)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = None,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        target_bounds: Sequence[Number] | None = None,
+        bounds: object = None,
+        row_norm: Number | None = None,
+        missing: Number | None = None,
+        fit_intercept: bool = True,
+        neighbors: str = "replace",
+        ledger: Ledger | None = None,
+        rng: Rng = None,
+    ) -> None:
+        self.epsilon, self.rho, self.delta = epsilon, rho, delta
+        self.target_bounds, self.bounds, self.row_norm = target_bounds, bounds, row_norm
+        self.missing = missing
+        self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
+
+    def fit(self, X: DataFrame | npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release coefficients.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+        y : array-like
+            A number per row; a row without one adds nothing.
+
+        Returns
+        -------
+        Self
+            The learner, with `coef_`, `intercept_` and `loss_`.
+        """
+        rows, (low, high) = self._opened(X), _ends(self.target_bounds)
+        scaling = self._scale(rows, intercept=bool(self.fit_intercept))
+        column, half = one_column(y, rows.shape[0]).column.adds_up("y"), (high - low) / 2
+        moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
+
+        def learn(source: Rng) -> tuple[Array, Array]:
+            goal = column.floats()
+            known = ~np.isnan(goal)
+            signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
+            return moments.release(scaling.rows(rows.read()) * known, signed, source)
+
+        words = f"moments of {scaling.size} weights and a target"
+        matrix, products = self._released(moments.mechanism, words, learn)
+        slopes, constant = scaling.linear(_solved(matrix, products, moments.sigma))
+        self.coef_, self.intercept_ = slopes * half, constant * half + low + half
+        self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
+        return self
+
+    def _known(self, y: Target) -> Callable[[], Mask]:
+        column = y.column.adds_up("y")
+        return lambda: ~np.isnan(column.floats())
+
+    def predict(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+        """Predict the mean of y for each row, linear in its numbers.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit; a missing number counts as `missing` says, "drop" as the middle
+            of its bounds.
+
+        Returns
+        -------
+        Array
+            A number per row.
+        """
+        cells = self._rows_to_predict(X).read()
+        return np.asarray(self._scaling.filled(cells) @ self.coef_ + self.intercept_)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        fitted = [("fitted to", f"{self.n_features_in_} columns")] if hasattr(self, "coef_") else []
+        return [("noise", "on the sums of squares and products"), *fitted]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True  # noise decides on a handful of rows
+        return tags
+
+
+def _solved(matrix: Array, products: Array, sigma: float) -> Array:
+    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the largest of the
+    noise, which is symmetric with sigma / sqrt(2) off the diagonal.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    noise = sigma * np.sqrt(2 * len(matrix))
+    lifted = values + max(0.0, noise - float(values[0]))
+    return np.asarray(vectors @ ((vectors.T @ products) / lifted))
+
+
+def _ends(bounds: object) -> tuple[float, float]:
+    if bounds is None or isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+        refuse("`target_bounds` must be (low, high)", "none", "one person's y could move everything")
+    return ends(bounds, "target_bounds", "y is cut to them")
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
+    """Directions of most variance, with differential privacy for every person in the data (Analyze Gauss).
+
+    The sum of x x' over rows with a constant is released with symmetric Gaussian noise; one replaced row
+    moves it by at most sqrt(2). Mean, covariance and components follow from it and cost nothing more. Columns
+    are in units of half their bounds: public scales in place of standard deviations.
+
+    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        How many; None for all.
+    epsilon : Number, optional
+        The cost is Approx(epsilon, delta).
+    rho : Number, optional
+        In their place: Zcdp(rho).
+    delta : Number, optional
+        Goes with `epsilon`.
+    bounds : tuple or list or dict, optional
+        As for `PrivateLogisticRegression`.
+    row_norm : Number, optional
+        As for `PrivateLogisticRegression`.
+    missing : str or Number, optional
+        As for `PrivateLogisticRegression`.
+    neighbors : str
+        "replace" or "add_remove".
+    ledger : Ledger, optional
+        Is charged before a row is read.
+    rng : Generator, optional
+        For simulation; the learner then claims no privacy.
+
+    References
+    ----------
+    Dwork, Talwar, Thakurta and Zhang (2014), Analyze Gauss.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 20_000)[:, None] * [1, 1]
+    >>> pca = PrivatePCA(1, rho=0.5, bounds=(0, 1), missing="drop").fit(x)
+    >>> abs(pca.components_[0]).round(1).tolist()
+    [0.7, 0.7]
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        bounds: object = None,
+        row_norm: Number | None = None,
+        missing: Number | None = None,
+        neighbors: str = "replace",
+        ledger: Ledger | None = None,
+        rng: Rng = None,
+    ) -> None:
+        self.n_components, self.epsilon, self.rho, self.delta = n_components, epsilon, rho, delta
+        self.bounds, self.row_norm, self.missing = bounds, row_norm, missing
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release moments.
+
+        Parameters
+        ----------
+        X : array-like
+            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Self
+            The learner, with `components_`, `mean_`, `explained_variance_` and `loss_`.
+        """
+        rows = self._opened(X)
+        features = rows.shape[1]
+        count = features if self.n_components is None else whole(self.n_components, "n_components")
+        if count > features:
+            refuse("`n_components` must be at most the number of columns", count, f"X has {features}")
+        scaling = self._scale(rows)
+        moments = Moments(self._claimed_loss(), features + 1, self.neighbors)
+        matrix, _ = self._released(
+            moments.mechanism,
+            f"moments of {features} columns",
+            lambda source: moments.release(scaling.rows(rows.read()), None, source),
+        )
+        people = self._people(matrix, rows.shape[0])
+        unit = scaling.row_norm / math.sqrt(features / (features + 1))
+        mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
+        covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
+        values, vectors = np.linalg.eigh(covariance)
+        best = np.argsort(-values, kind="stable")[:count]
+        spread = np.maximum(values, 0.0)
+        self.components_, self.explained_variance_ = _signed(vectors[:, best].T), spread[best]
+        self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
+        self.mean_ = scaling.middle + scaling.half * mean
+        self._half, self._n_features_out = scaling.half, count
+        self.loss_ = None if self.simulated_ else moments.loss
+        return self
+
+    def _people(self, matrix: Array, rows: int) -> float:
+        """How many there are: public, or as the noisy moment of the constant says, at least one."""
+        if self.neighbors == "replace" and self.missing != "drop":
+            return float(rows)
+        return max(float(matrix[-1, -1]) * len(matrix), 1.0)
+
+    def transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+        """Compute the scores of each row on the components.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows with the columns of the fit; a missing number counts as the mean.
+
+        Returns
+        -------
+        Array
+            A column per component.
+        """
+        cells = self._rows_to_predict(X).read()
+        filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
+        return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
+
+    def inverse_transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+        """Compute the rows, in the units of the data, that have these scores.
+
+        Parameters
+        ----------
+        X : array-like
+            Scores, a column per component.
+
+        Returns
+        -------
+        Array
+            A column per column of the data.
+        """
+        return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
+
+    def _facts(self) -> list[tuple[str, str]]:
+        facts = [("noise", "on the sums of squares and products")]
+        if hasattr(self, "components_"):
+            facts.append(("components", f"{len(self.components_)} of {self.n_features_in_}"))
+        return facts
+
+
+def _signed(components: Array) -> Array:
+    """The largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
+    largest = np.array([row[first_largest(np.abs(row))] for row in components])
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]
