@@ -21,13 +21,12 @@ import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.charges import nothing
 from toolkit.budget.record import (
@@ -48,6 +47,9 @@ from toolkit.budget.record import (
 )
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _WAIT = 60.0  # seconds to wait for other processes
 _RULES = {
@@ -124,7 +126,7 @@ class FileRecord:
             self._last(database, noted)
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
-    def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
+    def _last(self, database: "sqlite3.Connection", noted: tuple[int, str] | None) -> Entry | None:
         """The last entry, after checking all that was added since the last time, and that nothing is gone."""
         if one(database, HEAD) != self._made:
             self._refuse_older("another file")
@@ -146,10 +148,13 @@ class FileRecord:
         refuse("the ledger's file must only grow", received, consequence, RecordError)
 
     @contextmanager
-    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+    def _connected(self, mode: str) -> Iterator["sqlite3.Connection"]:
         """A connection for one use; leaving it by an exception rolls back."""
+        # Here, as a ledger in memory needs none: in a browser SQLite may not have been fetched.
+        import sqlite3
+
         try:
-            with _ONE_AT_A_TIME, closing(_connect(self.path, mode)) as database:
+            with _ONE_AT_A_TIME, closing(connect(self.path, mode)) as database:
                 database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
@@ -159,11 +164,14 @@ class FileRecord:
             refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> "sqlite3.Connection":
+    """A connection to a file, which waits a minute for other processes."""
+    import sqlite3
+
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
 
 
-def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]:
+def _rows(database: "sqlite3.Connection", first: int) -> Iterator[tuple[Row, str]]:
     """The rows from this number on, each with its link."""
     for *row, link, unit, terms in database.execute(
         "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
@@ -217,7 +225,11 @@ HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
 def create(
-    database: sqlite3.Connection, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
+    database: "sqlite3.Connection",
+    ceiling: Loss,
+    neighbors: str | None,
+    simulated: bool = False,
+    unit: str | None = None,
 ) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
@@ -231,7 +243,7 @@ def create(
     database.execute("COMMIT")
 
 
-def take_over(database: sqlite3.Connection) -> None:
+def take_over(database: "sqlite3.Connection") -> None:
     """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the
     unit in one of version 1 or 2, whose rows and links stay as they are; no charge is changed.
 
@@ -258,20 +270,20 @@ def take_over(database: sqlite3.Connection) -> None:
     database.execute("COMMIT")
 
 
-def is_empty(database: sqlite3.Connection) -> bool:
+def is_empty(database: "sqlite3.Connection") -> bool:
     return one(database, "SELECT 1 FROM sqlite_master") is None
 
 
-def marks(database: sqlite3.Connection) -> tuple[int, int]:
+def marks(database: "sqlite3.Connection") -> tuple[int, int]:
     """Whose file it is, and of which version."""
     return (*one(database, "PRAGMA application_id"), *one(database, "PRAGMA user_version"))
 
 
-def one(database: sqlite3.Connection, query: str) -> Any:
+def one(database: "sqlite3.Connection", query: str) -> Any:
     return database.execute(query).fetchone()
 
 
-def execute_all(database: sqlite3.Connection, statements: str) -> None:
+def execute_all(database: "sqlite3.Connection", statements: str) -> None:
     """Execute statements that empty lines separate."""
     for statement in statements.strip().split("\n\n"):
         database.execute(statement)

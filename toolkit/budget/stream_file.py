@@ -10,13 +10,12 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-from toolkit.budget.ledger_file import execute_all, marks, note_of, one, read_note, write_note
+from toolkit.budget.ledger_file import connect, execute_all, marks, note_of, one, read_note, write_note
 from toolkit.budget.record import Entry, RecordError, digest, entry_of, row_of
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -24,8 +23,10 @@ from toolkit.core.lazy import lazy
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 
+if TYPE_CHECKING:
+    import sqlite3
+
 _APPLICATION, _VERSION = 0x5354524D, 2  # "STRM"
-_WAIT = 60.0
 _PEOPLE = """
 ALTER TABLE periods ADD COLUMN people INTEGER
 
@@ -99,7 +100,7 @@ class KeptStream:
         begun = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it will hold the counts
         try:
-            with closing(sqlite3.connect(begun, timeout=_WAIT, isolation_level=None)) as database:
+            with closing(connect(begun.absolute(), "rw")) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 database.execute("BEGIN EXCLUSIVE")
                 database.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -110,11 +111,11 @@ class KeptStream:
                 database.execute("INSERT INTO head VALUES (?)", (text,))
                 _make_room(database)
                 database.execute("COMMIT")
-            os.link(begun, path)  # refused where another process was first
+            _appear(begun, path)
         except FileExistsError:
             refuse("a new stream needs a new file", path.name, "another process was first; its stream goes on")
         finally:
-            begun.unlink()
+            begun.unlink(missing_ok=True)
         return cls(path)
 
     @property
@@ -162,7 +163,7 @@ class KeptStream:
         self._link = digest([self._link, period, text])
         write_note(self.path, period, self._link)
 
-    def _at(self, database: sqlite3.Connection, period: int) -> None:
+    def _at(self, database: "sqlite3.Connection", period: int) -> None:
         (last,) = one(database, "SELECT coalesce(max(number), 0) FROM periods")
         if last != period:
             self._refuse(f"a file after period {last} for a stream after period {period}")
@@ -173,10 +174,11 @@ class KeptStream:
         refuse(rule, received, f"a period must not be published twice{note}", RecordError)
 
     @contextmanager
-    def _connected(self) -> Iterator[sqlite3.Connection]:
+    def _connected(self) -> Iterator["sqlite3.Connection"]:
+        import sqlite3
+
         try:
-            address = f"{self.path.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as database:
+            with closing(connect(self.path, "rw")) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
@@ -184,7 +186,17 @@ class KeptStream:
             refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
 
 
-def _take_over(database: sqlite3.Connection) -> None:
+def _appear(begun: Path, path: Path) -> None:
+    """Give a finished file its name; refused where another process was first."""
+    if hasattr(os, "link"):
+        os.link(begun, path)
+    elif path.exists():
+        raise FileExistsError(path.name)
+    else:  # in a browser, which has one process
+        begun.rename(path)
+
+
+def _take_over(database: "sqlite3.Connection") -> None:
     """Make room for people in a file of version 1; nothing that it holds is changed."""
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (_APPLICATION, 1):  # still, now that nobody else writes
@@ -192,6 +204,6 @@ def _take_over(database: sqlite3.Connection) -> None:
     database.execute("COMMIT")
 
 
-def _make_room(database: sqlite3.Connection) -> None:
+def _make_room(database: "sqlite3.Connection") -> None:
     execute_all(database, _PEOPLE)
     database.execute(f"PRAGMA user_version = {_VERSION}")
