@@ -24,7 +24,7 @@ _KEYS = re.compile(r"\n#+ (The answer key|A sample report).*?(</details>\n|\Z)",
 _TEACHERS = ("README.md",)
 """Pages that are for teachers: the map of the answers, and what to hand out."""
 _INSTALL = '''\
-# Where the toolkit is not installed, as in JupyterLite or Colab, this installs it; elsewhere it does nothing.
+# Installs the toolkit where it is not, as in JupyterLite or Colab.
 import importlib.util
 import sys
 from pathlib import Path
@@ -35,7 +35,8 @@ if importlib.util.find_spec("toolkit") is None:
 
         await piplite.install("privacy-survey-toolkit[course]")
     else:  # a wheel that lies beside this notebook, or else the package index
-        wheels = [*map(str, Path().glob("privacy_survey_toolkit-*.whl")), "privacy-survey-toolkit"]
+        here = map(str, Path().glob("privacy_survey_toolkit-*.whl"))
+        wheels = [*here, "privacy-survey-toolkit"]
         %pip install -q "{wheels[0]}[course]"'''
 
 Cell = dict[str, Any]
@@ -111,6 +112,10 @@ def write(target: Path, kind: str = "", *, install: bool = False) -> None:
                 notebook["cells"] = _for_student(notebook["cells"])
             if install:
                 notebook["cells"].insert(1, _cell("install", _INSTALL))
+            for cell in notebook["cells"]:  # texts as one: the table of contents of JupyterLite takes no lists of lines
+                cell["source"] = _source(cell)
+                for data in (output.get("data", {}) for output in cell.get("outputs", [])):
+                    data |= {kind: "".join(text) for kind, text in data.items() if kind.startswith("text/")}
             text = json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False)
             (target / name).write_text(f"{text}\n", encoding="utf-8")
         elif path.suffix == ".md" and kind == "student":
@@ -121,7 +126,7 @@ def write(target: Path, kind: str = "", *, install: bool = False) -> None:
 
 def _cell(name: str, source: str, kind: str = "code") -> Cell:
     code: Cell = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    return {"cell_type": kind, "id": name, "metadata": {}, "source": source.splitlines(keepends=True), **code}
+    return {"cell_type": kind, "id": name, "metadata": {}, "source": source, **code}
 
 
 def _source(cell: Cell) -> str:
