@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards seeds rooms bench clean
+.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards site seeds rooms bench clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -84,10 +84,10 @@ answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the
 	@$(BIN)/python .make/answers.py
 
 student: $(READY)  ## copies of the notebooks without solutions, DIR=where
-	@$(BIN)/python .make/copies.py student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
+	@$(BIN)/toolkit notebooks --student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
 
 teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides and cards, DIR=where
-	@$(BIN)/python .make/copies.py teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
+	@$(BIN)/toolkit notebooks --teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
 	@$(BIN)/python .make/slides.py "$(DIR)/slides"
 	@$(BIN)/python .make/cards.py "$(DIR)/cards"
 
@@ -96,6 +96,9 @@ slides: $(READY)  ## slides made from the notebooks, DIR=where
 
 cards: $(READY)  ## cards to print for a class without phones, DIR=where, QUESTION="…"
 	@$(BIN)/python .make/cards.py "$(or $(DIR),$(error DIR must say where: make cards DIR=class))" $(if $(QUESTION),"$(QUESTION)")
+
+site: $(READY)  ## the course in a browser alone (JupyterLite with the wheel), DIR=where, COPY=student without solutions
+	@$(BIN)/python .make/site.py "$(or $(DIR),$(error DIR must say where: make site DIR=public))" $(COPY)
 
 seeds: $(READY)  ## which asserts of the notebooks depend on their seeds; takes an hour
 	@$(BIN)/python .make/seeds.py

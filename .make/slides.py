@@ -1,7 +1,8 @@
-"""Slides made from the notebooks: `make slides DIR=…` writes a page of HTML for each, which needs no network.
+"""Pages made from the notebooks: `make slides DIR=…` writes slides to speak with, where there are some (`deck.py`), and
+a handout of every notebook, as pages of HTML that need no network.
 
-A slide is a piece of prose, up to the next heading, with what the cell after it shows: a picture, a table, a
-number; where a cell shows nothing, its code. Imports, solutions and checks are left out; of what a student
+A page of a handout is a piece of prose, up to the next heading, with what the cell after it shows: a picture, a table,
+a number; where a cell shows nothing, its code. Imports, solutions and checks are left out; of what a student
 is to write the first line stays. Arrow keys turn the slides; printed, each is a page.
 """
 
@@ -45,7 +46,6 @@ addEventListener("keydown", ({ key }) => {
 tell();
 """
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$((?:[^$\n]|\n(?!\n))+?)\$", re.DOTALL)  # a line may end within one
-_SIZE = 15
 # What TeX takes and matplotlib does not, in the words that both take.
 _PLAIN = (
     (r"\\[td]frac", r"\\frac"),
@@ -88,7 +88,7 @@ def _slide(place: int, prose: str, code: NotebookNode | None) -> str:
     text = re.sub(r"\]\((\d\d_\w+)\.ipynb\)", r"](\1.html)", prose)
     shown = "" if code is None or LEFT_OUT & set(code.metadata.get("tags", [])) else _shown(code)
     first = " class='first'" if place == 0 else ""
-    return f"<section id='slide{place + 1}'{first}>{_rendered(text)}{shown}</section>"
+    return f"<section id='slide{place + 1}'{first}>{rendered(text)}{shown}</section>"
 
 
 def _shown(code: NotebookNode) -> str:
@@ -97,12 +97,12 @@ def _shown(code: NotebookNode) -> str:
     return _outputs(code) or f"<pre>{html.escape(code.source)}</pre>"
 
 
-def _rendered(text: str) -> str:
+def rendered(text: str, size: float = 15) -> str:
     """Markdown with its formulas as pictures, because nothing is fetched to set them."""
     kept: list[str] = []
 
     def keep(found: re.Match[str]) -> str:
-        kept.append(formula(found[1] or found[2]))
+        kept.append(formula(found[1] or found[2], size))
         return f"FORMULA{len(kept) - 1}X"
 
     made = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(_FORMULA.sub(keep, text))))
@@ -110,13 +110,13 @@ def _rendered(text: str) -> str:
 
 
 @functools.cache
-def formula(text: str) -> str:
+def formula(text: str, size: float = 15) -> str:
     """A formula as a picture that stands on the line; one that cannot be drawn, as it was written."""
     plain = _without_braces_below(" ".join(text.split()))
     for written, other in _PLAIN:
         plain = re.sub(written, other, plain)
     try:
-        properties = FontProperties(size=_SIZE)
+        properties = FontProperties(size=size)
         width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72, prop=properties)
     except ValueError:
         return f"<code>{html.escape(text)}</code>"
@@ -156,14 +156,22 @@ def _outputs(code: NotebookNode) -> str:
         data = output.get("data", {})
         text = html.escape(str(data.get("text/plain", "")))
         if "text/markdown" in data:
-            shown.append(_rendered(data["text/markdown"]))
+            shown.append(rendered(data["text/markdown"]))
         else:
             shown.append(str(data.get("text/html", f"<pre>{text}</pre>")))
     return "".join(shown)
 
 
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
+def write(folder: Path) -> None:
+    """A handout of every notebook, and the slides of those that have some."""
+    from deck import deck, decks
+
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in sorted(FOLDER.glob("*.ipynb")):
         (folder / f"{notebook.stem}.html").write_text(slides(notebook), encoding="utf-8")
+        if notebook.name[:2] in decks():
+            (folder / f"{notebook.stem}_slides.html").write_text(deck(notebook), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

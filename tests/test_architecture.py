@@ -29,7 +29,7 @@ BELOW = {
     "survey": GROUND | {"local", "analysis", "planning", "survey"},
     "course": GROUND | {"survey", "course"},
 }
-BELOW |= {roof: {*BELOW, roof} - {"course"} for roof in ("show", "verbs")}
+BELOW |= {"show": {*BELOW, "show"} - {"course"}, "verbs": {*BELOW, "verbs"}}
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 FOLDERS = sorted({path.parent for path in FILES})
 

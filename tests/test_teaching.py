@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from toolkit import forced, mangat, plan, warner
+from toolkit import forced, k_ary, mangat, plan, warner
 from toolkit.central import sensitivity
 from toolkit.course import check
 from toolkit.local import anchor
@@ -22,7 +22,8 @@ from toolkit.local import anchor
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "notebooks"
 BANK = tomllib.loads((FOLDER / "teaching" / "questions.toml").read_text(encoding="utf-8"))
-KNOWN = {"math": math, "scipy": scipy, "warner": warner, "mangat": mangat, "sensitivity": sensitivity}
+KNOWN = {"math": math, "scipy": scipy, "sensitivity": sensitivity}
+KNOWN |= {"warner": warner, "mangat": mangat, "forced": forced, "k_ary": k_ary, "plan": plan}
 
 
 def made(name):
@@ -47,9 +48,81 @@ def test_the_numbers_of_a_question_are_right(name):
     assert eval(BANK[name]["claim"], dict(KNOWN))  # noqa: S307 — of a file of this repository
 
 
+def test_there_are_ten_questions_for_each_of_the_three_notebooks_on_designing():
+    for number in ("04", "05", "06"):
+        assert sum(entry["after"] == number for entry in BANK.values()) >= 10
+
+
+DECKS = tomllib.loads((FOLDER / "teaching" / "slides.toml").read_text(encoding="utf-8"))
+SLIDES = [(number, slide) for number, slides in DECKS.items() for slide in slides]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "slide"), SLIDES, ids=[f"{number} {slide['title']}" for number, slide in SLIDES])
+def test_a_slide_is_short_has_notes_and_every_number_on_it_stands_in_its_notebook(number, slide):
+    assert set(slide) == {"title", "lines", "picture", "notes"}
+    assert 1 <= len(slide["lines"]) <= 3
+    plain = [re.sub(r"\$[^$]*\$", "x", line) for line in slide["lines"]]
+    assert max(map(len, [slide["title"], *plain])) <= 64
+    assert len(slide["notes"].split()) >= 20
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
+    shown = [str(out.get("data", {}).get("text/plain", "")) for cell in cells for out in cell.get("outputs", [])]
+    pages = [str(out.get("data", {}).get("text/html", "")) for cell in cells for out in cell.get("outputs", [])]
+    shown += [words for page in pages for words in re.findall(r'<img alt="([^"]+)"', page)]
+    known = set(re.findall(r"\d[\d,.]*\d|\d", "\n".join([cell.source for cell in cells] + shown).replace("{,}", ",")))
+    known |= {f"{float(one):g}" for one in known if one.replace(".", "", 1).isdigit()}
+    assert set(re.findall(r"\d[\d,.]*\d|\d", " ".join(plain))) <= known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", DECKS)
+def test_slides_ask_nothing_of_a_network_have_a_picture_each_and_are_read_in_light_and_in_the_dark(number):
+    module = made("deck")
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    page = module.deck(path)
+    assert re.findall(r"""(?:src|href)=["']https?://|@import|url\(""", page) == []
+    sections = re.findall(r"<section.*?</section>", page, flags=re.DOTALL)
+    assert len(sections) == len(DECKS[number])
+    for section in sections:
+        assert section.count("<figure>") == section.count("<h1>") == section.count("<aside>") == 1
+        assert re.search(
+            r"<figure><(img alt=\"[^\"]{20,}|svg class='moving' role='img' aria-label='[^']{20,})", section
+        )
+    for colours in (module.LIGHT, module.DARK):
+        assert all(contrast(colours[name], colours["ground"]) >= 4.5 for name in ("ink", "faint", "yes", "no"))
+
+
+@pytest.mark.slow
+def test_the_pictures_that_move_show_what_the_theory_says():
+    """The mean of 1,000 estimates is within 4 standard errors (once in 16,000 seeds it is not); the totals are those of
+    coins that are added up, and of the exact rule: binomial tails of 52 coins, as in notebook 02.
+    """
+    module = made("moving")
+    mean = float(re.search(r"mean of 1,000 surveys: ([\d.]+) %<", module.sampling())[1])
+    assert abs(mean - 25) < 4 * 100 * math.sqrt(warner(p="2/3").variance(0.25, n=1200) / 1000)
+    assert module.sampling().count("<circle") == 1000
+    totals = re.findall(r"(added up|best rule): ε = ([\d.]+)<", module.composition())
+    assert totals == [("added up", "5.20"), ("best rule", "3.25")]
+    assert module.composition().count("<circle") == 2 * 52
+    assert "prefers-reduced-motion" in module.STYLE
+
+
+def contrast(one, other):
+    """The ratio of two colours' light: W3C, WCAG 2.2, contrast ratio."""
+
+    def light(colour):
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    dark, bright = sorted((light(one), light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", ["03", "15"])
-def test_slides_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
+def test_handouts_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
     page = made("slides").slides(path)
     assert "<details>" not in page
@@ -85,7 +158,7 @@ def test_a_formula_becomes_a_picture_whose_words_are_the_formula(text):
 
 @pytest.mark.slow
 def test_a_formula_may_end_on_the_next_line_and_none_spans_a_paragraph():
-    page = made("slides")._rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
+    page = made("slides").rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
     assert page.count("<img alt=") == 1
     assert page.count("$") == 2
 
@@ -117,6 +190,13 @@ def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
         counted = sum(len(text.split()) for text in told) / 130 + lines / 10 + 0.5 * sum(bool(c.outputs) for c in seen)
         assert abs(int(minutes) - counted) <= 4, (number, counted)
         assert int(exercises) == 6 * sum("answer" in c.metadata.get("tags", []) for c in code)
+
+
+def test_every_notebook_has_something_to_read_on_with():
+    page = (FOLDER / "teaching" / "README.md").read_text(encoding="utf-8").partition("## Further reading")[2]
+    rows = re.findall(r"^\| (\d\d) \| (.+) \|$", page.partition("\n## ")[0], flags=re.MULTILINE)
+    assert [number for number, _ in rows] == sorted(path.name[:2] for path in FOLDER.glob("*.ipynb"))
+    assert all(re.search(r"\*.+\*.*\(\d{4}\)", words) for _, words in rows)
 
 
 def test_the_numbers_of_the_project_are_those_of_the_key_and_of_its_sample_report():

@@ -66,7 +66,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
             loss = Pure(0.5)
             release = die
 
-        plain = ledger_file._connect
+        plain = ledger_file.connect
         class Dying:
             def __init__(self, database): self.database = database
             def execute(self, query, *values):
@@ -77,7 +77,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
 
         ledger = Ledger(Pure(1), {str(path)!r})
         if {moment!r} == "before commit":
-            ledger_file._connect = lambda *options: Dying(plain(*options))
+            ledger_file.connect = lambda *options: Dying(plain(*options))
         ledger.release(Deadly(), 1)
     """
     done = subprocess.run(

@@ -65,14 +65,14 @@ def test_locked_file_releases_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(100), tmp_path / "budget.db")
-    plain = ledger_file._connect
+    plain = ledger_file.connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
         database = plain(path, mode)
         database.execute("PRAGMA max_page_count = 4")
         return database
 
-    monkeypatch.setattr(ledger_file, "_connect", connect)
+    monkeypatch.setattr(ledger_file, "connect", connect)
     granted, mechanism = 0, Counter(Pure(0.1))
     with contextlib.suppress(RecordError):
         while granted < 100:
@@ -81,7 +81,7 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert 0 < granted == len(mechanism.drawn) < 100
     with pytest.raises(RecordError, match="must have room"):
         ledger.release(mechanism, 1, "x" * 200)
-    monkeypatch.setattr(ledger_file, "_connect", plain)
+    monkeypatch.setattr(ledger_file, "connect", plain)
     assert ledger.spent == Pure(Fraction(granted, 10))
 
 
@@ -96,12 +96,12 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
 
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
-    plain = ledger_file._connect
+    plain = ledger_file.connect
     monkeypatch.setattr(
-        ledger_file, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing)
+        ledger_file, "connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing)
     )
     assert _spend(ledger).drawn == []
-    monkeypatch.setattr(ledger_file, "_connect", plain)
+    monkeypatch.setattr(ledger_file, "connect", plain)
     assert ledger.spent == Pure(0.25)
     ledger.charge(Pure(0.75))
     assert ledger.remaining == Ledger.open(tmp_path / "budget.db").remaining == Pure(0)
@@ -111,13 +111,13 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of it."""
-    used, plain = [], ledger_file._connect
+    used, plain = [], ledger_file.connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
         used.append(plain(path, mode))
         return used[-1]
 
-    monkeypatch.setattr(ledger_file, "_connect", connect)
+    monkeypatch.setattr(ledger_file, "connect", connect)
     kept = ledger_file.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
 
     def decide(_: object) -> Entry:
@@ -144,8 +144,8 @@ def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None
 def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
-    plain = ledger_file._connect
-    monkeypatch.setattr(ledger_file, "_connect", lambda path, _: plain(path, "ro"))
+    plain = ledger_file.connect
+    monkeypatch.setattr(ledger_file, "connect", lambda path, _: plain(path, "ro"))
     assert _spend(ledger).drawn == []
     assert Ledger.open(tmp_path / "budget.db").spent == Pure(0.25)
 

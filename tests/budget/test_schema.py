@@ -117,8 +117,8 @@ def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_an
 def test_a_file_of_the_first_version_that_cannot_be_written_is_refused_with_the_reason(
     first: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = ledger_file._connect
-    monkeypatch.setattr(ledger_file, "_connect", lambda path, _: plain(path, "ro"))
+    plain = ledger_file.connect
+    monkeypatch.setattr(ledger_file, "connect", lambda path, _: plain(path, "ro"))
     with pytest.raises(RecordError, match="must be writable"):
         Ledger.open(first)
 

@@ -1,5 +1,6 @@
 """Numbers and words as people write them, in one plain form."""
 
+import hashlib
 import math
 from decimal import Decimal
 
@@ -67,3 +68,10 @@ def test_a_whole_number_is_exact_where_it_is_asked_for_and_rounded_once_elsewher
     assert rounded(46, 0) not in near(46.4, 0)
     assert rounded(660, 2) not in near(651, 2) | near(670, 2)
     assert rounded(660, 2) in near(659, 2)
+
+
+@pytest.mark.parametrize("plain", ["", "0.75", "ja, ε", "x" * 200])
+def test_without_openssl_the_seal_is_the_same(plain, monkeypatch):
+    sealed = seal("03.1", 2, plain)
+    monkeypatch.delattr(hashlib, "pbkdf2_hmac")
+    assert seal("03.1", 2, plain) == sealed

@@ -1,12 +1,15 @@
 import base64
 import io
+import re
 import subprocess
 import sys
 from inspect import isfunction
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from toolkit import Pure, k_ary, plan, show, warner
@@ -78,7 +81,7 @@ FIGURES = [
     lambda ax: show.tables.table(k_ary(3, epsilon=2.0).estimate_counts([5, 3, 2]), ax=ax),
     lambda ax: show.tradeoffs.margin_against_n(warner, 0.2, ns=(100, 200), ax=ax),
     lambda ax: show.tradeoffs.ways_against_n(plan(warner, prevalence=0.2, epsilon=1.0, n=50), ns=(50,), ax=ax),
-    lambda ax: show.tradeoffs.equal_margins(warner, 0.2, margins=(0.1,), ax=ax),
+    lambda ax: show.tradeoffs.equal_margins(warner, 0.2, ax=ax),
     lambda ax: show.tradeoffs.designs_at_equal_epsilon({"one": DESIGN}, 0.1, ax=ax),
     lambda ax: show.tradeoffs.guessing(DESIGN, ax=ax),
     lambda ax: show.tradeoffs.budget_split(budget_for({"one": (warner, 0.1)}, epsilon=1.0), ax=ax),
@@ -124,3 +127,52 @@ def test_pictures_do_not_import_pyplot():
 def test_percent_drops_idle_zeros_only():
     assert [canvas.percent(x, 1) for x in (0, 0.1, 0.125, 1)] == ["0 %", "10 %", "12.5 %", "100 %"]
     assert [canvas.percent(x) for x in (0.1, 1)] == ["10 %", "100 %"]
+
+
+def in_the_dark(colour):
+    """What the style of a dark theme makes of a colour: W3C, Filter Effects, `invert` and `hue-rotate`, in sRGB."""
+    (share, degrees) = map(float, re.search(r"invert\((.+?)\) hue-rotate\((.+?)deg\)", canvas._DARK).groups())
+    inverted = np.array(to_rgb(colour)) * (1 - 2 * share) + share
+    turn, grey = np.deg2rad(degrees), np.array([0.213, 0.715, 0.072])
+    matrix = grey + np.cos(turn) * (np.eye(3) - grey)
+    matrix += np.sin(turn) * np.array([[-0.213, -0.715, 0.928], [0.143, 0.140, -0.283], [-0.787, 0.715, 0.072]])
+    return tuple(np.clip(matrix @ inverted, 0, 1))
+
+
+def contrast(one, other):
+    """The ratio of two colours' light: W3C, WCAG 2.2, contrast ratio."""
+
+    def light(colour):
+        parts = np.array(to_rgb(colour))
+        return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+    dark, bright = sorted((light(one), light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_contrast_is_that_of_known_pairs():
+    assert contrast("black", "white") == pytest.approx(21)
+    assert contrast("#767676", "white") == pytest.approx(4.54, abs=0.005)  # WebAIM's example of just enough
+    assert in_the_dark("white") == pytest.approx((0.1, 0.1, 0.1))
+    assert contrast(in_the_dark("#E69F00"), in_the_dark("white")) == pytest.approx(3.37, abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", FIGURES)
+def test_every_word_of_a_figure_can_be_read_in_light_and_in_the_dark(draw):
+    """WCAG 2.2, level AA: 4.5 to 1. Words stand on white, or on what lies behind them."""
+    ax = draw(canvas.axes(None))
+    figure = ax.get_figure(root=True)
+    figure.draw_without_rendering()
+    for words in figure.findobj(lambda artist: isinstance(artist, Text) and artist.get_visible() and artist.get_text()):
+        ground = "white" if to_hex(words.get_color()) != "#ffffff" else behind(ax, words)
+        for seen in (to_rgb, in_the_dark):
+            ratio = contrast(seen(words.get_color()), seen(ground))
+            assert ratio >= 4.5, (words.get_text(), to_hex(words.get_color()), seen.__name__, round(ratio, 2))
+
+
+def behind(ax, words):
+    """The colour of the cell of a picture that words stand on."""
+    (picture,) = ax.images
+    across, down = (round(place) for place in words.get_position())
+    return picture.cmap(picture.norm(picture.get_array()[down, across]))

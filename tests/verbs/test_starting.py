@@ -1,13 +1,14 @@
 """Beginning: a survey that can be served as it is, and notebooks that find their data."""
 
 import json
+import re
 
 import pytest
 
 from tests.verbs.shell import said
 from toolkit.command import main
+from toolkit.course import copies
 from toolkit.survey.spec import Survey
-from toolkit.verbs import starting
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_nothing_is_overwritten(empty, capsys):
 
 def test_notebooks_and_data_stand_side_by_side_and_nothing_that_nobody_reads_comes_along(empty, capsys):
     assert "jupyter lab course/notebooks/00_start_here.ipynb" in said(capsys, "notebooks", "course")
-    source, made = starting.course(), empty / "course"
+    source, made = copies.course(), empty / "course"
     names = {path.name for path in (source / "notebooks").glob("*.ipynb")}
     assert len(names) >= 10
     assert {path.name for path in (made / "notebooks").iterdir()} == names | {
@@ -72,14 +73,47 @@ def test_every_file_that_a_notebook_reads_is_copied(empty, capsys):
     said(capsys, "notebooks", "course")
     for path in (empty / "course" / "notebooks").glob("*.ipynb"):
         sources = "".join("".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"])
-        for part in sources.split("../data/")[1:]:
-            name = part.split('"')[0].split(")")[0]
-            if "{" not in name:
+        for name in re.findall(r'dataset\("([^"{]+)"\)|\]\(\.\./data/([^)]+)\)', sources):
+            if name := "".join(name):
                 assert (empty / "course" / "data" / name).is_file(), f"{path.name} reads {name}"
 
 
+def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(empty, capsys):
+    said(capsys, "notebooks", "class", "--student")
+    said(capsys, "notebooks", "desk", "--teacher")
+    assert (empty / "desk" / "notebooks" / "teaching" / "answers.toml").is_file()
+    texts = ["".join(path.read_text() for path in (empty / name).rglob("*.ipynb")) for name in ("class", "desk")]
+    assert ["<details>" in text for text in texts] == [False, True]
+    assert main(["notebooks", "class", "--student"]) == 2
+    assert "nothing is overwritten" in capsys.readouterr().err
+
+
+def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(empty, capsys):
+    (empty / "a.toml").write_text(
+        '"P.1" = ["ln 3", "2 ln 3"]\n"P.2" = [3586, 8965]\n"P.3" = [0.12, 0.92, 0.089]\n"P.4" = [4, 5]'
+    )
+    (empty / "b.toml").write_text('"P.1" = [1.0986, 1.0986]\n"P.4" = [4]')
+    (empty / "c.toml").write_text("P.1 = ln 3")
+    (empty / "d.toml").write_text('"03.1" = 1')
+    assert main(["grade", "a.toml", "b.toml", "c.toml", "d.toml", "e.toml"]) == 1
+    told = capsys.readouterr()
+    assert told.out.splitlines() == [
+        "file,P.1 (of 2),P.2 (of 2),P.3 (of 3),P.4 (of 2),points",
+        "a.toml,2,2,3,2,9",
+        "b.toml,1,0,0,0,1",
+    ]
+    reasons = told.err.splitlines()
+    assert reasons[0] == "b.toml: P.1: part 2 of 2: That is one question. Losses of the same person add up."
+    assert reasons[3] == "b.toml: P.4: parts asked for: 2; given: 1."
+    assert "c.toml: a hand-in must be a TOML file" in reasons[4]
+    assert "d.toml: answers must be to P.1, P.2, P.3, P.4, got '03.1'" in reasons[5]
+    assert reasons[6].startswith("e.toml: ")
+    assert main(["grade", "a.toml", "--of", "99."]) == 2
+    assert "`of` must be the beginning of an exercise's name" in capsys.readouterr().err
+
+
 def test_a_package_without_notebooks_says_so(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(starting, "_STARTER", tmp_path / "starter")
-    monkeypatch.setattr(starting, "_CHECKOUT", tmp_path / "checkout")
+    monkeypatch.setattr(copies, "_STARTER", tmp_path / "starter")
+    monkeypatch.setattr(copies, "_CHECKOUT", tmp_path / "checkout")
     assert main(["notebooks", str(tmp_path / "course")]) == 2
     assert "the notebooks must come with the package, got none" in capsys.readouterr().err

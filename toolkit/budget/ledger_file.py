@@ -19,13 +19,12 @@ import contextlib
 import hashlib
 import json
 import os
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.charges import (
     Decision,
@@ -46,6 +45,9 @@ from toolkit.budget.charges import (
 )
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _WAIT = 60.0  # seconds to wait for other processes
 _RULES = {
@@ -171,19 +173,22 @@ class FileRecord(DurableRecord):
     def register(self) -> "FileRegister":
         return FileRegister(self.path)
 
-    def _begin(self, database: sqlite3.Connection) -> None:
+    def _begin(self, database: "sqlite3.Connection") -> None:
         database.execute("BEGIN IMMEDIATE")
 
-    def _commit(self, database: sqlite3.Connection) -> None:
+    def _commit(self, database: "sqlite3.Connection") -> None:
         # Nobody else charges until the note is written and the file closed.
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("COMMIT")
 
     @contextmanager
-    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+    def _connected(self, mode: str) -> Iterator["sqlite3.Connection"]:
         """A connection for one use; leaving it by an exception rolls back. A reader undoes what was left half done."""
+        # Here, as a ledger in memory needs none: in a browser SQLite may not have been fetched.
+        import sqlite3
+
         try:
-            with _ONE_AT_A_TIME, closing(_connect(self.path, mode.replace("ro", "rw"))) as database:
+            with _ONE_AT_A_TIME, closing(connect(self.path, mode.replace("ro", "rw"))) as database:
                 database.execute("PRAGMA journal_mode = PERSIST")  # 10 times faster than deleting the journal
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
@@ -193,7 +198,10 @@ class FileRecord(DurableRecord):
             refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> "sqlite3.Connection":
+    """A connection to a file, which waits a minute for other processes."""
+    import sqlite3
+
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
 
 
@@ -251,7 +259,11 @@ HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
 def create(
-    database: sqlite3.Connection, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
+    database: "sqlite3.Connection",
+    ceiling: Loss,
+    neighbors: str | None,
+    simulated: bool = False,
+    unit: str | None = None,
 ) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
@@ -265,7 +277,7 @@ def create(
     database.execute("COMMIT")
 
 
-def take_over(database: sqlite3.Connection) -> None:
+def take_over(database: "sqlite3.Connection") -> None:
     """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the
     unit in one of version 1 or 2, whose rows and links stay as they are; no charge is changed.
 
@@ -292,11 +304,11 @@ def take_over(database: sqlite3.Connection) -> None:
     database.execute("COMMIT")
 
 
-def is_empty(database: sqlite3.Connection) -> bool:
+def is_empty(database: "sqlite3.Connection") -> bool:
     return one(database, "SELECT 1 FROM sqlite_master") is None
 
 
-def marks(database: sqlite3.Connection) -> tuple[int, int]:
+def marks(database: "sqlite3.Connection") -> tuple[int, int]:
     """Whose file it is, and of which version."""
     return (*one(database, "PRAGMA application_id"), *one(database, "PRAGMA user_version"))
 

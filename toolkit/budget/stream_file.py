@@ -10,23 +10,24 @@ import hashlib
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
-from toolkit.budget.ledger_file import execute_all, marks, note_of, one, read_note, write_note
+from toolkit.budget.ledger_file import connect, execute_all, marks, note_of, one, read_note, write_note
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 
+if TYPE_CHECKING:
+    import sqlite3
+
 _APPLICATION, _VERSION = 0x5354524D, 2  # "STRM"
-_WAIT = 60.0
 _PEOPLE = """
 ALTER TABLE periods ADD COLUMN people INTEGER
 
@@ -106,7 +107,7 @@ class StreamFile:
         begun = self.beside.with_name(f"{self.name}-new-{os.urandom(6).hex()}")
         os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it will hold the counts
         try:
-            with closing(sqlite3.connect(begun, timeout=_WAIT, isolation_level=None)) as database:
+            with closing(connect(begun.absolute(), "rw")) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 database.execute("BEGIN EXCLUSIVE")
                 database.execute(f"PRAGMA application_id = {_APPLICATION}")
@@ -117,33 +118,34 @@ class StreamFile:
                 database.execute("INSERT INTO head VALUES (?)", (text,))
                 _make_room(database)
                 database.execute("COMMIT")
-            os.link(begun, self.beside)  # refused where another process was first
+            _appear(begun, self.beside)
         except FileExistsError:
             refuse("a new stream needs a new file", self.name, "another process was first; its stream goes on")
         finally:
-            begun.unlink()
+            begun.unlink(missing_ok=True)
 
     @contextmanager
-    def connected(self) -> Iterator[sqlite3.Connection]:
+    def connected(self) -> Iterator["sqlite3.Connection"]:
+        import sqlite3
+
         try:
-            address = f"{self.beside.as_uri()}?mode=rw"
-            with closing(sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None)) as database:
+            with closing(connect(self.beside, "rw")) as database:
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
             received = f"“{error}” for {self.name}"
             refuse("a stream's file must be there and writable", received, "nothing was published", RecordError)
 
-    def check_version(self, database: sqlite3.Connection) -> None:
+    def check_version(self, database: "sqlite3.Connection") -> None:
         if marks(database) == (_APPLICATION, 1):
             _take_over(database)
         elif marks(database) != (_APPLICATION, _VERSION):
             _refuse(self, "something else or a later version")
 
-    def begin(self, database: sqlite3.Connection) -> None:
+    def begin(self, database: "sqlite3.Connection") -> None:
         database.execute("BEGIN IMMEDIATE")
 
-    def commit(self, database: sqlite3.Connection) -> None:
+    def commit(self, database: "sqlite3.Connection") -> None:
         database.execute("COMMIT")
 
 
@@ -232,7 +234,17 @@ def _refuse(place: StreamPlace, received: str) -> NoReturn:
     refuse(rule, received, f"a period must not be published twice{note}", RecordError)
 
 
-def _take_over(database: sqlite3.Connection) -> None:
+def _appear(begun: Path, path: Path) -> None:
+    """Give a finished file its name; refused where another process was first."""
+    if hasattr(os, "link"):
+        os.link(begun, path)
+    elif path.exists():
+        raise FileExistsError(path.name)
+    else:  # in a browser, which has one process
+        begun.rename(path)
+
+
+def _take_over(database: "sqlite3.Connection") -> None:
     """Make room for people in a file of version 1; nothing that it holds is changed."""
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (_APPLICATION, 1):  # still, now that nobody else writes
@@ -240,6 +252,6 @@ def _take_over(database: sqlite3.Connection) -> None:
     database.execute("COMMIT")
 
 
-def _make_room(database: sqlite3.Connection) -> None:
+def _make_room(database: "sqlite3.Connection") -> None:
     execute_all(database, _PEOPLE)
     database.execute(f"PRAGMA user_version = {_VERSION}")

@@ -99,7 +99,7 @@ def check(exercise: str, answer: Any) -> Reply:
     >>> check("03.1", ...)
     03.1: no answer yet. Put it in place of the three dots.
     """
-    reply = _compared(exercise, answer)
+    reply = compared(exercise, answer)
     _told[exercise] = reply
     return reply
 
@@ -124,7 +124,21 @@ def _has_lines(function: Any) -> bool:
     return code is not None and "NotImplementedError" not in code.co_names
 
 
-def _compared(exercise: str, answer: Any) -> Reply:
+def exercises() -> list[str]:
+    """The names of all exercises."""
+    return list(_answers())
+
+
+def right_parts(exercise: str, answer: Any) -> list[bool]:
+    """Whether each part of an exercise is right; none is where a part is missing."""
+    parts, answers = _answers()[exercise], _several(answer)
+    if len(answers) != len(parts):
+        return [False] * len(parts)
+    return [not _fault(exercise, place, one, parts[place]) for place, one in enumerate(answers)]
+
+
+def compared(exercise: str, answer: Any) -> Reply:
+    """What is said to an answer; it is not noted that it was given."""
     parts = _answers().get(exercise)
     if parts is None:
         refuse("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")

@@ -3,6 +3,7 @@ reader; it is no secret from who tries all numbers.
 """
 
 import hashlib
+import hmac
 import math
 import re
 from decimal import Decimal
@@ -19,7 +20,19 @@ _FUNCTION = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
 def seal(exercise: str, part: int, plain: str) -> str:
     """The hash of one part of an answer in its plain form."""
     words = f"{exercise}/{part}/{plain}".encode()
+    if not hasattr(hashlib, "pbkdf2_hmac"):  # a Python without OpenSSL, as in a browser
+        return _stretched(words, b"the course").hex()[:24]
     return hashlib.pbkdf2_hmac("sha256", words, b"the course", _ROUNDS, 12).hex()
+
+
+def _stretched(words: bytes, salt: bytes) -> bytes:
+    """The first block of PBKDF2 with HMAC-SHA-256 (RFC 8018, section 5.2)."""
+    block = hmac.digest(words, salt + (1).to_bytes(4, "big"), "sha256")
+    total = int.from_bytes(block, "big")
+    for _ in range(_ROUNDS - 1):
+        block = hmac.digest(words, block, "sha256")
+        total ^= int.from_bytes(block, "big")
+    return total.to_bytes(32, "big")
 
 
 def number(answer: object) -> float | None:
@@ -31,16 +44,17 @@ def number(answer: object) -> float | None:
     """
     if isinstance(answer, bool | np.bool_):
         return None
-    if isinstance(answer, Real | np.number | Decimal):
-        return float(answer)
-    if not isinstance(answer, str):
-        return None
-    text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
-    text = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
     try:
-        return _written(text)
-    except (ValueError, ZeroDivisionError):
+        if isinstance(answer, Real | np.number | Decimal):
+            return float(answer)
+        return _written(_plain(answer)) if isinstance(answer, str) else None
+    except (ValueError, ZeroDivisionError, OverflowError):
         return None
+
+
+def _plain(answer: str) -> str:
+    text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
+    return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
 
 
 def _written(text: str) -> float:

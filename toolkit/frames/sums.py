@@ -10,6 +10,7 @@ numbers, also in floating point, so that no value passes the steps of the two li
 
 import math
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -428,7 +429,7 @@ def summed_pairs(frame: Frame, rows: Grouping, pair: tuple[Variable, Variable]) 
 def _each(work: Callable[[Frame], Result], parts: Iterator[Frame], rows: Grouping) -> Iterator[Result]:
     """The result of each part, in their order: on several processors, with one part more than these in memory.
 
-    A function of a row is called by one thread alone.
+    A function of a row is called by one thread alone, and a browser has no other.
     """
 
     def quiet(part: Frame) -> Result:
@@ -436,7 +437,7 @@ def _each(work: Callable[[Frame], Result], parts: Iterator[Frame], rows: Groupin
             return work(part)
 
     first = list(islice(parts, 2))
-    if len(first) < 2 or isinstance(rows.where, OfFunction):
+    if len(first) < 2 or isinstance(rows.where, OfFunction) or sys.platform == "emscripten":
         yield from map(work, chain(first, parts))
         return
     workers = min(os.cpu_count() or 1, _MOST_WORKERS)

@@ -147,7 +147,7 @@ def equal_margins(
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
     places = [_place(family, prevalence, margin / 100, level) for margin in levels]
-    ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=places)
+    ax.clabel(lines, fmt=lambda value: f"±{value:g} points", fontsize=9, manual=places, colors=INK)
     alt = f"pairs of epsilon and number of people with margins of {', '.join(f'±{value:g}' for value in levels)} points"
     return finish(ax, "Equally precise surveys", f"{alt}: half the epsilon needs about four times the people")
 

@@ -1,16 +1,14 @@
-"""Verbs that begin: a survey to change, and the notebooks with their data."""
+"""Verbs that begin, and of the course: a survey to change, the notebooks with their data, and points for hand-ins."""
 
 import shlex
-import shutil
 from pathlib import Path
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Verbs, add_verb, say
+from toolkit.course.copies import write
+from toolkit.course.grading import grade, read_answers
+from toolkit.verbs.common import Options, Verbs, add_verb, complain, say
 
 _STARTER = Path(__file__).parent / "starter"
-_CHECKOUT = Path(__file__).parents[2]
-FOLDERS = ("notebooks", "data")
-"""What stands side by side, as notebooks read "../data"."""
 
 
 def add(verbs: Verbs) -> None:
@@ -20,15 +18,24 @@ def add(verbs: Verbs) -> None:
         verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
     )
     notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
-
-
-def course() -> Path:
-    """Where the notebooks and their data stand: inside an installed package, and beside it in a checkout."""
-    for place in (_STARTER, _CHECKOUT):
-        if all((place / folder).is_dir() for folder in FOLDERS):
-            return place
-    remedy = "install a wheel, or work in a checkout of the project"
-    refuse("the notebooks must come with the package", "none", remedy, OSError)
+    kind = notebooks.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--student",
+        dest="kind",
+        action="store_const",
+        const="student",
+        default="",
+        help="without solutions and outputs",
+    )
+    kind.add_argument(
+        "--teacher", dest="kind", action="store_const", const="teacher", help="with the key and the bank of questions"
+    )
+    notebooks.add_argument(
+        "--install", action="store_true", help="each begins with a cell that installs the toolkit, as Colab needs it"
+    )
+    grading = add_verb(verbs, "grade", _grade, "give points to the numbers that were handed in", database=False)
+    grading.add_argument("files", nargs="+", help='TOML files with a line for each exercise: "P.1" = [1.5, 3]')
+    grading.add_argument("--of", default="P.", help="which exercises: P. is the project (the default), 03. a notebook")
 
 
 def _new(options: Options) -> None:
@@ -51,19 +58,26 @@ def _word(path: Path) -> str:
 
 
 def _notebooks(options: Options) -> None:
-    place, target = course(), Path(options.folder)
-    for folder in FOLDERS:
-        if (target / folder).exists():
-            refuse(
-                f"`folder` must hold no {folder} yet", str(target / folder), "nothing is overwritten", FileExistsError
-            )
-    shutil.copytree(place / "data", target / "data", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(place / "notebooks", target / "notebooks", ignore=_unless_read)
+    target = Path(options.folder)
+    write(target, options.kind, install=options.install)
     first = target / "notebooks" / "00_start_here.ipynb"
     say(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_word(first)}")
 
 
-def _unless_read(_: str, names: list[str]) -> set[str]:
-    """What nobody reads: the project's own tools, and what a notebook left behind where it ran."""
-    kinds = ("", ".ipynb", ".md", ".png")
-    return {name for name in names if Path(name).suffix not in kinds or name.startswith((".", "__"))}
+def _grade(options: Options) -> int:
+    """A line of CSV for each file on stdout; on stderr what is said to answers that are not right."""
+    complaints = 0
+    say(",".join(["file", *(f"{mark.exercise} (of {mark.most})" for mark in grade({}, options.of)), "points"]))
+    for file in map(Path, options.files):
+        try:
+            marks = grade(read_answers(file), options.of)
+        except (OSError, ValueError) as problem:
+            complaints += 1
+            complain(f"{file.name}: {problem}")
+            continue
+        points = [mark.points for mark in marks]
+        say(",".join([file.name.replace(",", " "), *map(str, points), str(sum(points))]))
+        for mark in marks:
+            if mark.points < mark.most:
+                complain(f"{file.name}: {mark.exercise}: {mark.said}")
+    return 1 if complaints else 0

@@ -204,7 +204,7 @@ def point(ax: Axes, x: float, y: float) -> None:
         ax.plot([x], [y], "o", color=VERMILLION, markersize=9)
         return
     ax.plot([x], [top], "o", markeredgecolor=VERMILLION, markerfacecolor="none", markersize=9, clip_on=False)
-    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=VERMILLION)
+    ax.text(x, 0.93 * top, "  ↑ off the axis", va="top", fontsize=9, color=INK)
 
 
 def _spread(design: Design, prevalence: float) -> float:

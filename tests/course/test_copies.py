@@ -1,7 +1,6 @@
 """Copies for a class: without solutions for students, and worked through by a script as a student would."""
 
 import ast
-import importlib.util
 import json
 import os
 import re
@@ -14,7 +13,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).parents[1]
+from toolkit.course import copies as copies_of_the_course
+from toolkit.course import dataset
+
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 WORKED = """
@@ -36,12 +38,9 @@ print(json.dumps(told))
 
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory):
-    spec = importlib.util.spec_from_file_location("copies", ROOT / ".make" / "copies.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     folder = tmp_path_factory.mktemp("class")
-    module.student(folder / "student")
-    module.teacher(folder / "teacher")
+    copies_of_the_course.write(folder / "student", "student")
+    copies_of_the_course.write(folder / "teacher", "teacher")
     return folder
 
 
@@ -66,6 +65,10 @@ def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
         assert max(solution.source.splitlines()[1:], key=len) not in everything
     assert all(not cell.get("outputs") for cell in cells(student))
     assert not list(student.rglob("answers.toml"))
+    assert not list((student / "notebooks").rglob("README.md"))
+    project = (student / "notebooks" / "teaching" / "PROJECT.md").read_text(encoding="utf-8")
+    assert "## Rubric" in project
+    assert "ln 3" not in project
 
 
 @pytest.mark.slow
@@ -76,9 +79,31 @@ def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_
     assert [cell.id for cell in student] == [cell.id for cell in kept]
     asked = {name for cell in student for name in re.findall(r'check\("([\d.]+)"', cell.source)}
     assert asked == {name for name in KEY if not name.startswith("P.")}  # those are of the project
-    read = {name for cell in student for name in re.findall(r'"\.\./(data/[^"{]+\.\w+)"', cell.source)}
-    assert read
-    assert all((copies / "student" / name).exists() for name in read)
+    read = {name for cell in student for name in re.findall(r'dataset\("([^"{]+)"\)', cell.source)}
+    assert len(read) > 8
+    assert all((copies / "student" / "data" / name).read_bytes() == dataset(name).read_bytes() for name in read)
+
+
+def test_a_table_that_is_not_of_the_course_is_refused_and_those_that_are_are_named():
+    for name in ("nothing.csv", "../pyproject.toml", "", "attacks"):
+        with pytest.raises(
+            FileNotFoundError, match=r"`name` must be a table of the course, got .*: there are attacks/block.csv"
+        ):
+            dataset(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["", "student"])
+def test_a_copy_may_begin_with_a_cell_that_installs_the_toolkit_where_it_is_not(tmp_path, kind):
+    copies_of_the_course.write(tmp_path, kind, install=True)
+    path = tmp_path / "notebooks" / "03_randomized_response.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.cells[1].id == "install"
+    notebook.cells = [notebook.cells[1], nbformat.v4.new_code_cell('"wheels" in globals()')]
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place).execute()
+    assert notebook.cells[1].outputs[0].data["text/plain"] == "False"  # it is installed: nothing was done
 
 
 @pytest.mark.slow

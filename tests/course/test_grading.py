@@ -1,0 +1,38 @@
+"""Points: one for each right part, none for what is missing, and the key earns all of them."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from toolkit.course import check, grade, left_to_do
+
+KEY = tomllib.loads((Path(__file__).parents[2] / "notebooks" / "teaching" / "answers.toml").read_text(encoding="utf-8"))
+
+
+def right(name):
+    parts = [part["right"] for part in KEY[name]["parts"]]
+    return [part[0] if isinstance(part, list) else part for part in parts]
+
+
+@pytest.mark.parametrize("of", ["P.", "03.", "14."])
+def test_the_key_earns_every_point_and_nothing_earns_none(of):
+    names = [name for name in KEY if name.startswith(of)]
+    marks = grade({name: right(name) for name in names}, of)
+    assert [(mark.exercise, mark.points) for mark in marks] == [(name, len(KEY[name]["parts"])) for name in names]
+    assert all(mark.points == mark.most and mark.said == "right." for mark in marks)
+    assert sum(mark.points for mark in grade({}, of)) == 0
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", 0.123456789, None, True, float("nan"), 10**400])
+def test_a_wrong_part_costs_its_own_point_alone(wrong):
+    answers = {name: right(name) for name in ("P.1", "P.2", "P.3", "P.4")}
+    answers["P.3"][1] = wrong
+    assert [mark.points for mark in grade(answers)] == [2, 2, 2, 2]
+
+
+def test_to_grade_is_not_to_answer():
+    grade({"P.1": right("P.1")})
+    assert left_to_do(["P.1"], {}) == "Still to do: exercise P.1."
+    check("P.1", right("P.1"))
+    assert left_to_do(["P.1"], {}) == "All done."
