@@ -60,7 +60,10 @@ class SimulatedPlan:
         return f"<SimulatedPlan: {'; '.join(words)}; {self.repeats:,} surveys each{refused}>"
 
 
-@explains("plan_by_simulation(analysis, truth, n=1000)", truth="a function of n and a generator that invents a survey")
+@explains(
+    'plan_by_simulation(warner("3/4").estimate, lambda n, rng: rng.random(n) < 0.4, n=500, repeats=200)',
+    truth="a function of n and a generator that invents a survey",
+)
 def plan_by_simulation(
     analysis: Callable[[Any], Any],
     truth: Callable[[int, np.random.Generator], Any],

@@ -196,7 +196,7 @@ def test_a_sample_is_its_weights_strata_and_clusters() -> None:
     ("options", "sentence"),
     [
         ({"sample": Sample(DATA.weight), "weights": DATA.weight}, "`sample` must be given alone"),
-        ({"sample": DATA.weight.to_numpy()}, "`sample` must be a Sample, got ndarray"),
+        ({"sample": DATA.weight.to_numpy()}, "`sample` must be a Sample or Replicates, got ndarray"),
         ({"sample": Sample(DATA.weight[:9].to_numpy())}, "must have 9 rows, as the sample has, got 400"),
     ],
 )
