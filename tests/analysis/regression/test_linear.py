@@ -139,6 +139,8 @@ def test_what_cannot_be_an_outcome_is_refused(frame) -> None:
         linear("t + noisy ~ x", frame, treatment="g")
     with pytest.raises(ValueError, match="`se` must be left out"):
         linear("t ~ x", frame, clusters="c", se="HC1")
+    with pytest.raises(TypeError, match="must hold its rows in order, got LazyFrame"):
+        linear("t ~ x", pl.LazyFrame(frame))
     with pytest.raises(ValueError, match="must rest on several people, got 1 alone"):
         linear("y ~ x", {"y": [1.0, 2.0, 3.0, 5.0], "x": [0, 0, 0, 1]})
     with pytest.raises(ValueError, match="more people than coefficients, got 2"):

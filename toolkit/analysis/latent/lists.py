@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.latent.model import (
-    Codes,
     Errors,
     Fit,
     LatentFit,
@@ -89,7 +88,8 @@ def list_experiment(
     what the long list adds to it, :math:`g(x'\delta)`; the errors count both steps. It does not assume how
     the control count is spread. The likelihoods do: they are more precise where they are right, and can be
     far off where not (of 1,000 simulated surveys in which the count depends on the trait, 26 in 100 intervals
-    of the constrained binomial one held the truth; 96 in 100 of least squares).
+    of the constrained binomial one held the truth; 96 in 100 of least squares). Intervals of slopes from two lists, or
+    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people.
 
     Parameters
     ----------
@@ -134,38 +134,39 @@ def list_experiment(
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
     choice(method, "method", ("nls", "ml"))
-    most, sampling = (
-        whole(items, "items"),
-        {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters},
-    )
-    named = {"treatment": treatment} | ({} if direct is None else {"direct": direct})
-    named |= {} if second is None else {"second": second}
+    choice(control, "control", ("binomial", "beta-binomial"))
+    most = whole(items, "items")
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+    for_ml = {"control": control != "binomial", "constrained": not constrained, "floor": floor, "ceiling": ceiling}
+    for_ml |= {"direct": direct is not None, "se": se is not None}
+    for_nls = {"second": second is not None, "control_items": control_items is not None}
+    _only_for(method, for_ml if method == "nls" else for_nls)
+    named = {"treatment": treatment, "direct": direct, "second": second}
+    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing)
+    if method == "nls":
+        return _squares(answers, counts, treated, most)
+    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, direct is not None)
+    return _likelihood(answers, counts, law, se)
+
+
+def _read(
+    formula: str,
+    data: Any,
+    named: Mapping[str, Any],
+    control_items: Sequence[str] | None,
+    most: int,
+    sampling: Mapping[str, Any],
+    missing: str,
+) -> tuple[Answers, Array, Mask]:
+    """The columns, the counts, and who saw the long list."""
+    columns = {name: value for name, value in named.items() if value is not None}
     if control_items is not None:
-        data = _with_sums(formula, data, treatment, control_items, most)
-        named |= {f"control item {name}": name for name in control_items}
-    answers = read_answers(formula, data, named, sampling, missing)
+        data = _with_sums(formula, data, named["treatment"], control_items, most)
+        columns |= {f"control item {name}": name for name in control_items}
+    answers = read_answers(formula, data, columns, sampling, missing)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
-    answers = replace(answers, notes=(*answers.notes, _NONE))
-    if method == "nls":
-        options = {"control": control != "binomial", "constrained": not constrained, "floor": floor}
-        options |= {"ceiling": ceiling, "direct": direct is not None, "se": se is not None}
-        _only_for("ml", [name for name, given in options.items() if given])
-        return _squares(answers, counts, treated, most)
-    _only_for(
-        "nls",
-        [
-            name
-            for name in ("second", "control_items")
-            if {"second": second, "control_items": control_items}[name] is not None
-        ],
-    )
-    plain = mean_difference(counts[~treated], counts[treated], "difference in means")
-    choice(control, "control", ("binomial", "beta-binomial"))
-    confessed = None if direct is None else encode(answers.columns["direct"], ("no", "yes"), "direct").codes
-    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, confessed is not None)
-    codes = counts if confessed is None else 2 * counts + confessed
-    return _likelihood(answers, codes.astype(np.intp), law, plain, se, counts)
+    return replace(answers, notes=(*answers.notes, _NONE)), counts, treated
 
 
 def _with_sums(formula: str, data: Any, treatment: Any, control_items: Sequence[str], most: int) -> Any:
@@ -206,14 +207,13 @@ def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListF
     return _least_squares(answers, {"control": Told(~treated, counts, most)}, long, plain, "list experiment")
 
 
-def _only_for(method: str, options: Sequence[str]) -> None:
-    if options:
-        rule, other = (
-            f"{', '.join(f'`{name}`' for name in options)} must go with method={method!r}",
-            "nls" if method == "ml" else "ml",
-        )
+def _only_for(method: str, options: Mapping[str, bool]) -> None:
+    """Refuse what only the other method knows."""
+    if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
+        other = "ml" if method == "nls" else "nls"
         why = "least squares does not model the control count; its errors are robust"
-        refuse(rule, f"method={other!r}", why if method == "ml" else "no likelihood of such lists is offered")
+        why = why if method == "nls" else "no likelihood of such lists is offered"
+        refuse(f"{names} must go with method={other!r}", f"method={method!r}", why)
 
 
 def _counts(values: Any, treated: Mask, most: int) -> Array:
@@ -449,10 +449,11 @@ class ListLaw:
         return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
 
 
-def _likelihood(
-    answers: Answers, codes: Codes, law: ListLaw, plain: Estimate, se: Errors | None, counts: Array
-) -> ListFit:
+def _likelihood(answers: Answers, counts: Array, law: ListLaw, se: Errors | None) -> ListFit:
     """The maximum; shares that go to 0 on the way are left out, and said."""
+    plain = mean_difference(counts[~law.treated], counts[law.treated], "difference in means")
+    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
+    codes = ((1 + law.direct) * counts + confessed).astype(np.intp)
     notes: tuple[str, ...] = ()
     while True:
         predictors = _predictors(answers, law, counts, plain)

@@ -189,7 +189,7 @@ def _compute_matrix(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
         warnings.simplefilter("error", errors.DataMismatchWarning)
         try:
             matrix = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
-            matrix.astype(np.float64)
+            np.asarray(matrix, dtype=np.float64)  # no copy where it holds numbers already
         except errors.DataMismatchWarning:
             return None, "levels"
         except Exception as problem:

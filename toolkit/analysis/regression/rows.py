@@ -362,6 +362,8 @@ def read_answers(
 ) -> Answers:
     """The answers on the left of a formula, its covariates, and further columns, by name or as arrays."""
     left, right = sides(formula)
+    if is_lazy(data):
+        refuse("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
     frame = as_frame(data)
     columns = {"answers": column(frame, left, "answers")}
     columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
