@@ -17,7 +17,7 @@ def test_a_preview_is_the_page_of_the_survey_with_headings_that_say_so():
     assert data["title"] == {"en": "PREVIEW: Exams"}
     assert data["words"]["en"]["review"] == "PREVIEW: Before you send"
     assert data["access"] == "open"  # nobody has a link yet
-    assert "link is crossed off a list" in " ".join(data["consent"]["en"])  # but the promise is that of the survey
+    assert "link is crossed off a list" in json.dumps(data["consent"]["en"])  # but the promise is that of the survey
 
 
 def test_nothing_can_be_loaded_from_outside_or_sent():

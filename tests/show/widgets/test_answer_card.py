@@ -233,8 +233,9 @@ def test_a_card_that_would_not_protect_or_could_not_draw_is_refused(question, er
 
 def test_a_design_without_deniability_says_so_on_the_card():
     odds = " ".join(AnswerCard(("Cheated?", mangat("3/4"))).card["odds"])
-    assert "“No”" in odds
-    assert "proves no answer" not in odds
+    assert "If we receive “No”, your answer can only be “No”." in odds
+    assert "If we receive “Yes”, that proves no answer" in odds
+    assert "So it proves no answer" not in odds
 
 
 def test_the_browser_runs_the_phone_s_randomizer_byte_for_byte():

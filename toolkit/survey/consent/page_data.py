@@ -164,8 +164,8 @@ def shown_question(
     >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])
     >>> page["text"], page["options"][1], page["odds"]["en"][0]
     ({'en': 'Have you cheated?'}, {'value': 'yes', 'label': {'en': 'Yes'}},
-     'If your answer is “Yes”, we receive “Yes” 2 times in 3; if it is “No”, we still receive “Yes” 1 time in
-     3.')
+     'If your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○); if it is “No”, we still receive “Yes” 1
+     time in 3 (●○○).')
     """
 
     def words(given: str | Text | None) -> dict[str, str] | None:
