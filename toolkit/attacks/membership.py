@@ -345,11 +345,8 @@ def canary_scores(
     row, label = canary
     table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))
     if table.ndim != 2 or len(known) != len(table) or np.shape(row) != table.shape[1:]:
-        refuse(
-            "`rows` must be a table, `labels` one for each row, the canary a row and a label",
-            "others",
-            "there is no game",
-        )
+        rule = "`rows` must be a table, `labels` one for each row, the canary a row and a label"
+        refuse(rule, "others", "there is no game")
     planted, marked = table.copy(), known.copy()
     planted[0], marked[0] = row, label
     inside: list[float] = []

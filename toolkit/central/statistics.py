@@ -110,11 +110,8 @@ class Edges:
             )
         limits = np.array([float(exact(edge, "edges")) for edge in edges])
         if len(limits) < 2 or np.any(np.diff(limits) <= 0):
-            refuse(
-                "`edges` must be at least two increasing numbers",
-                f"{len(limits)} numbers",
-                "a bin lies between two edges",
-            )
+            rule = "`edges` must be at least two increasing numbers"
+            refuse(rule, f"{len(limits)} numbers", "a bin lies between two edges")
         return cls(limits)
 
     @property

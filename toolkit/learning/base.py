@@ -45,11 +45,9 @@ class LeftBehind:
 
     def charge(self, *_: Any, **__: Any) -> None:
         """Refuse."""
-        refuse(
-            "a fit must be charged to the ledger of its learner",
-            "a learner that was pickled or sent to another process",
-            "set_params(ledger=…) first; in a search use n_jobs=1",
-        )
+        rule = "a fit must be charged to the ledger of its learner"
+        consequence = "set_params(ledger=…) first; in a search use n_jobs=1"
+        refuse(rule, "a learner that was pickled or sent to another process", consequence)
 
     source = charge
 
@@ -159,17 +157,11 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             refuse(f"{name} must be fitted first", "no weights", "call `fit`", NotFittedError)
         rows, expected = table(x), getattr(self, "feature_names_in_", None)
         if expected is not None and rows.names is not None and list(expected) != list(rows.names):
-            refuse(
-                "The feature names should match those that were passed during fit",
-                "others or another order",
-                "weights would meet the wrong columns",
-            )
+            rule = "The feature names should match those that were passed during fit"
+            refuse(rule, "others or another order", "weights would meet the wrong columns")
         if rows.shape[1] != self.n_features_in_:
-            refuse(
-                f"X has {rows.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input",
-                f"shape {rows.shape}",
-                "weights would meet the wrong columns",
-            )
+            rule = f"X has {rows.shape[1]} features, but {name} is expecting {self.n_features_in_} features as input"
+            refuse(rule, f"shape {rows.shape}", "weights would meet the wrong columns")
         return rows
 
     def __sklearn_clone__(self) -> Any:

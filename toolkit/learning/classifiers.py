@@ -96,17 +96,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         if self.method == "descent":
             return self._descent(loss, ridge, size, rows)
         if self.neighbors != "replace":
-            refuse(
-                "method='objective' needs neighbors='replace'",
-                self.neighbors,
-                "its tolerance needs a public number of rows; method='output' takes both",
-            )
+            rule = "method='objective' needs neighbors='replace'"
+            refuse(rule, self.neighbors, "its tolerance needs a public number of rows; method='output' takes both")
         if isinstance(loss, Zcdp):
-            refuse(
-                "method='objective' needs `epsilon`, with or without `delta`",
-                "rho",
-                "its cost is no Zcdp; method='output' takes all three",
-            )
+            rule = "method='objective' needs `epsilon`, with or without `delta`"
+            refuse(rule, "rho", "its cost is no Zcdp; method='output' takes all three")
         return ObjectivePerturbation(loss, ridge, margins, size, rows, scaling.widest)
 
     def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyDescent:

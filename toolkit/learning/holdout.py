@@ -138,12 +138,8 @@ class Thresholdout:
             refuse("`holdout` must have a score for each of its rows", there.rows, f"there are {self.n}")
         with self._lock:
             if not self._bar.open:
-                refuse(
-                    "a question must come before the last answer of the holdout",
-                    f"one after {self.answers}",
-                    "the formal loss was fixed for so many",
-                    RuntimeError,
-                )
+                rule = "a question must come before the last answer of the holdout"
+                refuse(rule, f"one after {self.answers}", "the formal loss was fixed for so many", RuntimeError)
             mean, other = _mean(here), _mean(there)
             self.asked += 1
             if not self._bar.ask(abs(other - mean)):

@@ -256,11 +256,8 @@ def scale(
     [[0.707], [0.707]]
     """
     if bounds is None and row_norm is None:
-        refuse(
-            "`bounds` or `row_norm` must be said",
-            "neither",
-            "how far one person can move the weights depends on them, and they must not be read from data",
-        )
+        consequence = "how far one person can move the weights depends on them, and they must not be read from data"
+        refuse("`bounds` or `row_norm` must be said", "neither", consequence)
     low, high = np.array(_pairs(bounds, features, names), dtype=float).T
     if bounds is None:
         middle, half = np.zeros(features), np.ones(features)

@@ -23,12 +23,8 @@ def named_pairs(neighbors: object) -> dict[str, Pair]:
     elif isinstance(neighbors, list) and neighbors:
         pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbors)}
     else:
-        refuse(
-            "`neighbors` must be two inputs in a tuple, or a list of such",
-            type(neighbors).__name__,
-            "see shapes",
-            TypeError,
-        )
+        rule = "`neighbors` must be two inputs in a tuple, or a list of such"
+        refuse(rule, type(neighbors).__name__, "see shapes", TypeError)
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
         refuse(
             "each of `neighbors` must be two inputs", "another number", "one person changes the first into the second"

@@ -263,11 +263,8 @@ class RangeFinder:
     def __post_init__(self) -> None:
         powers = tuple(whole(power, "powers", least=-_FARTHEST) for power in (self.first, self.last))
         if not powers[0] < powers[1] <= _FARTHEST:
-            refuse(
-                f"`powers` must be two increasing whole numbers within ±{_FARTHEST}",
-                powers,
-                "bins end at these powers of two",
-            )
+            rule = f"`powers` must be two increasing whole numbers within ±{_FARTHEST}"
+            refuse(rule, powers, "bins end at these powers of two")
         object.__setattr__(self, "beta", exact(self.beta, "beta"))
         if not 0 < self.beta < 1:
             refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")

@@ -90,11 +90,8 @@ class RecursiveQuantiles:
         listed = self.quantiles
         ordered = all(low < high for low, high in pairwise(listed))
         if not listed or not ordered or not 0 <= listed[0] <= listed[-1] <= 1:
-            refuse(
-                "quantiles must be increasing shares between 0 and 1",
-                f"{len(listed)} numbers that are not",
-                "each is sought between its neighbors",
-            )
+            rule = "quantiles must be increasing shares between 0 and 1"
+            refuse(rule, f"{len(listed)} numbers that are not", "each is sought between its neighbors")
 
     @classmethod
     def for_epsilon(

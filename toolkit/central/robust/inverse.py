@@ -200,12 +200,9 @@ class InverseSensitivity:
         if isinstance(self.statistic, type) or not (
             isinstance(self.statistic, Quantile | Huber) or callable(self.statistic)
         ):
-            refuse(
-                "`statistic` must be a Quantile, a Huber, or a monotone function of sorted values",
-                getattr(self.statistic, "__name__", repr(self.statistic)),
-                "else the number of people who must change is not known",
-                TypeError,
-            )
+            rule = "`statistic` must be a Quantile, a Huber, or a monotone function of sorted values"
+            consequence = "else the number of people who must change is not known"
+            refuse(rule, getattr(self.statistic, "__name__", repr(self.statistic)), consequence, TypeError)
         if not isinstance(self.loss, Pure):
             refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)

@@ -179,20 +179,14 @@ class RunningTotal:
         go are two totals.
         """
         if os.getpid() != self._process:
-            refuse(
-                "`add` must stay in the process that made the object",
-                "another process",
-                "both would publish one period",
-            )
+            rule = "`add` must stay in the process that made the object"
+            refuse(rule, "another process", "both would publish one period")
         number = _count(count)
         with self._lock:
             if self.period == self.periods:
-                refuse(
-                    f"a running total ends with its last period, {self.periods}",
-                    f"period {self.periods + 1}",
-                    "the loss was fixed for so many; a new total is a new loss",
-                    RuntimeError,
-                )
+                rule = f"a running total ends with its last period, {self.periods}"
+                consequence = "the loss was fixed for so many; a new total is a new loss"
+                refuse(rule, f"period {self.periods + 1}", consequence, RuntimeError)
             before = self.period
             try:
                 self._counts.append(number)

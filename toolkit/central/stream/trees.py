@@ -37,11 +37,9 @@ class Tree:
         for name, least in (("periods", 1), ("branches", 2), ("levels", 1)):
             object.__setattr__(self, name, whole(getattr(self, name), name, least=least))
         if self.branches ** (self.levels - 1) > self.periods:
-            refuse(
-                "the largest blocks must fit into `periods`",
-                f"{self.branches}**{self.levels - 1} of {self.periods} periods",
-                "a level without a complete block would cost and serve nothing",
-            )
+            rule = "the largest blocks must fit into `periods`"
+            consequence = "a level without a complete block would cost and serve nothing"
+            refuse(rule, f"{self.branches}**{self.levels - 1} of {self.periods} periods", consequence)
 
     @property
     def words(self) -> str:

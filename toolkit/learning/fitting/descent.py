@@ -52,11 +52,8 @@ class NoisyDescent:
             needed = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
             refuse(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
         if self.rate < 1 and self.neighbors != "add_remove":
-            refuse(
-                "a `rate` below 1 needs neighbors='add_remove'",
-                self.neighbors,
-                "what a random part of the people costs is known for those who come or go",
-            )
+            rule = "a `rate` below 1 needs neighbors='add_remove'"
+            refuse(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
         if self.rate < 1 and self._error > _FOR_GRID * self._slack:
             refuse("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
 
