@@ -138,6 +138,7 @@ TYPED = {
     "--help": None,
     "new survey.toml": None,
     "notebooks course": None,
+    "grade none.toml": 1,
     "check survey.toml": None,
     "paper survey.toml form.html": None,
     "plan warner --prevalence 0.2 --epsilon 1 --n 500": None,
