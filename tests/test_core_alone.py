@@ -140,6 +140,7 @@ TYPED = {
     "--help": None,
     "new survey.toml": None,
     "notebooks course": None,
+    "grade none.toml": 1,
     "check survey.toml": None,
     "codebook survey.toml book.html": None,
     "register survey.toml plan.toml": 2,
