@@ -75,7 +75,9 @@ def converted(loss: object, ceiling: Loss) -> Loss:
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
         loss = Pure(loss.amount)  # the same promise in the currency that all others contain
     if isinstance(loss, Pure):
-        return loss.to_zcdp() if isinstance(ceiling, Zcdp) else loss.to_approx()
+        return (
+            loss.to_zcdp() if isinstance(ceiling, Zcdp) else loss.to_approx() if isinstance(ceiling, Approx) else loss
+        )
     rule = f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge"
     refuse(rule, loss, _remedy(loss, ceiling), BudgetError)
 

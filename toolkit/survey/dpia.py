@@ -173,7 +173,7 @@ def _remaining(survey: Survey) -> dict[str, bool]:
         "rest_seen": True,
         "rest_again": True,
         "rest_pattern": survey.waves > 1 and survey.access != "open",
-        "rest_receipt": True,
+        "rest_receipt": survey.waves == 1,  # sheets of paper have a number
         "rest_server": True,
         "rest_open": survey.access == "open",
     }
