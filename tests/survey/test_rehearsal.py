@@ -205,6 +205,14 @@ def test_every_kind_of_randomizer_can_be_simulated_and_estimated(name):
     assert estimate(asked, asked.simulate(40, np.random.default_rng(2)))["asked"].n == 40
 
 
+def test_invented_people_have_the_answer_that_everybody_has():
+    """An anchor that people had by chance would say that all of them answer at random."""
+    moon = Question("moon", "Have you been to the moon?", design=warner("3/4"), anchor="no")
+    found = estimate(survey(moon), survey(moon).simulate(2000, np.random.default_rng(1)))
+    share = found.attention["moon"]
+    assert abs(share.value - 1) < 4 * share.se  # of those who follow; 6e-5 of all seeds are further off
+
+
 def test_simulated_rows_are_not_in_the_order_of_the_answers():
     plain = survey(Question("row", "Which?", options=list(range(100))))
     rows = list(plain.simulate({"row": list(range(100))}, np.random.default_rng(1))["row"])

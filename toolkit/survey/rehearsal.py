@@ -146,9 +146,10 @@ def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
 
 
 def _invented(question: Question, count: int, rng: np.random.Generator) -> list[Any]:
-    """Answers that say nothing: all equally likely; no words where words are asked for."""
+    """Answers that say nothing: all equally likely, but for what is everybody's; no words where words are asked for."""
     if question.kind == "choice":
-        return [question.options[code] for code in rng.integers(len(question.options), size=count)]
+        codes = rng.integers(len(question.options), size=count)
+        return [question.options[code] if question.anchor is None else question.anchor for code in codes]
     if question.kind == "ticks":
         most = getattr(question.design, "most", None) or len(question.options)
         sizes = rng.integers(min(most, len(question.options)) + 1, size=count)

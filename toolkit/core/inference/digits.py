@@ -65,7 +65,7 @@ def written(number: float, se: float, *, whole: bool = False) -> str:
         return f"{number:,.0f}"
     if not (math.isfinite(number) and math.isfinite(se) and se > 0):
         return short(number)
-    return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
+    return f"{number:z,.{max(1 - math.floor(math.log10(se)), 0)}f}"
 
 
 def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
@@ -97,12 +97,12 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 def fixed(number: float, decimals: int, unit: str) -> str:
     """A number with that many decimals, and its unit.
 
-    >>> fixed(-12.345, 1, " %"), fixed(float("nan"), 1, " %")
-    ('\N{MINUS SIGN}12.3 %', '—')
+    >>> fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(float("nan"), 1, " %")
+    ('\N{MINUS SIGN}12.3 %', '0.0 %', '—')
     """
     if math.isnan(number):
         return "—"
-    return f"{number:,.{decimals}f}{unit}".replace("-", _MINUS)
+    return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus before 0
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
