@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Pure, k_ary, warner
-from toolkit.core.estimate import boundary_note, text_or_int
+from toolkit.core.estimate import text_or_int
 from toolkit.core.inference.intervals import Normal
 
 
@@ -99,15 +99,6 @@ def test_a_function_of_several_entries_maps_each_and_their_covariances():
     assert squared.value == pytest.approx(found.value**2)
     assert squared.cov == pytest.approx(found.cov * np.outer(2 * found.value, 2 * found.value))
     assert squared.se == pytest.approx(np.sqrt(np.diag(squared.cov)))
-
-
-def test_a_share_outside_is_said_and_one_inside_is_not() -> None:
-    assert boundary_note(-0.1)[0].startswith("the estimate lies outside 0 to 1")
-    assert boundary_note(np.array([-0.1, 0.5, 1.2]), "simplex")[0].startswith("2 of 3 estimates lie outside")
-    assert boundary_note(-0.1)[0].endswith("; use it in averages, and method='mle' for display")
-    assert boundary_note(-0.1, None)[0].endswith("; use it in averages")
-    assert boundary_note(np.array([0.0, 1.0])) == ()
-    assert boundary_note(np.array([np.nan, 2.0])) == ()
 
 
 def table(axes: tuple[str, ...], labels: tuple[object, ...]) -> Estimate:

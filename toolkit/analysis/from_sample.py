@@ -16,8 +16,8 @@ from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_o
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import choice, is_missing, refuse
 from toolkit.core.covers import Covers, Source
-from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.inference.fit import fit_notes
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.fit import boundary_note, fit_notes
 from toolkit.frames.counts import Group, in_order
 from toolkit.frames.table import rows_in_order
 from toolkit.local.design import Design

@@ -109,9 +109,12 @@ class Ledger:
         self._ceiling, self._neighbors = check_ceiling(ceiling), agreed_neighbors(None, neighbors)
         self._unit, _ = agreed_unit(None, unit)
         self._record: MemoryRecord | FileRecord | PostgresRecord = MemoryRecord()
+        self.register: Register = self._record.register
+        """Where `estimate.publish` writes down what it made of this ledger's releases."""
         self._simulated = bool(simulated)
         if path is not None:
             self._record = record = _record_at(path, (self._ceiling, self._neighbors, self._simulated, self._unit))
+            self.register = record.register
             before, relation, simulation, counted = record.head
             if simulation != self._simulated:
                 rule = "a ledger of a simulation stays one, and no other becomes one"
@@ -145,7 +148,7 @@ class Ledger:
         """
         record = _record_at(path, None)
         ledger = cls.__new__(cls)
-        ledger._record = record
+        ledger._record, ledger.register = record, record.register
         ledger._ceiling, ledger._neighbors, ledger._simulated, ledger._unit = record.head
         return ledger
 
@@ -499,11 +502,6 @@ class Ledger:
     def id(self) -> str:
         """By which published documents name this ledger."""
         return self._record.id
-
-    @property
-    def register(self) -> Register:
-        """Where `estimate.publish` writes down what it made of this ledger's releases."""
-        return self._record.register
 
     def report(self) -> Report:
         """Write up all that was released under this budget, and the documents that were published of it.

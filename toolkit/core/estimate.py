@@ -1,7 +1,6 @@
 """`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
 
 import html
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -58,19 +57,6 @@ def cross_tab(frame: "pd.DataFrame", wide: str, axes: tuple[str, ...]) -> "pd.Da
 def text_or_int(label: Any) -> str | int:
     """A label in words: the keys of a table side by side."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else label
-
-
-def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may.
-
-    `inside` : the method that stays within, where one can be asked for.
-    """
-    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
-    if not outside or math.isnan(float(np.sum(value))):
-        return ()
-    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
-    instead = f", and method='{inside}' for display" if inside else ""
-    return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages{instead}",)
 
 
 SIMULATED = "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"

@@ -1,6 +1,7 @@
 """How often each report came, by group: counted where the reports are, in whatever engine holds them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from toolkit.core.arrays import DataFrame
@@ -9,6 +10,11 @@ from toolkit.core.extras import extra
 
 Counts = Mapping[Any, int]
 Group = tuple[Any, ...]
+
+
+@cache
+def _narwhals() -> Any:
+    return extra("narwhals")
 
 
 def counted(reports: DataFrame, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
@@ -42,7 +48,7 @@ def rows_by(reports: DataFrame, names: Sequence[str]) -> list[tuple[tuple[Any, .
     """How many rows have each combination of values in the columns, what is missing included; without
     columns, all rows.
     """
-    nw = extra("narwhals")
+    nw = _narwhals()
 
     if not names:
         count = nw.from_native(reports).lazy().select(nw.len()).collect("pandas")
@@ -58,7 +64,7 @@ def has_column(reports: DataFrame, name: str) -> bool:
 
 def columns_of(reports: DataFrame) -> list[str]:
     """The names of a frame's columns."""
-    nw = extra("narwhals")
+    nw = _narwhals()
 
     try:
         return list(nw.from_native(reports).lazy().collect_schema().names())
@@ -71,7 +77,7 @@ def columns_of(reports: DataFrame) -> list[str]:
 
 def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
     """The named columns of a frame, not computed yet."""
-    nw = extra("narwhals")
+    nw = _narwhals()
 
     frame = nw.from_native(reports).lazy()
     there = frame.collect_schema().names()
@@ -85,7 +91,7 @@ def _columns(reports: DataFrame, names: Sequence[str]) -> Any:
 
 def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
     """Each combination of values, and last how often it comes."""
-    nw = extra("narwhals")
+    nw = _narwhals()
     number = "number of people"
     while number in columns:
         number += " "

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import refuse
 from toolkit.core.covers import Covers, Source
-from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.inference.fit import edge_fit, fit_notes, wald_fit
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Labels, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
 from toolkit.core.covers import SAMPLED
-from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.inference.fit import fit_notes
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.fit import boundary_note, fit_notes
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
@@ -159,7 +159,7 @@ class Design:
             return float("inf")
         return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
 
-    @property
+    @cached_property
     def loss(self) -> Pure:
         """What one report costs its sender."""
         return Pure(self.epsilon)

@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from scipy.stats import binom, norm
 
 from toolkit import crosswise, forced, forced_options, k_ary, warner
-from toolkit.core.inference.fit import Fit, edge_fit, fit_notes, wald_fit
+from toolkit.core.inference.fit import Fit, boundary_note, edge_fit, fit_notes, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local import oracles
 from toolkit.local.numeric import one_bit
@@ -188,3 +188,12 @@ def test_a_fit_that_is_no_question_has_no_words():
     assert not Fit(np.array([np.nan, np.nan]), "").doubtful
     assert Fit(np.array([np.nan, 0.01]), "").doubtful
     assert not Fit(np.array([0.03, 0.9]), "").doubtful
+
+
+def test_a_share_outside_is_said_and_one_inside_is_not() -> None:
+    assert boundary_note(-0.1)[0].startswith("the estimate lies outside 0 to 1")
+    assert boundary_note(np.array([-0.1, 0.5, 1.2]), "simplex")[0].startswith("2 of 3 estimates lie outside")
+    assert boundary_note(-0.1)[0].endswith("; use it in averages, and method='mle' for display")
+    assert boundary_note(-0.1, None)[0].endswith("; use it in averages")
+    assert boundary_note(np.array([0.0, 1.0])) == ()
+    assert boundary_note(np.array([np.nan, 2.0])) == ()

@@ -153,3 +153,16 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
     options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
     verdict = options if empty else f"the reports hardly agree with any {fit.of}s"
     return (f"{verdict}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)
+
+
+def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
+    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may.
+
+    `inside` : the method that stays within, where one can be asked for.
+    """
+    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
+    if not outside or np.isnan(np.sum(value)):
+        return ()
+    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
+    instead = f", and method='{inside}' for display" if inside else ""
+    return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages{instead}",)

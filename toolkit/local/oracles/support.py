@@ -14,8 +14,8 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
-from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.inference.fit import edge_fit, fit_notes
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.fit import boundary_note, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
 from toolkit.local.matrix.encoding import distribution, whole_counts
