@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-_ABSENT = ("dp_accounting", "duckdb", "polars", "pyarrow")
+_ABSENT = ("docx", "dp_accounting", "duckdb", "openpyxl", "polars", "pyarrow", "pyreadstat")
 sys.modules.update(dict.fromkeys(_ABSENT))  # type: ignore[arg-type]
 
 _RNG = np.random.default_rng()

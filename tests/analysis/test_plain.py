@@ -117,7 +117,7 @@ def test_plain_and_hidden_columns_stand_in_one_table_and_a_sample_takes_both() -
     for name in ("age", "likes"):  # who left no answer is outside a domain, and its error another
         assert counted[name].se == pytest.approx(drawn[name].se)
     assert (counted["sex"].value, counted["sex"].n) == (pytest.approx(2 / 3), 3)
-    assert drawn["sex"].covers == "sampling (3 df)"
+    assert drawn["sex"].covers == "sampling (2 df)"  # of the three who answered
     assert drawn["age"].method.startswith("plain answers, weighted mean")
     assert counted.to_frame().epsilon.eq(float("inf")).all()
     women = estimates(frame, {"age": AGE}, by="sex").differences("F")

@@ -66,7 +66,7 @@ def test_another_question_is_no_amendment(folder, capsys):
     survey(cheated()).save(folder / "exams.toml")
     assert main(["serve", "exams.toml", "--amend"]) == 2
     assert (
-        "may differ in title, consent, words, closes and in the toolkit's own words and files, got others "
+        "may differ in title, consent, words, closes, protection and in the toolkit's own words and files, got others "
         "in questions" in capsys.readouterr().err
     )
 

@@ -69,7 +69,7 @@ class PolarsColumn(Column):
         import polars as pl
 
         padded, by_hash = self._padded(pl.String), Hashed.of(texts)
-        listed = pl.Enum([] if by_hash else texts)
+        listed: Any = None if by_hash else pl.Enum(texts)
 
         def placed(start: int) -> Codes:
             some = padded.slice(start, _ROWS)
