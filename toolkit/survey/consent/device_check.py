@@ -23,8 +23,8 @@ TRIES = 2
 def device_tries(questions: Sequence[Question], words: Words, own: Any = None) -> list[DeviceTry]:
     """Return the tries: a case of the wheel, or what chance tells people to tap; "Nothing" is always wrong.
 
-    Where people use chance of their own, it must tell them what to say, or compare two answers: what other devices
-    ask for nobody can know here.
+    Where people use chance of their own, it must tell them what to say, or compare two answers: what other
+    devices ask for is not known here.
     """
     codes = list(words)
     if practicable(questions):
