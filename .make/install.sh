@@ -1,6 +1,6 @@
 #!/bin/sh
 # Make a virtual environment with this checkout and all its extras but Spark in it, or add one package to it: with uv, five times as
-# fast, or else with pip. VERSIONS=--resolution=lowest-direct asks for the lowest versions that pyproject.toml allows (uv only).
+# fast, or else with pip (which is in it either way, for `%pip` in a notebook). VERSIONS=--resolution=lowest-direct asks for the lowest versions that pyproject.toml allows (uv only).
 set -eu
 venv=$1
 package=${2:-}
@@ -28,7 +28,7 @@ wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" --editable "$ex
 
 if command -v uv >/dev/null 2>&1; then
     [ -n "$package" ] || say "Setting up $venv with uv ..."
-    uv venv --quiet --allow-existing --python "$python" "$venv"
+    uv venv --quiet --seed --allow-existing --python "$python" "$venv"
     wanted env VIRTUAL_ENV="$venv" uv pip install --quiet "$versions"
     exit
 fi
