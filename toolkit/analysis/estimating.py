@@ -81,8 +81,8 @@ def estimates(
     (0.3, 1)
     """
     names, columns = _group_names(by), columns_of(frame)
-    asked, absent = _of_survey(designs, names, columns)
-    models = checked_designs(asked)
+    questions, absent = _of_survey(designs, names, columns)
+    models = checked_designs(questions)
     if len(set(names)) < len(names):
         refuse("`by` must name each column once", "one that comes twice", "a group has one value of it")
     if both := [name for name in names if name in models]:

@@ -205,9 +205,9 @@ class Findings:
         }
         return self._shown(changes)
 
-    def _shown(self, made: Mapping[Group, Estimate]) -> Any:
+    def _shown(self, estimates: Mapping[Group, Estimate]) -> Any:
         """By group, or the single one; without those of too few people."""
-        enough = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
+        enough = {group: estimate for group, estimate in estimates.items() if (estimate.n or 0) >= self.minimum}
         if not enough:
             refuse(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
         return {self._key(group): estimate for group, estimate in enough.items()} if self.by else enough[()]

@@ -185,12 +185,12 @@ class Reader:
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
         # Which code stands for what is for the reader to say: 1 is yes in one file, and the first option in another.
-        says, shown = self._says_yes, [repr(label) for label in labels[:3]]
+        says, quoted = self._says_yes, [repr(label) for label in labels[:3]]
         if says is not None:
-            yes, no = shown[says[True]], shown[says[False]]
+            yes, no = quoted[says[True]], quoted[says[False]]
             mapped = f"1 is read as yes and 0 as no; if 1 is yes and 2 no, write column.replace({{1: {yes}, 2: {no}}})"
         else:
-            pairs = ", ".join(f"…: {label}" for label in shown)
+            pairs = ", ".join(f"…: {label}" for label in quoted)
             mapped = f"map them to these labels, column.replace({{{pairs}}})" if labels else ""
         # Where no row is a report, a code for no answer is not what is missing.
         advice = "" if mapped and strange == rows else self.advice

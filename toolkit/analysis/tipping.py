@@ -107,10 +107,10 @@ def tipping_point(
     )
 
 
-def _share(seen: float, expected: float, said: float) -> float:
-    if math.isclose(said, expected):
+def _share(seen: float, expected: float, otherwise: float) -> float:
+    if math.isclose(otherwise, expected):
         return math.nan
-    share = (seen - expected) / (said - expected)
+    share = (seen - expected) / (otherwise - expected)
     return share if 0 <= share <= 1 else math.nan
 
 
@@ -293,15 +293,15 @@ class Sensitivity:
             ends["everybody"] = (1.0,) * len(self.groups)
         value, _, low, high = self._row((0.0,) * len(self.groups))
         limit = 0 if low <= self.null <= high else 2 if value > self.null else 3
-        found = {}
+        points = {}
         for name, end in ends.items():
 
             def off(share: float, place: int, end: tuple[float, ...] = end) -> float:
                 return self._row(tuple(share * one for one in end))[place] - self.null
 
             doubt = _root(off, limit) if limit else 0.0
-            found[name] = TippingPoint(self.null, self.level, {self.way: _root(off, 0)}, {self.way: doubt})
-        return found
+            points[name] = TippingPoint(self.null, self.level, {self.way: _root(off, 0)}, {self.way: doubt})
+        return points
 
     def plot(self, most: float = 0.2, ax: Any = None) -> Any:
         """Draw the estimate against the shares: contours of two groups, a band of one.
@@ -500,9 +500,9 @@ def bounds(
     else:
         level_of_each = level
         ends = [float(probability(end, "share")) for end in (share if isinstance(share, Sequence) else [share])]
-    found = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
+    limits = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
     low, high, least, most = (
-        float(pick(values)) for pick, values in zip((max, min, max, min), zip(*found, strict=True), strict=True)
+        float(pick(values)) for pick, values in zip((max, min, max, min), zip(*limits, strict=True), strict=True)
     )
     if least > most:
         refuse("the arms must have a share in common", "none at this level", "more people do not follow, or otherwise")

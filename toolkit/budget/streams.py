@@ -52,12 +52,12 @@ class Stream:
     does not cover; nothing here could notice.
     """
 
-    def __init__(self, total: Total, ledger: Account, entry: Entry, kept: KeptStream | None = None) -> None:
-        self.total, self.label, self._kept = total, entry.label, kept
+    def __init__(self, total: Total, ledger: Account, entry: Entry, stored: KeptStream | None = None) -> None:
+        self.total, self.label, self._kept = total, entry.label, stored
         self._ledger, self._entry = ledger, entry
         self.last: Estimate | None = None
         self._lock, self._whole = threading.Lock(), True
-        self._key = os.urandom(16) if kept is None else kept.key
+        self._key = os.urandom(16) if stored is None else stored.key
         self._own: bool | None = None  # whether the stream itself counts people; None before the first period
         self._visits = Visits(total.per_person or 1)
 

@@ -227,8 +227,8 @@ def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
         refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
     if base.entries.min() < 0 or base.entries.max() <= 0:
         refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
-    found: npt.NDArray[Any] = base.entries
-    return found
+    entries: npt.NDArray[Any] = base.entries
+    return entries
 
 
 def _quotient(context: Context, number: Fraction) -> Decimal:

@@ -183,13 +183,13 @@ def _fault(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
 
 
 def _slipped(exercise: str, place: int, value: float, part: dict[str, Any]) -> str:
-    for back, said in (slip for kind in part["slips"] for slip in SLIPS[kind]):
+    for back, advice in (slip for kind in part["slips"] for slip in SLIPS[kind]):
         meant = back(value)
         if not math.isfinite(meant):
             continue
         meant = meant if part["digits"] else float(round(meant))
         if any(seal(exercise, place, plain) in part["right"] for plain in near(meant, part["digits"])):
-            return said
+            return advice
     return ""
 
 

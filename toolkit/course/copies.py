@@ -138,15 +138,15 @@ def _tags(cell: Cell) -> list[str]:
 
 
 def _for_student(cells: list[Cell]) -> list[Cell]:
-    kept = [cell for cell in cells if "<details>" not in _source(cell) and "solution" not in _tags(cell)]
-    for cell in kept:
+    visible = [cell for cell in cells if "<details>" not in _source(cell) and "solution" not in _tags(cell)]
+    for cell in visible:
         if cell["cell_type"] == "code":
             cell |= {"outputs": [], "execution_count": None}
             if "yours" in _tags(cell):
                 first = _source(cell).splitlines()[0]
                 cell["source"] = [f'{first}\n    raise NotImplementedError("{_function(cell)}: your lines go here")']
-    _let_fail(kept)
-    return [*kept, *_left(kept)]
+    _let_fail(visible)
+    return [*visible, *_left(visible)]
 
 
 def _function(cell: Cell) -> str:

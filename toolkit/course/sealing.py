@@ -61,8 +61,8 @@ def _written(text: str) -> float:
     """The value of a numeral, or of a multiple of a logarithm or of a root."""
     if text.endswith("%"):
         return _written(text.removesuffix("%").strip()) / 100
-    if found := _FUNCTION.fullmatch(text.replace(" ", "")):
-        sign, times, name, of = found.groups()
+    if match := _FUNCTION.fullmatch(text.replace(" ", "")):
+        sign, times, name, of = match.groups()
         value = (math.log if name in ("ln", "log") else math.sqrt)(_written(of))
         return (-1.0 if sign else 1.0) * (_written(times) if times else 1.0) * value
     return float(text) if "inf" in text else float(Fraction(text))

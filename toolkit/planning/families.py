@@ -74,14 +74,14 @@ def member(family: Family, epsilon: float) -> Randomizer:
     return randomizer
 
 
-def not_above(asked: Fraction) -> float:
+def not_above(limit: Fraction) -> float:
     """The float that stands for a promise: its digits never say more than was asked for.
 
     >>> not_above(Fraction(5, 7)) < 5 / 7
     True
     """
-    number = float(asked)
-    while Fraction(repr(number)) > asked:
+    number = float(limit)
+    while Fraction(repr(number)) > limit:
         number = math.nextafter(number, 0)
     return number
 
@@ -161,12 +161,12 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     >>> [found.device.name for found in snap(warner, 1.7, 0.1) if found.device.outcomes <= 6]
     ['a die', 'two coins, one after the other']
     """
-    wanted = not_above(positive(epsilon, "epsilon"))
-    design = member(family, wanted)
+    limit = not_above(positive(epsilon, "epsilon"))
+    design = member(family, limit)
     if not has_matrix(design):
         refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
     before = _worst(design, prevalence)
-    devices = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
+    devices = [Snapped(device, limit, _worst(device.design, prevalence) / before) for device in design.devices()]
     return tuple(
         sorted(devices, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon))
     )

@@ -116,13 +116,13 @@ def plan(
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the normal formula
     223
     """
-    given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
-    solved = _unknown(design, given, testing=detect is not None)
+    goals = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
+    solved = _unknown(design, goals, testing=detect is not None)
     field = checked_field(subgroup, population, response, questions, compliance, deff, weighting)
     truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
     sure = _assurance(assurance, other)
     case = Case(design, truth, check_level(level), other, sd, field, _sides(sides), sure)
-    goal = _checked(case, given, solved)
+    goal = _checked(case, goals, solved)
     return _planned(case, goal) if field.questions == 1 or case.fixed else _better(case, goal)
 
 
@@ -136,22 +136,22 @@ class _Goal:
     target: Target
 
 
-def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
+def _unknown(design: Any, goals: Mapping[str, Any], *, testing: bool) -> str:
     """The name of the quantity that was left out."""
     goal, idle = ("power", "margin") if testing else ("margin", "power")
-    if given[idle] is not None:
+    if goals[idle] is not None:
         missing = "" if testing else "; give `detect`, what the power is for"
         rule = f"`{idle}` must be left out {'with' if testing else 'without'} `detect`"
-        refuse(rule, given[idle], f"plan a margin or a test{missing}")
+        refuse(rule, goals[idle], f"plan a margin or a test{missing}")
     names = ["epsilon", "n", goal]
     if is_randomizer(design):
-        if given["epsilon"] is not None:
+        if goals["epsilon"] is not None:
             consequence = "the design has its own; or give a family"
-            refuse("`epsilon` must be left out when the design is given", given["epsilon"], consequence)
+            refuse("`epsilon` must be left out when the design is given", goals["epsilon"], consequence)
         names.remove("epsilon")
     else:
         check_family(design)
-    left_out = [name for name in names if given[name] is None]
+    left_out = [name for name in names if goals[name] is None]
     if len(left_out) != 1:
         names_left = " and ".join(f"`{name}`" for name in left_out)
         received = f"{names_left} left out" if left_out else "all of them"
@@ -160,23 +160,23 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
     return left_out[0]
 
 
-def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
+def _checked(case: Case, goals: Mapping[str, Any], solved: str) -> _Goal:
     """The given quantities as numbers; contradictions are refused here."""
-    if (margin := given["margin"]) is not None:
+    if (margin := goals["margin"]) is not None:
         margin = float(positive(margin, "margin", "no number of people has no error"))
-    people = None if given["n"] is None else whole(given["n"], "n")
+    people = None if goals["n"] is None else whole(goals["n"], "n")
     epsilon = float(case.source.epsilon) if case.fixed else None  # type: ignore[union-attr]
-    if given["epsilon"] is not None:
-        epsilon = not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
-    power = None if given["power"] is None else exact(given["power"], "power")
+    if goals["epsilon"] is not None:
+        epsilon = not_above(positive(goals["epsilon"], "epsilon", "at 0 a report says nothing"))
+    power = None if goals["power"] is None else exact(goals["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         rule = f"`power` must lie between {1 - case.level:.3g} and 1"
-        refuse(rule, given["power"], "a test that ignores the reports has the first")
+        refuse(rule, goals["power"], "a test that ignores the reports has the first")
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
         consequence = "a share lies between 0 and 1, and 3 percentage points are 0.03"
-        refuse("`margin` must be below 1", given["margin"], consequence)
+        refuse("`margin` must be below 1", goals["margin"], consequence)
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         rule = "`detect` must be written as `prevalence` is"
         refuse(rule, "another number of shares", "each is compared with its own")

@@ -161,36 +161,36 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     return found if case.randomizer(found).matrix is not None else _less(missed, found)
 
 
-def _less(missed: Callable[[float], float], found: float) -> float:
+def _less(missed: Callable[[float], float], epsilon: float) -> float:
     """Subset sizes and windows are whole numbers: where they change the error may rise with epsilon, and less
     may do as well.
     """
-    reached = [part * found for part in _LOWER if part * found > LEAST_EPSILON and missed(part * found) <= 0]
+    reached = [part * epsilon for part in _LOWER if part * epsilon > LEAST_EPSILON and missed(part * epsilon) <= 0]
     if not reached:
-        return found
+        return epsilon
     below = max(LEAST_EPSILON, 0.98 * reached[-1])
     return _root(missed, (below, missed(below)), (reached[-1], missed(reached[-1])))
 
 
-def _lower_epsilon(case: Case, target: Target, n: int, found: float) -> float:
+def _lower_epsilon(case: Case, target: Target, n: int, least: float) -> float:
     """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that
     is enough.
 
     As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their
     tips miss.
     """
-    power, epsilon = float(target.power or 0), found
+    power, epsilon = float(target.power or 0), least
     while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:
         accuracy = case.accuracy(epsilon)
         if target.kept(accuracy, n):
-            found = epsilon
+            least = epsilon
         elif accuracy.counted is None or accuracy.counted.ceiling(n) < power:
             break
-    missed = max((1 - _STEP) * found, LEAST_EPSILON)
-    while found / missed - 1 > _NEAR:
-        middle = math.sqrt(missed * found)
-        missed, found = (missed, middle) if target.kept(case.accuracy(middle), n) else (middle, found)
-    return found
+    missed = max((1 - _STEP) * least, LEAST_EPSILON)
+    while least / missed - 1 > _NEAR:
+        middle = math.sqrt(missed * least)
+        missed, least = (missed, middle) if target.kept(case.accuracy(middle), n) else (middle, least)
+    return least
 
 
 _Point = tuple[float, float]

@@ -148,14 +148,14 @@ def plan_survey(
     needs: list[tuple[str, str, str, float, str, int, int]] = []
     if not all(isinstance(one, Mapping) for one in (designs, wishes, prevalence)):
         refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
-    for name, wanted in wishes.items():
-        if not isinstance(wanted, Mapping | list | tuple):
-            refuse("a wish must be a mapping, or several", type(wanted).__name__, _CALL, TypeError)
+    for name, wish_or_wishes in wishes.items():
+        if not isinstance(wish_or_wishes, Mapping | list | tuple):
+            refuse("a wish must be a mapping, or several", type(wish_or_wishes).__name__, _CALL, TypeError)
         if name not in designs:
             refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
         needs += [
             (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
-            for wish in ([wanted] if isinstance(wanted, Mapping) else wanted)
+            for wish in ([wish_or_wishes] if isinstance(wish_or_wishes, Mapping) else wish_or_wishes)
         ]
     if not needs:
         refuse("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
@@ -175,36 +175,36 @@ _Row = tuple[str, str, float, str, int, int]
 
 def _needed(design: Any, wish: Any, guess: Any, level: Number, field: Field) -> _Row:
     """Purpose, group in words, its share, target in words, people in the group, and in all."""
-    purpose, wanted = _purpose(wish)
+    purpose, terms = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
         refuse("`prevalence` must hold a guess for each question", "none for one", "errors depend on it")
     if purpose == "difference":
-        return _difference(design, wanted, level, field)
-    share = exact(wanted.pop("subgroup", 1), "subgroup")
+        return _difference(design, terms, level, field)
+    share = exact(terms.pop("subgroup", 1), "subgroup")
     if not 0 < share <= 1:
         refuse("`subgroup` must be a share above 0 and at most 1", share, "it says how many are in it")
     shared: dict[str, Any] = {"level": level}
     if purpose == "slope":
-        slope_plan = plan_slope(design, **{"power": _POWER, **wanted}, **shared)
+        slope_plan = plan_slope(design, **{"power": _POWER, **terms}, **shared)
         n = math.ceil(slope_plan.n * field.weighting - 1e-9)
-        target = f"slope {slope_plan.slope:g} with power {float(wanted.get('power', _POWER)):g}"
+        target = f"slope {slope_plan.slope:g} with power {float(terms.get('power', _POWER)):g}"
     else:
         shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}
-        more = {"power": _POWER, **wanted} if purpose == "test" else wanted
+        more = {"power": _POWER, **terms} if purpose == "test" else terms
         n = plan(design, **more, **shared).n
         target = (
-            f"± {float(wanted['margin']):g}"
+            f"± {float(terms['margin']):g}"
             if purpose == "margin"
-            else f"{wanted['detect']} from {guess} with power {float(more['power']):g}"
+            else f"{terms['detect']} from {guess} with power {float(more['power']):g}"
         )
     return purpose, _part(share), float(share), target, n, _in_all(n, share)
 
 
-def _difference(design: Any, given: dict[str, Any], level: Number, field: Field) -> _Row:
-    shares = [exact(one, "groups") for one in given.pop("groups", ("1/2", "1/2"))]
+def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
+    shares = [exact(one, "groups") for one in terms.pop("groups", ("1/2", "1/2"))]
     if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
         refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
-    pair, power = given["difference"], given.get("power", _POWER)
+    pair, power = terms["difference"], terms.get("power", _POWER)
     difference_plan = plan_difference(
         design,
         prevalence=pair,

@@ -62,9 +62,9 @@ def outcome_ratios(
     turned = max(map(len, names)) > 4
     ax.set_xticks(range(len(names)), names, rotation=40 if turned else 0, ha="right" if turned else "center")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    said = f"{int(np.count_nonzero(outside))} of {len(names)} cells"
-    title = f"{said} break the promise" if np.any(outside) else "No outcome speaks against the promise"
-    return finish(ax, title, f"outcomes on two neighbors: {said} lie outside what epsilon {epsilon:g} allows")
+    outliers = f"{int(np.count_nonzero(outside))} of {len(names)} cells"
+    title = f"{outliers} break the promise" if np.any(outside) else "No outcome speaks against the promise"
+    return finish(ax, title, f"outcomes on two neighbors: {outliers} lie outside what epsilon {epsilon:g} allows")
 
 
 @draws

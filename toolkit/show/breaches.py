@@ -195,13 +195,13 @@ def belief_path(paths: Mapping[str, Belief | Sequence[Belief]], answer: str | in
         people = [path] if isinstance(path, Belief) else list(path)
         beliefs = np.array([one.beliefs[:, one.options.index(answer)] for one in people])
         low, middle, high = np.quantile(beliefs, [0.05, 0.5, 0.95], axis=0)
-        asked, several = len(middle) - 1, len(people) > 1
+        questions, several = len(middle) - 1, len(people) > 1
         label = f"{name}, median of {len(people):,}" if several else name
-        ax.plot(range(asked + 1), middle, color=colour, linestyle=dash, linewidth=2.2, label=label)
+        ax.plot(range(questions + 1), middle, color=colour, linestyle=dash, linewidth=2.2, label=label)
         if several:
-            ax.fill_between(range(asked + 1), low, high, color=colour, alpha=0.15, linewidth=0)
+            ax.fill_between(range(questions + 1), low, high, color=colour, alpha=0.15, linewidth=0)
         spread = f" (nine in ten: {_short_of(low[-1])} to {_short_of(high[-1])})" if several else ""
-        words.append(f"{label} {_short_of(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}")
+        words.append(f"{label} {_short_of(middle[-1])}{spread} after {questions} report{'s' if questions > 1 else ''}")
     percent_ticks(ax, "y")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(-0.02, 1.04), xlabel="times asked", ylabel=f"belief in “{answer}”")

@@ -137,7 +137,7 @@ def _grid(covariates: Any, variable: str) -> tuple[list[Any], bool]:
 
 
 @draws
-def conduct(found: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
+def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
     """Draw what an estimate becomes if shares of people do not follow the instructions.
 
     Of two groups contours of equal estimates: where it is explained away, and, shaded, where its interval holds that
@@ -145,7 +145,7 @@ def conduct(found: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    found : Sensitivity
+    sensitivity : Sensitivity
         Of `toolkit.analysis.sensitivity`; its `plot` calls this function.
     most : float, default 0.2
         The largest share that is drawn.
@@ -158,30 +158,30 @@ def conduct(found: Any, *, most: float = 0.2, ax: Axes | None = None) -> Axes:
     >>> show.fits.conduct(sensitivity({"women": women, "men": men}))
     <Picture: 0.068 if all follow; 0 if of women no share, of men 11.9 %, of everybody no share are self protective>
     """
-    ax = axes(ax, width=5.6, height=4.2 if len(found.groups) == 2 else 3.6)
+    ax = axes(ax, width=5.6, height=4.2 if len(sensitivity.groups) == 2 else 3.6)
     shares = np.linspace(0, most, 21)
-    table = found.to_frame(shares.tolist())
-    doing = found.way.replace("_", " ") if found.way != "carriers" else "carriers who protect themselves"
-    if len(found.groups) == 2:
+    table = sensitivity.to_frame(shares.tolist())
+    doing = sensitivity.way.replace("_", " ") if sensitivity.way != "carriers" else "carriers who protect themselves"
+    if len(sensitivity.groups) == 2:
         value, low, high = (table[name].to_numpy().reshape(21, 21) for name in ("estimate", "low", "high"))
         # The signed distance from the null to the nearer limit: negative where the interval holds the null.
-        held = np.maximum(low - found.null, found.null - high)
-        ax.contourf(shares, shares, held.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
+        distance = np.maximum(low - sensitivity.null, sensitivity.null - high)
+        ax.contourf(shares, shares, distance.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
         lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
         ax.clabel(lines, fontsize=8)
-        if np.nanmin(value) < found.null < np.nanmax(value):
-            ax.contour(shares, shares, value.T, levels=[found.null], colors=[VERMILLION], linewidths=2.6)
+        if np.nanmin(value) < sensitivity.null < np.nanmax(value):
+            ax.contour(shares, shares, value.T, levels=[sensitivity.null], colors=[VERMILLION], linewidths=2.6)
         ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)
-        ax.set(xlabel=f"{doing}, {found.groups[0]}", ylabel=f"{doing}, {found.groups[1]}")
-        title = f"Red: explained away ({found.null:g}). Shaded: in doubt"
+        ax.set(xlabel=f"{doing}, {sensitivity.groups[0]}", ylabel=f"{doing}, {sensitivity.groups[1]}")
+        title = f"Red: explained away ({sensitivity.null:g}). Shaded: in doubt"
     else:
         ax.fill_between(shares, table["low"], table["high"], color=BLUE, alpha=0.18, linewidth=0)
         ax.plot(shares, table["estimate"], color=BLUE, linewidth=2.2)
-        ax.axhline(found.null, color=VERMILLION, linestyle="--", linewidth=1.5)
+        ax.axhline(sensitivity.null, color=VERMILLION, linestyle="--", linewidth=1.5)
         ax.set(xlabel=doing, ylabel="estimate")
-        title = f"What becomes of the estimate; dashed: {found.null:g}"
-    percent_ticks(ax, "xy" if len(found.groups) == 2 else "x")
-    tips = {name: point.explains[found.way] for name, point in found.tipping.items()}
+        title = f"What becomes of the estimate; dashed: {sensitivity.null:g}"
+    percent_ticks(ax, "xy" if len(sensitivity.groups) == 2 else "x")
+    tips = {name: point.explains[sensitivity.way] for name, point in sensitivity.tipping.items()}
     words = [f"of {name} {'no share' if np.isnan(tip) else percent(tip, 1)}" for name, tip in tips.items()]
-    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {found.null:g} if {', '.join(words)} are {doing}"
+    alt = f"{table['estimate'].iloc[0]:.3f} if all follow; {sensitivity.null:g} if {', '.join(words)} are {doing}"
     return finish(ax, title, alt)

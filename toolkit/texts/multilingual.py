@@ -108,7 +108,7 @@ def character_name(character: str) -> str:
 
 def turning(text: str) -> str | None:
     """Return the first character that turns the direction of the text after it."""
-    return found.group() if (found := _TURNING.search(text)) else None
+    return match.group() if (match := _TURNING.search(text)) else None
 
 
 def unquotable(label: str, quote: str = "") -> str | None:

@@ -97,8 +97,8 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
 
     if path.suffix not in (".md", ".html"):
         refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
-    made = sheet if path.suffix == ".md" else sheet_html
-    path.write_text(made(survey, language), encoding="utf-8")
+    written = sheet if path.suffix == ".md" else sheet_html
+    path.write_text(written(survey, language), encoding="utf-8")
     say(f"wrote {path}")
 
 
@@ -156,8 +156,8 @@ def _enter(options: Options) -> int:
     if entered.problems:
         say(*entered.problems, "", f"{len(entered.problems)} to settle; nothing was stored.")
         return 1
-    done = store_entries(survey, entered, options.database)
-    say(f"{done['stored']} sheets stored, {done['repeated']} were there already.")
+    stored = store_entries(survey, entered, options.database)
+    say(f"{stored['stored']} sheets stored, {stored['repeated']} were there already.")
     if options.second is None:
         say("They were typed in once: a wrong code that is one of the question's cannot be seen.")
     return 0

@@ -182,8 +182,8 @@ def _with_sums(formula: str, data: Any, treatment: Any, control_items: Sequence[
             refuse(f"the control item {name!r} must be 0 or 1", "something else", "it says who has it")
         single.append(np.where(treated, 0.0, values))
         frame = with_column(frame, name, single[-1])
-    told = floats(column(frame, left, "answers"))
-    return with_column(frame, left, np.where(treated, np.nan if told is None else told, np.sum(single, axis=0)))
+    counts = floats(column(frame, left, "answers"))
+    return with_column(frame, left, np.where(treated, np.nan if counts is None else counts, np.sum(single, axis=0)))
 
 
 def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListFit:
@@ -275,8 +275,8 @@ def _least_squares(
         bread[here, here] = slopes[k].T @ (slopes[k] * (mass * c.rows)[:, None])
     inverse = np.linalg.inv(bread)
     cov = inverse @ _scatter(answers.people, np.column_stack(scores)) @ inverse.T
-    told = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
-    return _as_list_fit(answers, tuple(short), np.concatenate([delta, *at]), cov, (plain, title, told))
+    reports = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
+    return _as_list_fit(answers, tuple(short), np.concatenate([delta, *at]), cov, (plain, title, reports))
 
 
 def _scatter(people: People, scores: Array) -> Array:
@@ -307,12 +307,12 @@ def _curve_fit(x: Array, y: Array, mass: Array, start: Array) -> Array:
 def _as_list_fit(
     answers: Answers, names: tuple[str, ...], value: Array, cov: Array, about: tuple[Estimate, str, tuple[Array, ...]]
 ) -> ListFit:
-    people, covariates, (plain, title, told) = answers.people, answers.covariates, about
+    people, covariates, (plain, title, reports) = answers.people, answers.covariates, about
     predictors = tuple(Predictor(name, covariates, value[:0]) for name in ("", *names))
     labels = tuple(label for one in predictors for label in one.labels)
     method = f"{title}, nonlinear least squares, robust errors"
     estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
-    provenance = FitProvenance(("nls", *told, people.mass), covariates.matrix, "robust", False, people.df)
+    provenance = FitProvenance(("nls", *reports, people.mass), covariates.matrix, "robust", False, people.df)
     used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
     return ListFit(
         _without_randomization(estimate),

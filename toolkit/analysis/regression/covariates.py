@@ -108,9 +108,9 @@ def _term_text(term: Any) -> str:
     return ":".join(f"`{part}`" if part in named and not part.isidentifier() else part for part in parts)
 
 
-def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
+def absent_in(data: Any, columns: tuple[str, ...]) -> Mask:
     """Rows in which one of these columns has no value."""
-    gaps = [absent(column(data, name, "a covariate")) for name in wanted]
+    gaps = [absent(column(data, name, "a covariate")) for name in columns]
     return np.logical_or.reduce(gaps) if gaps else np.zeros(len(data), dtype=bool)
 
 
@@ -150,8 +150,8 @@ def _with_ones(count: int, new: Any) -> Array:
     return np.column_stack([np.ones(len(columns)), columns])
 
 
-def _columns(given: Any) -> Array:
-    table = np.column_stack(list(given.values())) if isinstance(given, dict) else array_of(given)
+def _columns(values: Any) -> Array:
+    table = np.column_stack(list(values.values())) if isinstance(values, dict) else array_of(values)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
         refuse("covariates must be a table", f"{table.ndim} dimensions", "there is one row per person")
@@ -200,8 +200,8 @@ def _compute_matrix(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
 
 def _again(spec: Any, new: Any) -> Array:
     frame = as_frame(new)
-    wanted = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
-    if missing := int(np.count_nonzero(absent_in(frame, wanted))):
+    needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
+    if missing := int(np.count_nonzero(absent_in(frame, needs))):
         refuse("covariates must not be missing", f"{missing} rows with missing values", "they have no prediction")
     return np.asarray(_matrix_of(spec.update(materializer=None), frame), dtype=np.float64)
 

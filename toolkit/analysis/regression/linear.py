@@ -48,9 +48,9 @@ class LinearFit(Fitted):
             For each row the outcomes in order, with t intervals; it is of means, not of one person's number.
         """
         matrix = self.covariates.matrix if data is None else self.covariates.of(data)
-        shown = self._means(matrix)
-        value = np.stack([one.each for one in shown], axis=1).ravel()
-        gradient = np.stack([one.gradient for one in shown], axis=1).reshape(len(value), -1)
+        means = self._means(matrix)
+        value = np.stack([one.each for one in means], axis=1).ravel()
+        gradient = np.stack([one.gradient for one in means], axis=1).reshape(len(value), -1)
         se = np.sqrt(np.einsum("ij,jk,ik->i", gradient, self.cov, gradient))
         return Estimate(
             value=value,
@@ -85,12 +85,12 @@ class LinearFit(Fitted):
         return tuple(part for part in self.parts if part != _OTHERS)
 
     def _means(self, matrix: Array) -> list[Effect]:
-        width, found = matrix.shape[1], []
+        width, means = matrix.shape[1], []
         for place, part in enumerate(self._shown):
             gradient = np.zeros((len(matrix), len(self.value)))
             gradient[:, place * width : (place + 1) * width] = matrix
-            found.append(Effect(part, gradient @ self.value, gradient))
-        return found
+            means.append(Effect(part, gradient @ self.value, gradient))
+        return means
 
 
 _OTHERS = "other items"
@@ -227,11 +227,11 @@ def _fit(
     method = f"{through}, {'item sum, ' if on is not None else ''}least squares of scores, {how} errors"
     basis = Student(value, error, df)
     estimate = Estimate(value, error, labels, cov, people.n, loss, covers, method, answers.notes, basis)
-    told = (*outcomes.T, *(() if on is None else (on,)), people.mass)
+    reports = (*outcomes.T, *(() if on is None else (on,)), people.mass)
     title = "linear regression" + (
         " of an item sum" if on is not None else " through randomized numbers" * (loss is not None)
     )
-    provenance = FitProvenance(("linear", *told), covariates.matrix, "robust", False, df)
+    provenance = FitProvenance(("linear", *reports), covariates.matrix, "robust", False, df)
     used = {"used": people.n, **answers.dropped}
     return LinearFit(estimate, np.nan, used, title, provenance, covariates, people, parts)
 

@@ -87,7 +87,7 @@ def _named(change: str, option: str) -> str:
 
 
 def margin_estimate(
-    coefficients: Estimate, people: People, found: list[Effect], influence: Array | None, shares: bool
+    coefficients: Estimate, people: People, averages: list[Effect], influence: Array | None, shares: bool
 ) -> Estimate:
     """The effects averaged over people, with the covariance that the coefficients leave them; `shares` :
     whether they are shares, and not their differences.
@@ -95,22 +95,22 @@ def margin_estimate(
     With `influence`, what each person moves the coefficients by, people are a sample, too.
     """
     mass = people.mass / people.mass.sum()
-    means = np.array([mass @ effect.each for effect in found])
-    slopes = np.array([mass @ effect.gradient for effect in found])
+    means = np.array([mass @ effect.each for effect in averages])
+    slopes = np.array([mass @ effect.gradient for effect in averages])
     if influence is None:
         cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
         covers = coefficients.covers.adding(", at the covariates of these people")
     else:
         weights = 1.0 if people.weights is None else people.weights
-        own = np.column_stack([weights * (effect.each - mean) for effect, mean in zip(found, means, strict=True)])
+        own = np.column_stack([weights * (effect.each - mean) for effect, mean in zip(averages, means, strict=True)])
         cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
         covers = coefficients.covers.adding(", of the covariates, too")
-    se, one = np.sqrt(np.diag(cov)), len(found) == 1
+    se, one = np.sqrt(np.diag(cov)), len(averages) == 1
     value, error = (float(means[0]), float(se[0])) if one else (means, se)
     return Estimate(
         value=value,
         se=error,
-        labels=tuple(effect.label or "mean prevalence" for effect in found),
+        labels=tuple(effect.label or "mean prevalence" for effect in averages),
         cov=cov,
         n=coefficients.n,
         loss=coefficients.loss,

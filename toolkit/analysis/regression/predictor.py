@@ -119,7 +119,7 @@ def read_hidden(
         gaps[item] |= without_answer(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
     rows, dropped = complete(gaps, way, columns.get("times"))
-    drawn, said = who(columns, rows, sampling, dropped, frame, finite=False)
+    drawn, notes = who(columns, rows, sampling, dropped, frame, finite=False)
     used, columns = some_rows(frame, rows), {what: values[rows] for what, values in columns.items()}
     count = int(rows.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)
@@ -133,7 +133,7 @@ def read_hidden(
         channels=tuple(channel(columns[item], designs[item], None, codes) for item in items),
         people=drawn,
         dropped=dropped,
-        said=said,
+        said=notes,
     )
 
 
@@ -143,13 +143,13 @@ def _of_survey(designs: Any, columns: tuple[str, ...]) -> Any:
     return {name: questions[name] for name in columns if questions.get(name) is not None} if questions else designs
 
 
-def _items(designs: Any, found: tuple[str, ...]) -> tuple[str, ...]:
+def _items(designs: Any, terms: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(designs, Mapping) or not designs:
         received = type(designs).__name__
         rule = "`designs` must map the randomized columns to their designs"
         refuse(rule, received, "it says how each is read", TypeError)
     items = tuple(str(name) for name in designs)
-    if absent_items := [name for name in items if name not in found]:
+    if absent_items := [name for name in items if name not in terms]:
         refuse(
             "every column of `designs` must be on the right side of the formula",
             ", ".join(absent_items),

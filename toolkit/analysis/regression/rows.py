@@ -368,8 +368,8 @@ def read_answers(
     columns = {"answers": column(frame, left, "answers")}
     columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
     columns |= sampling_columns(frame, sampling)
-    wanted = variables(right, frame)
-    gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
+    terms = variables(right, frame)
+    gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, terms)}
     used, dropped = complete(gaps, missing)
     people, notes = who(columns, used, sampling, dropped, frame, finite=False)
     cut = {what: values[used] for what, values in columns.items()}
@@ -390,7 +390,7 @@ def design_of(design: Any, name: Any) -> Any:
     return Design(np.eye(len(question.options), dtype=np.int64), 1, question.options, name="direct")
 
 
-def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def counted_rows(data: Any, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The different rows of the columns that a model needs, as a frame of pandas, and `others`, further arguments
     of the model, with the column that says how often each row comes.
 
@@ -409,7 +409,7 @@ def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) ->
             rule = f"`{what}` must be the name of a column"
             refuse(rule, type(name).__name__, "the data's rows have no order to pair it with", TypeError)
     times = labels.pop("times", None)
-    by = [name for name in dict.fromkeys((*wanted, *labels.values())) if name != times]
+    by = [name for name in dict.fromkeys((*needs, *labels.values())) if name != times]
     return distinct_rows(data, by, times, TIMES), {**others, "times": TIMES}
 
 

@@ -191,18 +191,18 @@ def rise(evaluate: Evaluate, point: Point, step: Array) -> Point | None:
     return None
 
 
-def inner_maximum(observed: Callable[[Array], Array], found: Climb, advice: str) -> Array:
+def inner_maximum(observed: Callable[[Array], Array], ascent: Climb, advice: str) -> Array:
     """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
     rule = "the likelihood must have its maximum at finite coefficients"
-    if found.flat and not found.arrived:
+    if ascent.flat and not ascent.arrived:
         consequence = f"the maximum is not at finite coefficients; {advice}"
         refuse(rule, "one that still rises where nothing bends it", consequence)
-    if found.flat:
+    if ascent.flat:
         consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
         refuse(rule, "one with hardly any information left in some direction", consequence)
-    if not found.arrived or np.linalg.eigvalsh(observed(found.point.at))[0] <= 0:
+    if not ascent.arrived or np.linalg.eigvalsh(observed(ascent.point.at))[0] <= 0:
         refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
-    return found.point.at
+    return ascent.point.at
 
 
 def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bool]:
@@ -262,9 +262,9 @@ def _half_log(information: Array) -> float:
     return float(height) / 2 if sign > 0 else -np.inf
 
 
-def penalized_maximum(evaluate: Evaluate, found: Climb) -> Array:
+def penalized_maximum(evaluate: Evaluate, ascent: Climb) -> Array:
     """The maximum of a penalized likelihood: it falls to minus infinity in every direction."""
-    point, arrived = found.point, found.arrived
+    point, arrived = ascent.point, ascent.arrived
     if not arrived:
         point, arrived = newton(evaluate, point)
     if not arrived:

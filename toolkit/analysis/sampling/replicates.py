@@ -207,7 +207,7 @@ class Replicates:
         """
         return self._estimated(scores, (first, second), labels, linear.mean)
 
-    def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, made: Any) -> Estimate:
+    def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, statistic: Any) -> Estimate:
         check_index(self.index, scores, "scores")
         numbers, single = table(scores, len(self.known_weights))
         known = ~np.isnan(numbers)
@@ -217,10 +217,10 @@ class Replicates:
             there = weights > 0
             if not all(one[there].any(axis=0).all() for one in inside):
                 return np.full(numbers.shape[1], np.nan)
-            parts = [made(numbers[there], weights[there], one[there]).value for one in inside]
+            parts = [statistic(numbers[there], weights[there], one[there]).value for one in inside]
             return np.asarray(parts[0] - parts[1] if len(parts) == 2 else parts[0])
 
-        whole_one = [made(numbers, self.weights, one) for one in inside]
+        whole_one = [statistic(numbers, self.weights, one) for one in inside]
         whole_sample = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
         cov, lost = spread(self, value, whole_sample.value)
         covers = Covers([Source.SAMPLING, Source.SCORES], f"({len(self.factors)} replicates, {self.df} df)")

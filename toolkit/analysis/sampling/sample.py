@@ -149,10 +149,10 @@ class Sample:
         if not self.by_name:
             check_frame(self.rows, self.index, frame)
             return self
-        found = {name: from_frame(frame, getattr(self, name), name) for name in _FIELDS}
+        columns = {name: from_frame(frame, getattr(self, name), name) for name in _FIELDS}
         index = one_index([frame, *(part for _, part in self._parts())])
         margins = self.calibration if isinstance(self.calibration, Mapping) else None
-        there = replace(self, **found, index=index, calibration=None if margins else self.calibration)
+        there = replace(self, **columns, index=index, calibration=None if margins else self.calibration)
         check_frame(there.rows, None, frame)
         return there if margins is None else there.raked(margins, frame)
 
@@ -354,13 +354,13 @@ class Sample:
         return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
 
     def _estimated(
-        self, found: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str
+        self, sums: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str
     ) -> Estimate:
         weights = self._weights(numbers)
-        drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * found.influence, finite=True)
+        drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
         if self.population is not None:
-            cov = cov + linear.randomization(found.factors, numbers, drawn.row_fraction(), noise)
-        return linear.as_estimate(found, cov, drawn.df, single, labels, method, self._covers(drawn.df))
+            cov = cov + linear.randomization(sums.factors, numbers, drawn.row_fraction(), noise)
+        return linear.as_estimate(sums, cov, drawn.df, single, labels, method, self._covers(drawn.df))
 
     def _covers(self, df: int) -> Covers:
         used = [word for word in described(self) if word != "finite population"]

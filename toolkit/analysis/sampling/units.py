@@ -84,10 +84,10 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
-def as_estimate(found: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: Covers) -> Estimate:
+def as_estimate(sums: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: Covers) -> Estimate:
     """With a t interval of the design's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))
-    value: Any = float(found.value[0]) if single else found.value
+    value: Any = float(sums.value[0]) if single else sums.value
     error: Any = float(se[0]) if single else se
     names = tuple(labels) if labels is not None else ("mean",) if single else tuple(range(len(se)))
     if len(names) != len(se):
@@ -97,7 +97,7 @@ def as_estimate(found: Linear, cov: Array, df: int, single: bool, labels: Any, m
         se=error,
         labels=names,
         cov=cov,
-        n=found.people,
+        n=sums.people,
         loss=None,
         covers=covers,
         method=method,
@@ -215,27 +215,27 @@ def _second_stage(cluster: Any, second: Any, population: Any) -> Units:
     return Units(unit, stratum, drawn, drawn / there)
 
 
-def _population(given: Any, place: Any, names: tuple[Any, ...], stratified: bool) -> Array:
+def _population(sizes: Any, place: Any, names: tuple[Any, ...], stratified: bool) -> Array:
     """How many clusters each stratum has in all: infinite where that is not said."""
-    if given is None:
+    if sizes is None:
         return np.full(len(names), np.inf)
-    if isinstance(given, np.ndarray):
+    if isinstance(sizes, np.ndarray):
         first = np.unique(place, return_index=True)[1]
-        if given.dtype.kind not in "iuf" or not np.all(given == given[first][place]):
+        if sizes.dtype.kind not in "iuf" or not np.all(sizes == sizes[first][place]):
             rule = "a column `population` must hold one number for all rows of a stratum or cluster"
             refuse(
-                rule, "several" if given.dtype.kind in "iuf" else f"values of {given.dtype}", "it counts all of them"
+                rule, "several" if sizes.dtype.kind in "iuf" else f"values of {sizes.dtype}", "it counts all of them"
             )
-        return given[first].astype(np.float64)
-    if isinstance(given, Mapping):
-        unknown = [name for name in names if name not in given]
+        return sizes[first].astype(np.float64)
+    if isinstance(sizes, Mapping):
+        unknown = [name for name in names if name not in sizes]
         if unknown or not stratified:
             refuse("`population` must name every stratum", f"{len(unknown)} not named", "each has its own number")
-        return np.array([float(exact(given[name], "population")) for name in names])
+        return np.array([float(exact(sizes[name], "population")) for name in names])
     if stratified and len(names) > 1:
         rule = "`population` must be a number of clusters for each stratum, by name or in a column"
-        refuse(rule, type(given).__name__, "one number for all would not say how they are shared")
-    return np.array([float(exact(given, "population"))] * len(names))
+        refuse(rule, type(sizes).__name__, "one number for all would not say how they are shared")
+    return np.array([float(exact(sizes, "population"))] * len(names))
 
 
 def _collapse(stratum: Any, drawn: Any, there: Any) -> tuple[Any, Any, Any]:

@@ -314,12 +314,12 @@ class Cheating:
         """An interval that, for large groups, holds the true share with this chance wherever in the range it
         lies (Imbens and Manski 2004): shorter than one that holds the whole range.
         """
-        wanted, se = check_level(level), np.asarray(self.estimate.se)
+        confidence, se = check_level(level), np.asarray(self.estimate.se)
         low, high = self.range
         if np.isnan(se).any():  # all answers are equal, and say nothing of the next one
-            return Interval(np.nan, np.nan, wanted, "imbens-manski")
-        reach = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), wanted)
-        return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), wanted, "imbens-manski")
+            return Interval(np.nan, np.nan, confidence, "imbens-manski")
+        reach = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), confidence)
+        return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), confidence, "imbens-manski")
 
 
 @explains("cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))")

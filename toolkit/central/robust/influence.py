@@ -77,9 +77,9 @@ def regression(estimator: Estimator, rows: npt.ArrayLike, y: npt.ArrayLike, *, c
     for _ in range(_ROUNDS):
         weighted = (table * (cut * _quotients(estimator, target - table @ beta))[:, None]).T
         following = np.linalg.solve(weighted @ table, weighted @ target)
-        done = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
+        arrived = np.abs(following - beta).max() <= 1e-12 * max(1.0, float(np.abs(beta).max()))
         beta = following
-        if done:
+        if arrived:
             break
     slope = estimator.slope(target - table @ beta) * cut
     matrix = (table * slope[:, None]).T @ table / len(table)

@@ -130,14 +130,14 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
         few = np.ascontiguousarray(rows[:, ::16])
         weights = minimum(few, loss, ridge / 16, push / 16, 1e-3 * few.shape[1])
     pull = _gradient(rows, loss, ridge, push, weights)
-    for done in range(_ROUNDS):
+    for round_number in range(_ROUNDS):
         if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
             break
         bent = rows * np.sqrt(loss.bend(weights @ rows))
         along = -_solved(bent @ bent.T + ridge * np.eye(len(rows)), pull)
         moved = weights + along
         after = _gradient(rows, loss, ridge, push, moved)
-        if done > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
+        if round_number > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
             moved = weights + _furthest(rows, loss, ridge, push, weights, along) * along
             after = _gradient(rows, loss, ridge, push, moved)
         weights, pull = moved, after

@@ -206,22 +206,22 @@ def least_people(reached: Callable[[int], bool], near: int = 64) -> int:
     return high
 
 
-def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:
+def enough_people(power: Callable[[int], float], start: int, target: float) -> int:
     """The least number of people from `start` on that has the power, as the next 12 have, too."""
     people, enough = start, 0
     while enough <= _AHEAD:
-        enough = enough + 1 if power(people) >= wanted else 0
+        enough = enough + 1 if power(people) >= target else 0
         people += 1
     return people - enough
 
 
 def checked_power(power: Number, level: float) -> float:
     """A power that a test of size 1 - level can be planned for."""
-    wanted = float(exact(power, "power"))
-    if not 1 - level < wanted < 1:
+    target = float(exact(power, "power"))
+    if not 1 - level < target < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
         refuse(rule, power, "a test without data has the first; 80 percent are 0.8")
-    return wanted
+    return target
 
 
 def difference_power(design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95) -> float:

@@ -197,8 +197,8 @@ def _planned(
     model: str,
     case: "_Case",
     values: tuple[float, float | None],
-    wanted: tuple[Any, Any, Any],
-    told: tuple[float | None, float | None],
+    goals: tuple[Any, Any, Any],
+    shares: tuple[float | None, float | None],
 ) -> ListPlan:
     """Enough people for what is wanted, and what they are enough for."""
     value, truth = values
@@ -211,11 +211,11 @@ def _planned(
             refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
         return _least(lambda people: case.power(value, truth, people) >= enough)
 
-    people = people_wanted(*wanted, case.level, for_margin, for_power)
+    people = people_wanted(*goals, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
     margin = case.margin(value, people)
-    return ListPlan(model, value, case.sizes(people), case.level, margin, power, *told, notes)
+    return ListPlan(model, value, case.sizes(people), case.level, margin, power, *shares, notes)
 
 
 def _least(holds: Callable[[int], bool]) -> int:

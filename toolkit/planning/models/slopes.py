@@ -128,9 +128,9 @@ def plan_slope(
         return _counted(design, expit(a + b * x), float(chance[1]), people, z)
 
     if n is None:
-        wanted = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
-        people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
-        people = people if len(x) > 2 else least_people(lambda number: reached(number) >= wanted, people)
+        target = checked_power(power, confidence)  # type: ignore[arg-type]  # it is given
+        people = math.ceil((z + float(ndtri(target))) ** 2 * variance / b**2 - 1e-9)
+        people = people if len(x) > 2 else least_people(lambda number: reached(number) >= target, people)
     else:
         people = whole(n, "n", least=2)
     return SlopePlan(design, b, people, confidence, reached(people), variance)

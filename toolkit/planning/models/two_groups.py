@@ -239,11 +239,11 @@ class _Case:
             refuse(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
         return least_people(lambda people: self.margin(share, people) <= margin)
 
-    def people_for_power(self, null: float, truth: float | None, wanted: float) -> int:
+    def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:
             refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
-        reach = (self.z + float(ndtri(wanted))) / abs(truth - null)
+        reach = (self.z + float(ndtri(target))) / abs(truth - null)
         rough = max(2, math.ceil((self._se(truth, 10**6) * reach) ** 2 * 10**6))
         if not self.counts(math.ceil(1.2 * rough)):
             return rough
-        return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), wanted)
+        return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), target)

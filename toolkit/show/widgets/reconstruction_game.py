@@ -50,8 +50,8 @@ def played(sums: int, noise: float) -> list[str]:
 def _game(game: int, sums: int, noise: float) -> Mask:
     secret, groups = _people(game)
     mechanism = Laplace.for_epsilon(1 / Fraction(noise)) if noise else None
-    told = answers(secret, groups[:sums], mechanism, np.random.default_rng([_SEED, game, 1]))
-    return np.asarray(reconstruct(groups[:sums], told, noise_sd=math.sqrt(2) * noise).bits == secret)
+    published = answers(secret, groups[:sums], mechanism, np.random.default_rng([_SEED, game, 1]))
+    return np.asarray(reconstruct(groups[:sums], published, noise_sd=math.sqrt(2) * noise).bits == secret)
 
 
 @lru_cache(maxsize=GAMES)
@@ -169,14 +169,14 @@ def game_table() -> dict[str, Any]:
 def game_row(sums: int, noise: float) -> dict[str, Any]:
     """The games of one setting: who was found out ("1" for right), how many, and what the sums promise."""
     right = stored().get((sums, noise)) or played(sums, noise)
-    found = [game.count("1") for game in right]
+    right_guesses = [game.count("1") for game in right]
     promised = _loss(sums, noise).epsilon
     return {
         "sums": sums,
         "noise": noise,
         "right": right,
-        "found": found,
-        "mean": short(sum(found) / len(found)),
+        "found": right_guesses,
+        "mean": short(sum(right_guesses) / len(right_guesses)),
         "epsilon": short(promised) if noise else None,
         "limit": short(100 * guess_rate(min(promised, 100.0))),
     }
@@ -197,9 +197,9 @@ def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[s
         "epsilon": "" if bare else bound(row["epsilon"]),
         "limit": at_most(row["limit"]),
     }
-    said = fill(table["words"], values)
-    promises = {name: said.pop(name) for name in ("promise", "vain", "bare")}
-    return {**said, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
+    sentences = fill(table["words"], values)
+    promises = {name: sentences.pop(name) for name in ("promise", "vain", "bare")}
+    return {**sentences, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
 
 
 def _people_found(ax: Axes, right: str) -> None:
