@@ -14,8 +14,12 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -30,6 +34,7 @@ from _timing import best
 CONNECTIONS, ROWS, BATCH, ROUNDS = 64, 20_000, 64, 5
 LEAST = {"SQLite": 1000, "PostgreSQL": 500}  # reports a second
 SHARE = {"SQLite": 0.5, "PostgreSQL": 0.35}  # of what Starlette that stores nothing answers
+SEVERAL = 1.5  # what four servers store, of what one does
 SLOWEST = 100.0  # milliseconds, for 99 of 100 with SQLite
 HERE = Path(__file__).parent
 
@@ -127,6 +132,31 @@ def verdict(found: dict[str, float], share: float, engine: str) -> str:
     return "; ".join(f"{rule}: {'ok' if held else 'TOO SLOW'}" for rule, held in wanted)
 
 
+def filling(url: str, seconds: float) -> int:
+    """Reports that a server stores below a cap, in full commits of 64, for some seconds."""
+    from toolkit.survey.store import Entry
+
+    store, text, count = open_store(url), json.dumps(report(survey())["answers"]), 0
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        outcomes = store.add([Entry(secrets.token_bytes(16), text) for _ in range(BATCH)])
+        count += len(outcomes)
+    store.close()
+    return count
+
+
+def several(url: str, servers: int, seconds: float = 4.0) -> float:
+    """Reports a second that servers store into one collection with a cap, without phones: the database decides."""
+    store = open_store(url)
+    store.create(replace(survey(), cap=10_000_000))
+    store.set_state(State.OPEN)
+    with ProcessPoolExecutor(servers, mp_context=get_context("spawn")) as pool:
+        list(pool.map(filling, [url] * servers, [0.2] * servers))  # they are up
+        counts = list(pool.map(filling, [url] * servers, [seconds] * servers))
+    store.close()
+    return sum(counts) / seconds
+
+
 @contextmanager
 def postgresql() -> Iterator[str | None]:
     """The URL of a private PostgreSQL, synced to the disk like a real one; None where it is not installed."""
@@ -175,6 +205,13 @@ def main() -> None:
         rows = raw_sqlite(Path(name))
         print(f"{f'SQLite that serves nobody, {BATCH} rows a commit':40} {rows:7,.0f} rows/s")
         bare, found = rounds(urls)
+        if server is not None:
+            ratios = []
+            for number in range(3):
+                one, four = (several(f"{urls['PostgreSQL']}_{number}_{count}", count) for count in (1, 4))
+                ratios.append(four / one)
+            goal = f"at least {SEVERAL} x: {'ok' if median(ratios) >= SEVERAL else 'TOO SLOW'}"
+            print(f"four servers beside one, capped, PostgreSQL: {median(ratios):.2f} x ({goal})")
     shown("Starlette that stores nothing", middle(bare))
     for engine, each in found.items():
         share = median(one["rate"] / beside["rate"] for one, beside in zip(each, bare, strict=True))

@@ -164,6 +164,7 @@ TYPED = {
     "export reports.sav": "lab",
     "close": None,
     "migrate": None,
+    "merge a.db b.db": 2,
     "delete --yes": None,
     "doctor http://127.0.0.1:1/": 1,
     "invite 3": 2,

@@ -80,6 +80,19 @@ def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
     assert said(capsys, "status").startswith("open: 1 report")
 
 
+@pytest.mark.usefixtures("folder")
+def test_collections_are_merged_by_a_verb(capsys):
+    for name in ("north", "south"):
+        where = ("--database", f"sqlite:///{name}.db")
+        said(capsys, "open", "exams.toml", *where)
+        said(capsys, "close", *where)
+    merged = ("merge", "sqlite:///north.db", "sqlite:///south.db", "--database", "sqlite:///all.db")
+    assert said(capsys, *merged) == "0 reports; 0 more were in two collections, and are in it once.\n"
+    assert said(capsys, "status", "--database", "sqlite:///all.db").startswith("closed: 0 reports")
+    assert main([*merged]) == 2
+    assert "must be new to take over others, got closed" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
     address = ("--public-url", "https://survey.example.org/exams/")

@@ -9,15 +9,18 @@ What a store promises is told in `storage/collection.py`; what its files still s
 `postgres.py` beside it.
 """
 
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
 from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.editions import check_same
 from toolkit.survey.storage.protocol import Entry, Outcome, State, StoreError
 
-__all__ = ["Collection", "Entry", "Outcome", "State", "StoreError", "absolute_url", "open_store"]
+__all__ = ["Collection", "Entry", "Outcome", "State", "StoreError", "absolute_url", "merge", "open_store"]
 
 
 def open_store(url: str, *, readonly: bool = False) -> Collection:
@@ -41,6 +44,31 @@ def open_store(url: str, *, readonly: bool = False) -> Collection:
 
         return postgres_store(url, readonly)
     _refuse_unknown(url)
+
+
+def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
+    """Make a closed collection of several closed ones of the same questions; how many reports it has, and how many
+    came twice.
+
+    A report that was sent to two of them has the same random key there, and is taken once. The cap was each one's own,
+    and does not hold for all of them together. What was interrupted is done by the same call again.
+    """
+    with ExitStack() as open_ones:
+        stores = [open_ones.enter_context(closing(open_store(absolute_url(one), readonly=True))) for one in others]
+        if len({absolute_url(one) for one in (database, *others)}) <= max(len(others), 2):
+            refuse("`merge` needs two or more collections and a new one", "fewer, or one twice", "nothing was made")
+        for store in stores:
+            if (state := store.state()) is not State.CLOSED:
+                refuse("collections must be closed before they are merged", state.value, "nothing was made")
+            check_same(store.survey(), stores[0].editions()[-1])
+        target = open_ones.enter_context(closing(open_store(absolute_url(database))))
+        target.create(stores[0].survey())
+        if (state := target.state()) is not State.DRAFT:
+            refuse("a collection must be new to take over others", state.value, "nothing was changed")
+        target.gather(stores)
+        target.set_state(State.CLOSED)
+        count = target.count()
+        return count, sum(store.count() for store in stores) - count
 
 
 def _refuse_unknown(url: str) -> NoReturn:

@@ -279,15 +279,17 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Collection, postgr
     assert store.add([one]) == [STORED]
 
 
-@pytest.mark.parametrize(("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)])
+@pytest.mark.parametrize(
+    ("options", "waits"), [({}, False), ({"cap": 5000}, False), ({"cap": 100}, True), ({"access": "blind"}, True)]
+)
 def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
     store: Collection, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
 ) -> None:
-    """In open access without a cap a batch that is not yet on the disk holds up nobody."""
+    """In open access, far from the cap, a batch that is not yet on the disk holds up nobody."""
     opened(store, **options)
     with contextlib.closing(open_store(postgres.url(schema))) as other:
         assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
-        with store._engine.writing(shared=store._is_shared) as session:
+        with store._engine.writing(shared=not waits) as session:
             session.insert({bytes(16): "not yet on the disk"})
             if waits:
                 with pytest.raises(StoreError, match="a lock of somebody else"):
@@ -295,6 +297,42 @@ def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
             else:
                 assert other.add([entry()]) == [STORED]
         assert store.count() == (3 if waits else 4) == len(list(store.reports()))
+
+
+def test_the_cap_leaves_room_for_what_other_servers_have_not_yet_committed(
+    store: Collection, postgres: Postgres, schema: str
+) -> None:
+    """Two full batches fit below 1,100; a third server waits, and when both are there it fills the cap to the last."""
+    opened(store, cap=1100)
+    others = [open_store(postgres.url(schema)) for _ in range(2)]
+    assert [one.add([entry()]) for one in (store, *others)] == [[STORED]] * 3
+    with store._engine.writing(shared=True) as session:
+        session.insert({secrets.token_bytes(16): "not yet on the disk" for _ in range(512)})
+        assert others[0].add([entry() for _ in range(512)]) == [STORED] * 512
+        with pytest.raises(StoreError, match="a lock of somebody else"):
+            others[1].add([entry() for _ in range(512)])
+    assert others[1].add([entry() for _ in range(512)]) == [STORED] * 73 + [Outcome.FULL] * 439
+    assert store.count() == 1100 == len(list(store.reports()))
+    for other in others:
+        other.close()
+
+
+def test_several_servers_fill_the_cap_exactly(postgres: Postgres, schema: str) -> None:
+    """From far away, where they share the lock, to the end, where each has it for itself."""
+    with contextlib.closing(open_store(postgres.url(schema))) as store:
+        opened(store, cap=3500)
+
+        def fill(_: int) -> list[Outcome]:
+            outcomes: list[Outcome] = []
+            with contextlib.closing(open_store(postgres.url(schema))) as server:
+                while Outcome.FULL not in outcomes:
+                    with contextlib.suppress(StoreError):  # another one has the lock: sent again
+                        outcomes += server.add([entry() for _ in range(70)])
+            return outcomes
+
+        with ThreadPoolExecutor(4) as pool:
+            outcomes = [one for each in pool.map(fill, range(4)) for one in each]
+        assert outcomes.count(STORED) == store.count() == len(list(store.reports())) == 3500
 
 
 def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(

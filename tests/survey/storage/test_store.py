@@ -27,9 +27,12 @@ from tests.survey.entries import (
 )
 from tests.survey.postgres_server import new_name
 from tests.survey.storage.killed import lines, report
+from toolkit import warner
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
 from toolkit.survey.storage import collection
 from toolkit.survey.storage.engine import Session
-from toolkit.survey.store import Collection, Entry, Outcome, State, StoreError, open_store
+from toolkit.survey.store import Collection, Entry, Outcome, State, StoreError, merge, open_store
 
 Connect = Callable[..., Collection]
 
@@ -547,3 +550,55 @@ def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
     again = [report(key) for key in sorted(sent)]
     assert set(store.add(again)) <= {STORED, REPEATED}
     assert store.count() == len(sent)
+
+
+# Several collections become one
+
+
+def closed_one(url: str, *entries: Entry, **options) -> str:
+    with closing(open_store(url)) as store:
+        opened(store, **options).add(entries)
+        store.set_state(State.CLOSED)
+    return url
+
+
+def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str, tmp_path, monkeypatch) -> None:
+    """The caps were each one's own; a merge that was interrupted is done again."""
+    monkeypatch.setattr(collection, "PAGE", 4)
+    entries = [entry(f"report {i}") for i in range(20)]
+    others = [
+        closed_one(f"sqlite:///{tmp_path / 'north.db'}", *entries[:11], cap=11),
+        closed_one(f"sqlite:///{tmp_path / 'south.db'}", *entries[8:], cap=12),
+    ]
+    with closing(open_store(url)) as target:
+        target.create(small_survey(cap=11))
+        target.gather([open_store(others[0])])  # and then the machine was switched off
+    assert merge(url, others) == (20, 3)
+    with closing(open_store(url)) as target:
+        assert target.state() is State.CLOSED
+        assert sorted(target.rows()) == sorted((one.key, one.body) for one in entries)
+    with pytest.raises(ValueError, match="must be new to take over others, got closed"):
+        merge(url, others)
+
+
+def test_only_closed_collections_of_the_same_questions_are_merged(url: str, tmp_path) -> None:
+    north = closed_one(f"sqlite:///{tmp_path / 'north.db'}", entry())
+    south, other, still = (f"sqlite:///{tmp_path / name}.db" for name in ("south", "other", "still"))
+    closed_one(south, entry())
+    with closing(open_store(other)) as store:
+        question = Question("stolen", "Have you ever stolen?", design=warner(p="2/3"))
+        store.create(Survey("Exams", [question], consent="I agree."))
+        store.set_state(State.CLOSED)
+    with closing(open_store(still)) as store:
+        opened(store)
+        with pytest.raises(ValueError, match="of one survey, got others in questions"):
+            merge(url, [north, other])
+        with pytest.raises(ValueError, match="must be closed before they are merged, got open"):
+            merge(url, [north, still])
+        for few in ([north], [north, north], [url, north]):
+            with pytest.raises(ValueError, match="two or more collections and a new one"):
+                merge(url, few)
+        with pytest.raises(ValueError, match="must be new to take over others, got open"):
+            merge(still, [north, south])
+        assert store.state() is State.OPEN
+    assert merge(url, [north, south]) == (2, 0)

@@ -7,14 +7,17 @@ Everything that a promise depends on is here, once; `sqlite.py` and `postgres.py
 dialects, by the verbs of `engine.py`, and tell what their files still show while a collection runs. A writing
 session has locked the collection before it is handed out, so of several servers one decides at a time, and what
 it read stays true until it has written: the cap is exact, a token is spent once, and a collection that was
-closed takes nothing more. Where there is neither cap nor token, nothing but its key decides about a report:
-there servers share the lock, and only closing excludes them.
+closed takes nothing more. Without tokens, and as long as there is room below the cap for a full batch of every
+server that adds reports in this moment, nothing but its key decides about a report: there servers share the lock, and
+only closing excludes them. The cap stays exact: of those that hold the lock together, the last one to take it has seen
+all the others, and left room for each.
 """
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
@@ -23,7 +26,7 @@ from toolkit.survey.storage.admission import Decision, Head, decide
 from toolkit.survey.storage.editions import check_amendment, check_page, edition_of, survey_of
 from toolkit.survey.storage.engine import Engine, Session
 from toolkit.survey.storage.mixing import LEAST, Pool, mix
-from toolkit.survey.storage.protocol import HASH_BYTES, Edition, Entry, Outcome, State, StoreError
+from toolkit.survey.storage.protocol import HASH_BYTES, LARGEST, Edition, Entry, Outcome, State, StoreError
 from toolkit.survey.storage.waves import check_next, in_panel, with_panel
 from toolkit.survey.writing.dates import is_over
 from toolkit.survey.writing.survey_fields import Panel, check_panel
@@ -51,7 +54,7 @@ class Collection:
         self._engine = engine
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
-        self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
+        self._is_shared = True  # whether servers may add reports side by side, until the cap is near
         self._known: tuple[str, Survey] | None = None
 
     @contextmanager
@@ -158,14 +161,15 @@ class Collection:
         if not batch:
             return []
         with self._lock:
-            with self._engine.writing(shared=self._is_shared) as session:
-                head = self._today(session)
-                several = self._survey(session, head).waves > 1
-                decision = (
-                    _add_shared(session, head, batch)
-                    if self._is_shared
-                    else _add_alone(session, head, batch, hold=several)
-                )
+            several, decision = False, None
+            if self._is_shared and len(batch) <= LARGEST:
+                with self._engine.writing(shared=True) as session:
+                    decision = _add_shared(session, self._today(session), batch)
+            if decision is None:
+                with self._engine.writing() as session:
+                    head = self._today(session)
+                    several = self._survey(session, head).waves > 1
+                    decision = _add_alone(session, head, batch, hold=several)
             if decision.passes and (several or len(decision.passes) < LEAST):
                 self._engine.wipe()
             return decision.outcomes
@@ -185,6 +189,19 @@ class Collection:
             if decision.reports:
                 session.insert(dict(sorted(decision.reports.items())))
             return decision.outcomes
+
+    def gather(self, others: Iterable["Collection"]) -> None:
+        """Take over the reports of closed collections of the same survey, a page at a time, each key once.
+
+        What was interrupted is done again from the beginning: what is there already is not stored twice.
+        """
+        for other in others:
+            rows = other.rows()
+            while reports := dict(islice(rows, PAGE)):
+                with self._changing() as (session, _):
+                    for key in session.existing_keys(list(reports)):
+                        del reports[key]
+                    session.insert(reports)
 
     def count(self) -> int:
         """The number of reports."""
@@ -303,7 +320,7 @@ class Collection:
             rule = "the database must hold the same collection as before"
             refuse(rule, "another one", "nothing was read or stored", StoreError)
         self._seen = head.hash, head.identity
-        self._is_shared = head.access == "open" and head.cap is None
+        self._is_shared = head.access == "open"
         return head
 
     def _today(self, session: Session) -> Head:
@@ -323,8 +340,13 @@ def _gone() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
-    """Others may store a report of the same key in this very moment; then theirs was first."""
+def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decision | None:
+    """Others may store a report of the same key in this very moment; then theirs was first. None if it must be alone.
+
+    The writers are read before the count: one that commits in between is taken twice, and none is missed.
+    """
+    if head.access != "open" or (head.cap is not None and session.writers() * LARGEST + session.count() > head.cap):
+        return None
     existing = session.existing_keys(sorted({entry.key for entry in batch}))
     decision = decide(batch, head, count=0, existing=existing, known=set())
     late = session.insert(dict(sorted(decision.reports.items()))) if decision.reports else set()

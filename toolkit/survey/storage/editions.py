@@ -92,6 +92,15 @@ def check_amendment(survey: Survey, last: Edition) -> None:
         refuse(rule, "others, by its `words`", "one report would mean different answers; collect in another database")
 
 
+def check_same(survey: Survey, first: Edition) -> None:
+    """Refuse collections whose reports are not answers to the same questions."""
+    changed = _changed(survey, first, (*_AMENDABLE, "cap", "panel")) or ["words"] * (
+        _labels(survey) != _labels(survey_of(first))
+    )
+    if changed:
+        refuse("collections to merge must be of one survey", f"others in {changed[0]}", "nothing was made")
+
+
 def _labels(survey: Survey) -> list[str]:
     """How all options of all questions are shown, in every language: words of one's own may name them."""
     return [

@@ -79,6 +79,10 @@ class Session(ABC):
         count, content = self.row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
         return int(count), Pool.from_text(content)
 
+    def writers(self) -> int:
+        """How many servers add reports in this moment, this one among them; never too few."""
+        return 1
+
     def existing_keys(self, keys: Sequence[bytes]) -> set[bytes]:
         """Those that are stored, but for the pool; their bodies are not looked at."""
         return self.lookup("SELECT key FROM report WHERE key", keys)

@@ -2,7 +2,7 @@
 `survey`).
 
 Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads,
-in open access without a cap together with the others, else for itself. A connection that was lost is reopened at the
+in open access together with the others until the cap is near, else for itself. A lost connection is reopened at the
 next use. Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has
 nothing to quote; settings that would log more are warned of.
 
@@ -78,6 +78,10 @@ class PostgresSession(Session):
         self.run("INSERT INTO tally VALUES ('all', %s)", count)
         self.set_state(State.CLOSED.value)
 
+    def writers(self) -> int:
+        """All that hold the shared lock. Who took it before is seen here, or has committed and is counted."""
+        return int(self.row(_WRITERS)[0])
+
     def insert(self, reports: dict[bytes, str]) -> set[bytes]:
         """A key that another server stores in the same moment is no error, which the database's log would quote."""
         values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
@@ -112,6 +116,7 @@ class PostgresSession(Session):
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
 _LOCK, _SHARE = "LOCK TABLE tally IN EXCLUSIVE MODE", "LOCK TABLE tally IN ROW EXCLUSIVE MODE"  # a server may write it
+_WRITERS = "SELECT count(*) FROM pg_locks WHERE relation = 'tally'::regclass AND mode = 'RowExclusiveLock'"
 _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')

@@ -11,6 +11,8 @@ from enum import Enum
 from toolkit.core.checks import refuse
 
 KEY_BYTES, HASH_BYTES = 16, 32
+LARGEST = 512
+"""Reports that a server stores at a time."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # zero, and halves of characters
 
 

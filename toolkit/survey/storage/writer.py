@@ -17,7 +17,7 @@ from typing import Any
 
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.mixing import LEAST
-from toolkit.survey.storage.protocol import Entry, Outcome, State, StoreError
+from toolkit.survey.storage.protocol import LARGEST, Entry, Outcome, State, StoreError
 from toolkit.survey.writing.dates import is_over
 
 _GATHERING = 0.005  # seconds
@@ -38,7 +38,7 @@ class Writer:
     A batch has at most `most` reports, and at most `waiting` may wait; further calls raise `StoreError`.
     """
 
-    def __init__(self, store: Collection, *, most: int = 512, waiting: int = 4096) -> None:
+    def __init__(self, store: Collection, *, most: int = LARGEST, waiting: int = 4096) -> None:
         self._store, self._most, self._limit = store, most, waiting
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
