@@ -2,22 +2,23 @@
 its own assert, not only by a saved output that differs. For each mechanism that a notebook teaches there are two
 standard changes: no noise, and half the noise.
 
-Each mutant runs in a process of its own: the code cells of one notebook as plain Python, without a kernel, up
-to the first that fails.
+Each mutant runs in a process of its own, in which functions that are already imported get its code: the code cells of
+one notebook as plain Python, without a kernel, up to the first that fails.
 """
 
 import ast
+import gc
 import importlib
 import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from inspect import CO_OPTIMIZED
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
@@ -51,50 +52,73 @@ class Mutant:
 
 MUTANTS = {
     "general inverse x 1.1": Mutant(
-        "03", "toolkit.local.matrix.moments", "np.linalg.inv(matrix)", "1.1 * np.linalg.inv(matrix)"
+        "03",
+        "toolkit.local.matrix.moments",
+        "np.linalg.inv(matrix)",
+        "1.1 * np.linalg.inv(matrix)",
+        "my-estimate-agrees",
     ),
     "Wilson's z squared x 0.9": Mutant(
-        "03", "toolkit.core.inference.intervals", "level / 2) ** 2 / self.n", "level / 2) ** 2 / self.n * 0.9"
+        "03",
+        "toolkit.core.inference.intervals",
+        "level / 2) ** 2 / self.n",
+        "level / 2) ** 2 / self.n * 0.9",
+        "wilson-check",
     ),
-    "margin x 1.02": Mutant("06", "toolkit.planning.accuracy", "margin = ndtri", "margin = 1.02 * ndtri"),
+    "margin x 1.02": Mutant(
+        "06", "toolkit.planning.accuracy", "margin = ndtri", "margin = 1.02 * ndtri", "my-people-agrees"
+    ),
     "Laplace scale x 2": Mutant(
-        "07", "toolkit.central.laplace", "return self.sensitivity / ", "return 2 * self.sensitivity / "
+        "07", "toolkit.central.laplace", "return self.sensitivity / ", "return 2 * self.sensitivity / ", "preview"
     ),
     "Laplace sampler x 2": Mutant(
-        "07", "toolkit.core.sampling.noise", "LatticeSampler(1 / scale,", "LatticeSampler(1 / (2 * scale),"
+        "07",
+        "toolkit.core.sampling.noise",
+        "LatticeSampler(1 / scale,",
+        "LatticeSampler(1 / (2 * scale),",
+        "mean-size-check",
     ),
-    "the largest move for their sum": Mutant("07", "toolkit.central.sensitivity", "moves = sum(", "moves = max("),
+    "the largest move for their sum": Mutant(
+        "07", "toolkit.central.sensitivity", "moves = sum(", "moves = max(", "relations-table"
+    ),
     "epsilon for epsilon / 2": Mutant(
-        "07", "toolkit.central.selection", "/ (2 * self.sensitivity)", "/ self.sensitivity"
+        "07", "toolkit.central.selection", "/ (2 * self.sensitivity)", "/ self.sensitivity", "selection-check"
     ),
     "the least ratio for the largest": Mutant(
-        "04", "toolkit.local.design", "max(Fraction(int(a), int(b))", "min(Fraction(int(a), int(b))"
+        "04", "toolkit.local.design", "max(Fraction(int(a), int(b))", "min(Fraction(int(a), int(b))", "cell-03"
     ),
     "a canary that is never planted": Mutant(
-        "11", "toolkit.attacks.membership", "planted[0], marked[0] =", "planted[:0], marked[:0] ="
+        "11", "toolkit.attacks.membership", "planted[0], marked[0] =", "planted[:0], marked[:0] =", "eleven-005"
     ),
     "the larger loss for the sum of two": Mutant(
         "02",
         "toolkit.core.loss",
         "return Pure(self.amount + other.amount)",
         "return Pure(max(self.amount, other.amount))",
+        "cell-35",
     ),
     "half the sensitivity of a mean": Mutant(
-        "07", "toolkit.central.sensitivity", '(high - low) / whole(n, "n")', '(high - low) / (2 * whole(n, "n"))'
+        "07",
+        "toolkit.central.sensitivity",
+        '(high - low) / whole(n, "n")',
+        '(high - low) / (2 * whole(n, "n"))',
+        "mean-sensitivity-check",
     ),
-    "k delta for a group": Mutant("02", "toolkit.core.loss", "_geometric_up(self.amount, people)", "people"),
+    "k delta for a group": Mutant("02", "toolkit.core.loss", "_geometric_up(self.amount, people)", "people", "cell-51"),
     "a guess rate without its 1": Mutant(
-        "05", "toolkit.planning.disclosure", "return 1 / (1 + math.exp(-", "return 1 / (1.02 + math.exp(-"
+        "05", "toolkit.planning.disclosure", "return 1 / (1 + math.exp(-", "return 1 / (1.02 + math.exp(-", "cell-07"
     ),
     "subsampling at twice the rate": Mutant(
-        "06", "toolkit.core.loss", "log_up(1 + share * (above - 1))", "log_up(1 + 2 * share * (above - 1))"
+        "06", "toolkit.core.loss", "log_up(1 + share * (above - 1))", "log_up(1 + 2 * share * (above - 1))", "cell-17"
     ),
-    "a classic formula with 1.2": Mutant("07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if"),
+    "a classic formula with 1.2": Mutant(
+        "07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if", "sigma-table"
+    ),
     "a tree whose levels cost nothing": Mutant(
-        "12", "toolkit.central.stream.trees", "Fraction(self.levels * min(", "Fraction(1 * min("
+        "12", "toolkit.central.stream.trees", "Fraction(self.levels * min(", "Fraction(1 * min(", "ways-table"
     ),
     "beliefs that do not sum to one": Mutant(
-        "03", "toolkit.local.design", "joint / joint.sum(axis=0)", "joint / joint.sum(axis=1)"
+        "03", "toolkit.local.design", "joint / joint.sum(axis=0)", "joint / joint.sum(axis=1)", "posterior-table"
     ),
     "02: counts without noise": Mutant(
         "02",
@@ -474,13 +498,6 @@ MUTANTS = {
         "return max(_LEAST, min(1.0, math.exp(max(2 * log_value, -700.0))))",
         "cell-47",
     ),
-    "04: an anchor whose error forgets g": Mutant(
-        "04",
-        "toolkit.local.anchor",
-        "- (value - random) * (care - follow)[None, :, None]",
-        "- 0 * (value - random) * (care - follow)[None, :, None]",
-        "cell-37",
-    ),
     "01: pairs that count as alone": Mutant(
         "01",
         "toolkit.attacks.linkage",
@@ -614,6 +631,179 @@ MUTANTS = {
         "return Fraction(1)",
         "memo-check",
     ),
+    "16: an anchor whose error forgets g": Mutant(
+        "16",
+        "toolkit.local.anchor",
+        "- (value - random) * (care - follow)[None, :, None]",
+        "- 0 * (value - random) * (care - follow)[None, :, None]",
+        "cell-37",
+    ),
+    "01: the smaller crowd for both": Mutant(
+        "01",
+        "toolkit.attacks.anonymity",
+        "left[row] &= present[place]",
+        "left[row] = min(left[row], present[place], key=len)",
+        "cell-25 cell-35",
+    ),
+    "01: sums that are not rounded": Mutant(
+        "01",
+        "toolkit.attacks.reconstruction",
+        "np.asarray(np.round(counts / step) * step)",
+        "np.asarray(counts)",
+        "cell-57",
+    ),
+    "01: everybody counts as recognized": Mutant(
+        "01", "toolkit.attacks.linkage", "return self.eccentricity > 1.5", "return self.eccentricity > 0", "cell-23"
+    ),
+    "01: a membership score that is not in units": Mutant(
+        "01",
+        "toolkit.attacks.membership",
+        "return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))",
+        "return np.asarray((rows - p) @ (average - p))",
+        "cell-70a",
+    ),
+    "01: n for n - 1 who stay": Mutant(
+        "01",
+        "toolkit.attacks.differencing",
+        "return people * before - (people - 1) * after",
+        "return people * before - people * after",
+        "cell-39",
+    ),
+    "01: a tracker that subtracts nothing": Mutant(
+        "01",
+        "toolkit.attacks.differencing",
+        "return server.sum(common, column) - server.sum(common & ~special, column)",
+        "return server.sum(common, column)",
+        "cell-43",
+    ),
+    "02: an advantage of twice epsilon": Mutant(
+        "02",
+        "toolkit.attacks.audit.bounds",
+        "return math.tanh(epsilon / 2) + delta",
+        "return math.tanh(epsilon) + delta",
+        "cell-27b",
+    ),
+    "02: epsilon in one direction only": Mutant(
+        "02", "toolkit.attacks.audit.auditor", "max(largest, p / q, q / p)", "max(largest, p / q)", "my-epsilon-agrees"
+    ),
+    "03: half of the reports are the truth": Mutant(
+        "03",
+        "toolkit.local.design",
+        "return draw_reports(self.weights, self._form, truths, rng)",
+        "return np.where(np.arange(len(truths)) % 2, truths, draw_reports(self.weights, self._form, truths, rng))",
+        "my-warner-agrees",
+    ),
+    "05: an observer who counts twice": Mutant(
+        "05", "toolkit.attacks.averaging", "logs[i] + np.log([", "logs[i] + 2 * np.log([", "cell-26a"
+    ),
+    "05: a gain without its square": Mutant(
+        "05",
+        "toolkit.planning.split",
+        "return (self.largest / max(self.one_random.values())) ** 2",
+        "return self.largest / max(self.one_random.values())",
+        "cell-23",
+    ),
+    "06: everybody who is invited answers": Mutant(
+        "06",
+        "toolkit.planning.fieldwork",
+        "return math.ceil(n / self.response - 1e-9)",
+        "return math.ceil(n - 1e-9)",
+        "cell-27",
+    ),
+    "06: a curator with half the noise": Mutant(
+        "06",
+        "toolkit.planning.curated",
+        "return self.total / self.direct.field.behind(n)",
+        "return self.total / self.direct.field.behind(n) / 2",
+        "cell-19",
+    ),
+    "07: rho without its half": Mutant(
+        "07",
+        "toolkit.central.gaussian",
+        "return Zcdp(self.sensitivity**2 / (2 * self.variance))",
+        "return Zcdp(self.sensitivity**2 / self.variance)",
+        "rho-check",
+    ),
+    "08: a form that costs one question": Mutant(
+        "08",
+        "toolkit.survey.spec",
+        "return consenting.loss(self.questions, self.waves, self._earlier_loss)",
+        "return consenting.loss(self.questions[:1], self.waves, self._earlier_loss)",
+        "cell-07",
+    ),
+    "04: who was asked left out": Mutant(
+        "04",
+        "toolkit.local.design",
+        "variances = np.diag(self.covariance(prevalence, n, respondents=respondents))",
+        'variances = np.diag(self.covariance(prevalence, n, respondents="fixed"))',
+        "my-times-agrees",
+    ),
+    "09: a likelihood of the truth": Mutant(
+        "09",
+        "toolkit.analysis.regression.logistic",
+        "height = float(self.people.mass @ np.log(probability))",
+        "height = float(self.people.mass @ np.log(share))",
+        "cell-19",
+    ),
+    "10: noise of 1 in place of 5": Mutant(
+        "10",
+        "toolkit.central.robust.asymptotic",
+        "gamma * 5 * root / (self.epsilon * n)",
+        "gamma * root / (self.epsilon * n)",
+        "promise-hand-check",
+    ),
+    "11: a holdout that charges half": Mutant(
+        "11",
+        "toolkit.learning.holdout",
+        "self.loss = Pure(2 * self.answers * each)",
+        "self.loss = Pure(self.answers * each)",
+        "holdout-price-check",
+    ),
+    "12: a square of the last level only": Mutant(
+        "12",
+        "toolkit.central.stream.trees",
+        "total += full * size**2 + rest**2",
+        "total = full * size**2 + rest**2",
+        "root-hand-check",
+    ),
+    "12: levels that do not add up": Mutant(
+        "12",
+        "toolkit.central.stream.trees",
+        "return sum(self._sums[node] for node in added) - sum(",
+        "return max(self._sums[node] for node in added) - sum(",
+        "silent-check",
+    ),
+    "14: a table that is charged as one count": Mutant(
+        "14",
+        "toolkit.central.sensitivity",
+        "return _sensitivity(_apart(caps.most, cells), _apart(caps.squares, cells), neighbors)",
+        "return _sensitivity(caps.most(cells), caps.squares(cells), neighbors)",
+        "counts-below-check",
+    ),
+    "16: a liar who weighs half": Mutant(
+        "16", "toolkit.local.compliance", "return liars * float(np.max(", "return liars / 2 * float(np.max(", "cell-41"
+    ),
+    "16: sets that hold the answer more often": Mutant(
+        "16",
+        "toolkit.local.oracles.subset",
+        "own = Categorical([self._total - self._holding, self._holding])",
+        "own = Categorical([self._total - self._holding, 3 * self._holding])",
+        "sets-below-check",
+    ),
+    "16: one bit that never lies": Mutant(
+        "16",
+        "toolkit.local.numeric.bounded",
+        "return np.asarray(bit ^ (lied == 1), dtype=np.int64)",
+        "return np.asarray(bit ^ (lied == 2), dtype=np.int64)",
+        "bit-below-check",
+    ),
+    "16: four questions at the whole budget each": Mutant(
+        "16",
+        "toolkit.local.questionnaire",
+        "each = checked_epsilon(total / count)",
+        "each = checked_epsilon(total)",
+        "cell-61",
+    ),
 }
 
 
@@ -625,30 +815,43 @@ UNCHANGED = {
 }
 
 
-class _Loader(SourceFileLoader):
-    """Reads a module with the mutant's words in place of the toolkit's; they must be there once."""
-
-    def __init__(self, name: str, path: str, mutant: Mutant) -> None:
-        super().__init__(name, path)
-        self._mutant = mutant
-
-    def get_code(self, fullname: str) -> CodeType:
-        source = Path(self.path).read_text(encoding="utf-8")
-        if source.count(self._mutant.here) != 1:
-            raise LookupError(f"{self._mutant.here!r} must stand once in {fullname}: adapt the mutant")
-        return compile(source.replace(self._mutant.here, self._mutant.instead), self.path, "exec")
+Bound = dict[tuple[str, str, int], list[FunctionType]]
 
 
-class _Finder:
-    def __init__(self, mutant: Mutant) -> None:
-        self._mutant = mutant
+def _bound() -> Bound:
+    """All functions of the toolkit that are imported, by where they are written: wherever they are bound."""
+    found: Bound = {}
+    for one in gc.get_objects():
+        if type(one) is FunctionType and "toolkit" in one.__code__.co_filename:
+            found.setdefault(_place(one.__code__), []).append(one)
+    return found
 
-    def find_spec(self, name: str, path: object, _target: object = None) -> ModuleSpec | None:
-        if name != self._mutant.module:
-            return None
-        spec = PathFinder.find_spec(name, path)
-        spec.loader = _Loader(name, spec.origin, self._mutant)
-        return spec
+
+def _mutate(mutant: Mutant, bound: Bound) -> None:
+    """Give functions of a module the mutant's words in place of the toolkit's; these must stand there once."""
+    path = Path(importlib.import_module(mutant.module).__file__)
+    source = path.read_text(encoding="utf-8")
+    if source.count(mutant.here) != 1:
+        raise LookupError(f"{mutant.here!r} must stand once in {mutant.module}: adapt the mutant")
+    texts = (source, source.replace(mutant.here, mutant.instead))
+    before, after = (list(_functions(compile(text, path, "exec"))) for text in texts)
+    changed = [(_place(old), new) for old, new in zip(before, after, strict=True) if old != new]
+    if not changed or any(place not in bound for place, _ in changed):
+        raise LookupError(f"{mutant.here!r} must stand in a function of {mutant.module}: adapt the mutant")
+    for place, new in changed:
+        for function in bound[place]:
+            function.__code__ = new
+
+
+def _functions(body: CodeType) -> Iterator[CodeType]:
+    """Of a module and its classes; what stands in a function is part of it."""
+    for inside in body.co_consts:
+        if isinstance(inside, CodeType):
+            yield from (inside,) if inside.co_flags & CO_OPTIMIZED else _functions(inside)
+
+
+def _place(code: CodeType) -> tuple[str, str, int]:
+    return str(code.co_filename), code.co_qualname, code.co_firstlineno
 
 
 def _needed(cells: list[dict[str, Any]], chosen: set[str]) -> list[dict[str, Any]]:
@@ -677,17 +880,22 @@ def _names(source: str) -> tuple[set[str], set[str]]:
     return loads, stores
 
 
-def _first_failure(mutant: Mutant) -> dict[str, str]:
+def _code_cells(notebook: str) -> list[dict[str, Any]]:
+    (path,) = FOLDER.glob(f"{notebook}_*.ipynb")
+    return [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+
+
+def _run(cell: dict[str, Any], names: dict[str, object]) -> None:
+    exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), names)  # noqa: S102 — of this repository
+
+
+def _first_failure(cells: list[dict[str, Any]], names: dict[str, object]) -> dict[str, str]:
     """The cell of the notebook that fails, with what, and where the error was raised. What fails in a folded
     cell, a check or a solution, no reader sees: it does not count.
     """
-    sys.meta_path.insert(0, _Finder(mutant))
-    (path,) = FOLDER.glob(f"{mutant.notebook}_*.ipynb")
-    cells = [cell for cell in json.loads(path.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
-    names: dict[str, object] = {}
-    for cell in _needed(cells, set(mutant.cell.split())) if mutant.cell else cells:
+    for cell in cells:
         try:
-            exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), names)  # noqa: S102 — of this repository
+            _run(cell, names)
         except Exception as error:
             if {"check", "solution"} & set(cell["metadata"].get("tags", [])):
                 continue
@@ -699,47 +907,57 @@ def _first_failure(mutant: Mutant) -> dict[str, str]:
     return {"cell": "", "error": "", "in": "", "said": "no cell failed"}
 
 
-def _all_failures() -> None:
-    """A line for each mutant, written by a child of its own: forked before the toolkit is imported and after
-    what it is built on, for time. A mutant that never ends is ended.
+def _all_failures(chosen: list[str]) -> None:
+    """A line for each mutant, written by a child of its own, for time: forked after all is imported that the notebooks
+    and the mutants name. A mutant that never ends is ended.
     """
-    for name in BUILT_ON:
-        importlib.import_module(name)
     os.chdir(FOLDER)
-    for name, mutant in (MUTANTS | UNCHANGED).items():
-        if mutant.notebook not in sys.argv[1:]:
-            continue
+    mutants = {name: mutant for name, mutant in (UNCHANGED | MUTANTS).items() if name in chosen}
+    books = {number: _code_cells(number) for number in sorted({mutant.notebook for mutant in mutants.values()})}
+    names: dict[str, dict[str, object]] = {number: {} for number in books}
+    for number, (first, *_) in books.items():
+        _run(first, names[number])
+    for module in (*BUILT_ON, *filter(None, (mutant.module for mutant in mutants.values()))):
+        importlib.import_module(module)
+    bound = _bound()
+    gc.freeze()
+    for name, mutant in mutants.items():
         if (child := os.fork()) == 0:
             signal.alarm(240)
-            sys.stdout.write(json.dumps({"name": name, **_first_failure(mutant)}) + "\n")
+            _, *cells = books[mutant.notebook]
+            if mutant.module:
+                _mutate(mutant, bound)
+            needed = _needed(cells, set(mutant.cell.split())) if mutant.cell else cells
+            sys.stdout.write(json.dumps({"name": name, **_first_failure(needed, names[mutant.notebook])}) + "\n")
             sys.stdout.flush()
             os._exit(0)
         os.waitpid(child, 0)
 
 
-@cache
-def failures(notebook: str) -> dict[str, dict[str, str]]:
-    """By a process that has imported nothing of the toolkit, and has no threads."""
+@pytest.fixture(scope="module")
+def failures(request) -> dict[str, dict[str, str]]:
+    """Of all mutants that are chosen to be tried, by one process, which has no threads."""
+    items = [item for item in request.session.items if item.path == Path(__file__)]
     environment = os.environ | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, notebook]
+    command = [sys.executable, __file__, *(item.callspec.params["name"] for item in items)]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return {failure["name"]: failure for failure in map(json.loads, answer.stdout.splitlines())}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_changed_formula_is_refuted_by_an_assert_of_a_notebook(name):
-    failure = failures(MUTANTS[name].notebook)[name]
+def test_a_changed_formula_is_refuted_by_an_assert_of_a_notebook(name, failures):
+    failure = failures[name]
     assert failure["error"] == "AssertionError", failure
     assert failure["in"] == f"cell {failure['cell']}", "the toolkit noticed by itself, not the notebook"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", UNCHANGED)
-def test_cells_that_notice_a_change_notice_nothing_without_one(name):
-    failure = failures(UNCHANGED[name].notebook)[name]
+def test_cells_that_notice_a_change_notice_nothing_without_one(name, failures):
+    failure = failures[name]
     assert failure["error"] == "", failure
 
 
 if __name__ == "__main__":
-    _all_failures()
+    _all_failures(sys.argv[1:])
