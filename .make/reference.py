@@ -6,6 +6,7 @@ A name that several faces offer is described once, at the first of `FACES` that 
 
 import argparse
 import inspect
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -60,6 +61,7 @@ def room(face: str) -> str:
 
 def commands() -> str:
     """What `toolkit VERB --help` says, for every verb."""
+    os.environ["COLUMNS"] = "76"  # what a page is wide
     (verbs,) = (action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
     return "\n\n".join(
         f"## {name}\n\n{_told(verbs, name)}\n\n```text\n{parser.format_help()}```"

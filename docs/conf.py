@@ -80,7 +80,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "docs/understand/mathematics": [], "docs/understand/threats": []},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
@@ -96,6 +96,8 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
 
     if page.startswith("docs/reference/"):
         source[0] = expand(source[0])
+    if page == "docs/understand/threats":
+        source[0] = re.sub(r"(tests/\S+)::(test_\w+) \|", r'<span class="held" title="\1">\2</span> |', source[0])
     if page == "docs/project/guarantees":
         source[0] = re.sub(r"<!-- tests/(\S+)::(\S+) -->", r'<span class="held" title="tests/\1">\2</span>', source[0])
     if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
@@ -116,6 +118,11 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
+def initials(_: Any, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
+    """An author's "S. L. Warner" begins no list."""
+    lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
+
+
 def finish(app: Any, problem: Exception | None) -> None:
     """MathJax beside the pages, and a first page where people look for one."""
     if problem is None and app.builder.format == "html":
@@ -131,5 +138,6 @@ def setup(app: Any) -> None:
     """What the settings above cannot say."""
     app.connect("source-read", prepare)
     app.connect("doctree-read", anchors)
+    app.connect("autodoc-process-docstring", initials, priority=400)
     app.connect("autodoc-skip-member", skip)
     app.connect("build-finished", finish)

@@ -107,9 +107,7 @@ def test_every_room_is_in_the_reference_and_every_name_has_a_first_sentence() ->
 
 def test_every_notebook_is_in_the_course() -> None:
     listed = (ROOT / "docs" / "course" / "index.md").read_text(encoding="utf-8")
-    assert [
-        path.stem for path in (ROOT / "notebooks").glob("*.ipynb") if f"notebooks/{path.stem}\n" not in listed
-    ] == []
+    assert [path.stem for path in (ROOT / "notebooks").glob("*.ipynb") if f"notebooks/{path.stem}>" not in listed] == []
 
 
 def test_pictures_of_the_first_page_are_small() -> None:
