@@ -20,9 +20,9 @@ VERSIONS = (
 )
 HEAD = """# Results
 
-What one run of `make bench` printed, in parts; peers stand in the same run where they could be installed, so that only ratios within a
-block mean something. The machine was shared with other work: absolute times are too long, and a figure that is missed by a little
-may be met on a quiet one. "ok" and "TOO SLOW" are against the limits that each benchmark states.
+What one run of the benchmarks printed; peers stand in the same run where they could be installed, so that only ratios
+within a block mean something. The machine was shared with other work: absolute times are too long, and a figure that is
+missed by a little may be met on a quiet one. "ok" and "TOO SLOW" are against the limits that each benchmark states.
 """
 
 
