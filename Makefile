@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards site seeds rooms bench clean
+.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -57,6 +57,13 @@ lowest: .venv-lowest/.ready  ## the fast tests on the lowest versions that pypro
 	@VERSIONS=--resolution=lowest-direct sh .make/install.sh .venv-lowest
 	@touch $@
 
+newest: .venv-newest/.ready  ## the fast tests on the newest versions that there are
+	@T="$(T)" sh .make/quick.sh .venv-newest/bin/python
+
+.venv-newest/.ready: pyproject.toml .make/install.sh
+	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
+	@touch $@
+
 # Beside the types, which take one core: what three processes would else each compile, on a fresh clone for half a minute.
 compiled: $(READY)
 	@$(BIN)/python -m pytest -p no:nbval --collect-only -qq $(T) > /dev/null || true  # what is wrong is said by the tests
@@ -100,6 +107,15 @@ cards: $(READY)  ## cards to print for a class without phones, DIR=where, QUESTI
 site: $(READY)  ## the course in a browser alone (JupyterLite with the wheel), DIR=where, COPY=student without solutions
 	@$(BIN)/python .make/site.py "$(or $(DIR),$(error DIR must say where: make site DIR=public))" $(COPY)
 
+# Nothing is fetched, and every link is followed. What was built before is built again only where it changed.
+docs: $(READY)  ## the documentation as a site, in build/docs/html
+	@$(BIN)/python -m sphinx -W --keep-going -q -j 2 -c docs -d build/docs/doctrees . build/docs/html
+	@$(BIN)/python .make/links.py build/docs/html
+	@echo "open build/docs/html/index.html"
+
+api: $(READY)  ## list the public names and signatures, after a change that was meant
+	@PYTHONPATH=.make $(BIN)/python .make/api.py
+
 seeds: $(READY)  ## which asserts of the notebooks depend on their seeds; takes an hour
 	@$(BIN)/python .make/seeds.py
 
@@ -107,5 +123,5 @@ bench: $(READY)  ## measure, as ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:  ## remove everything that was made
-	@rm -rf $(VENV) .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	@rm -rf $(VENV) .venv-lowest .venv-newest .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

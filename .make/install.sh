@@ -22,7 +22,7 @@ newest_python() {
 }
 
 python=$(newest_python)
-extras='.[lab,collect,scale,app,analysis,accounting,files,learning,site,test]'
+extras='.[lab,collect,scale,app,analysis,accounting,files,learning,site,docs,test]'
 
 wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" --editable "$extras"; fi; }
 

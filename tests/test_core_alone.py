@@ -52,6 +52,7 @@ CALLS = """
 import json
 import toolkit
 from toolkit import *
+from toolkit.analysis import Findings, estimates
 from toolkit.attacks import Breach, audit, breach, linkage
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
@@ -71,6 +72,7 @@ there = Collector.attach("sqlite:///there.db")
 ledger, verdict, planned = Ledger(Pure(3)), audit(design), plan(warner, prevalence=0.2, epsilon=1, n=500)
 parts = split.budget_for({"a": (warner, 0.2), "b": (warner, 0.1)}, epsilon=1)
 nothing = Results(survey, (), (), None, {})
+findings = Findings({}, (), (), None)
 found = {}
 
 def call(wanted, *runs):
@@ -96,13 +98,13 @@ call(
 )
 call(
     "lab",
-    shares.to_frame, planned.compare, planned.sensitivity, parts.to_frame, survey.plan(500).to_frame,
-    ledger.to_frame, verdict.to_frame, nothing.to_frame, nothing.to_table, nothing.plot,
-    lambda: breach.table([]), there.reports, there.results,
-    lambda: there.export("reports.csv"),
+    shares.to_frame, planned.compare, planned.sensitivity, parts.to_frame, ledger.to_frame, verdict.to_frame,
+    nothing.plot, lambda: breach.table([]),
 )
 call(
     "collect",
+    survey.plan(500).to_frame, nothing.to_frame, nothing.to_table, there.reports, there.results,
+    lambda: there.export("reports.csv"),
     lambda: estimate(survey, {"cheated": ["yes"]}), lambda: tally(survey, {"cheated": ["yes"]}),
     lambda: collect(survey),
     lambda: collect(survey, database="postgresql://nowhere/x"),
@@ -112,6 +114,7 @@ call(
     lambda: qr_png("https://survey.example/", "link.png"), IssuerKey.generate,
     lambda: IssuerKey.load("key.pem"), lambda: Issuer(3233, 17).verifies(b"", b""),
 )
+call("analysis", findings.to_frame, lambda: estimates([1], {"a": design}))
 call("accounting", lambda: compose([Pure(1)] * 3, rule="pld", delta=1e-6))
 # refused for what it is, with nothing installed that could read it
 call(
@@ -157,11 +160,11 @@ TYPED = {
     "status": None,
     "pause": None,
     "resume": None,
-    "results": "lab",
+    "results": "collect",
     "report report.html": 2,
-    "export reports.csv": "lab",
-    "export reports.parquet": "lab",
-    "export reports.sav": "lab",
+    "export reports.csv": "collect",
+    "export reports.parquet": "collect",
+    "export reports.sav": "collect",
     "close": None,
     "migrate": None,
     "merge a.db b.db": 2,

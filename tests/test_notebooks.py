@@ -276,9 +276,9 @@ def test_outputs_have_no_digits_that_another_processor_would_write_otherwise(cel
             assert [number for number in numbers if digits_of(number) > 7] == []
 
 
-def test_they_are_run_with_no_more_than_the_readme_tells_readers_to_install():
+def test_they_are_run_with_no_more_than_readers_are_told_to_install():
     """With a wheel and the extras that it names: `make test` takes away what all others bring."""
-    said = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    said = (FOLDER.parent / "docs" / "start" / "install.md").read_text(encoding="utf-8")
     named = re.search(r"With a wheel alone, `pip install` it with `\[([a-z,]+)\]`", said).group(1).split(",")
     others = {module for name, modules in extras._EXTRAS.items() if name not in named for module in modules}
     code = (FOLDER.parent / ".make" / "ties" / "sitecustomize.py").read_text()

@@ -24,6 +24,7 @@ MADE = shutil.ignore_patterns(
     ".git",
     ".venv",
     ".venv-lowest",
+    ".venv-newest",
     ".*_cache",
     ".hypothesis",
     "__pycache__",
@@ -139,7 +140,7 @@ def test_the_snippets_of_the_readme_run_from_the_wheel_with_its_extras(installed
     told = subprocess.run(call, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True)
     failed, tried = map(int, told.stdout.splitlines()[-1].split())
     assert failed == 0, told.stdout
-    assert tried > 20
+    assert tried > 15
     assert list(tmp_path.iterdir()) == []
 
 

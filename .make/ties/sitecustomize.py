@@ -2,7 +2,7 @@
 random order, as another processor puts them in another; the stable ones stay as they are.
 
 `make test` runs the notebooks so: an output that rests on an order of equals differs from the saved one. They
-have no more than what the README tells readers to install: what the other extras bring is not there.
+have no more than what docs/start/install.md tells readers to install: what the other extras bring is not there.
 """
 
 import sys

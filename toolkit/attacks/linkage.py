@@ -269,7 +269,7 @@ class Match:
 def recognize(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
     """Find a person of whom a few approximate ratings are known among anonymous ones: the Netflix attack.
 
-    A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30),
+    A user scores, for each known item they rated, e**(-stars apart / 1.5) + e**(-days apart / 30),
     divided by ln(1 + raters of the item): rare items count more.
 
     Parameters

@@ -35,7 +35,7 @@ NORMS = ("l1", "l2")
 @explains("Laplace.for_epsilon(1.0, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Laplace(Additive):
-    """Noise with density proportional to e**(-|y| / scale), scale = sensitivity / epsilon: Pure(epsilon).
+    """Noise with density proportional to e**(-abs(y) / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
     If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than
     e**epsilon times likelier through that person. Whole numbers with a sensitivity of at least 1 get whole
@@ -177,7 +177,7 @@ class Laplace(Additive):
         return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
     def density(self, x: npt.ArrayLike) -> Array:
-        """Compute 1 / (2 scale) e**(-|x| / scale): the law on the reals, for teaching.
+        """Compute 1 / (2 scale) e**(-abs(x) / scale): the law on the reals, for teaching.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Laplace(Additive):
         return LaplaceLaw(self.scale).density(x)
 
     def pmf(self, k: npt.ArrayLike) -> Array:
-        """Compute (1-q) / (1+q) q**|k|, q = e**(-1/scale): the law on the integers, for teaching.
+        """Compute (1-q) / (1+q) q**abs(k), q = e**(-1/scale): the law on the integers, for teaching.
 
         Parameters
         ----------

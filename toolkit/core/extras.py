@@ -10,13 +10,15 @@ from toolkit.core.checks import refuse
 
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
-    "collect": ("cryptography", "httptools", "narwhals", "psycopg", "segno", "tomli_w", "uvicorn"),
+    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "uvicorn"),
     "scale": ("duckdb", "polars", "pyarrow"),
-    "analysis": ("formulaic",),
+    "analysis": ("formulaic", "narwhals", "pandas"),
     "accounting": ("dp_accounting",),
     "files": ("docx", "openpyxl", "pyreadstat"),
     "learning": ("sklearn",),
 }
+
+_ROOMS = {"analysis": "analysis", "survey": "collect", "verbs": "collect"}
 
 # Below these an engine reads otherwise than promised: pandas 2 holds text as objects, which would be added up
 # as numbers; polars below 1.37 fails on a lazy frame after the charge, or prints a value of one that fails.
@@ -42,9 +44,18 @@ def check_extras(*names: str) -> None:
     for name in names:
         package = name.partition(".")[0]
         if find_spec(package) is None:
-            extra_name = next((extra for extra, packages in _EXTRAS.items() if package in packages), None)
+            extra_name = _extra_with(package)
             command = f"pip install 'privacy-survey-toolkit[{extra_name}]'" if extra_name else f"pip install {package}"
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
+
+
+def _extra_with(package: str) -> str | None:
+    """The extra that brings a package: that of the room which asks for it, if several do."""
+    offers, frame = [name for name, packages in _EXTRAS.items() if package in packages], sys._getframe(2)
+    while frame.f_back and len(offers) > 1:
+        room = frame.f_globals.get("__name__", "").removeprefix("toolkit.").partition(".")[0]
+        offers, frame = [name for name in offers if name == _ROOMS.get(room)] or offers, frame.f_back
+    return offers[0] if offers else None
 
 
 def check_engine(frame: object) -> None:

@@ -170,7 +170,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
-    Penalized likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
+    Penalized likelihood, w . w / 2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by public
     scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from the data before
     it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder that finds its categories
     (list them); nor is what a search chooses by scores (`choose_classifier` is for that).

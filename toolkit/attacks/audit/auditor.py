@@ -49,7 +49,7 @@ class Exact:
 
 
 def exact_epsilon(first: Law, second: Law) -> float:
-    """Compute the largest |ln(p / q)| over all outputs, from exact fractions, rounded up.
+    """Compute the largest abs(ln(p / q)) over all outputs, from exact fractions, rounded up.
 
     Parameters
     ----------

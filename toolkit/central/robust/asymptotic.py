@@ -112,11 +112,24 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
 
     Parameters
     ----------
-    gamma : the largest gross-error sensitivity at the scale 1/n among all distributions within `radius(n,
-    eta)`
-        of the population.
-    diameter : of the range of the statistic, by public bounds.
+    gamma : Number
+        The largest gross-error sensitivity at the scale 1/n among all distributions within `radius` of the population.
+    n : int
+        Number of people.
+    beta : Number
+        The rate at which smooth sensitivity forgives distance.
+    eta : Number
+        Share of samples that may exceed the bound.
+    diameter : Number
+        Of the range of the statistic, by public bounds.
 
+    Returns
+    -------
+    float
+        The bound.
+
+    Examples
+    --------
     >>> round(chaudhuri_hsu(gamma=0, n=1000, beta=0.1, eta=0.05, diameter=1), 4)
     0.0151
     """

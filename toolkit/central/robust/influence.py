@@ -40,7 +40,7 @@ class RegressionInfluence:
     ----------
     coefficients : beta.
     matrix : M, the mean of psi'(y - x beta) w(x) x x'.
-    gross_error_sensitivity : sup |IF| over all rows, bound * clip / (the least eigenvalue of M).
+    gross_error_sensitivity : sup of abs(IF) over all rows, bound * clip / (the least eigenvalue of M).
     """
 
     estimator: Estimator
@@ -105,7 +105,7 @@ class Influence:
     ----------
     at : the location T.
     slope : M, the mean of psi'.
-    gross_error_sensitivity : sup |IF|, infinite for the mean.
+    gross_error_sensitivity : sup of abs(IF), infinite for the mean.
     variance : the asymptotic variance of sqrt(n) (T of n values - T).
     """
 
@@ -146,7 +146,7 @@ def influence(estimator: Estimator, population: Any) -> Influence:
 
 
 def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
-    """Sup |IF|: how far a share s of arbitrary people pulls the location, divided by s, for small s.
+    """Sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
     >>> from toolkit.central.robust.estimators import Huber
     >>> round(gross_error_sensitivity(Huber(1.345), "normal"), 6)

@@ -23,7 +23,7 @@ _REACH = 64  # scales of noise; e**-64 is less than 10**-27
 
 @dataclass(frozen=True, repr=False)
 class LocalLaplace(Mean):
-    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget / steps).
+    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-abs(z) budget / steps).
 
     A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,
     exactly, grid included. Reports are integers without end in both directions.

@@ -1,0 +1,143 @@
+"""How `make docs` builds the site: pages of this folder, the notebooks as they are saved, the docstrings by room.
+
+The source folder is the repository, so that links of a page work in a checkout and on the site. Nothing is fetched,
+neither here nor by who reads: MathJax comes from a package and is copied beside the pages.
+"""
+
+import re
+import shutil
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import toolkit
+
+sys.path.insert(0, str(Path(__file__).parents[1] / ".make"))
+from reference import expand
+
+project = "Privacy survey toolkit"
+author = "The privacy-survey-toolkit developers"
+copyright = author  # noqa: A001  Sphinx calls it so
+version = release = toolkit.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/*.md",
+    "docs/**/*.md",
+    "notebooks/*.ipynb",
+    "notebooks/*.md",
+    "notebooks/teaching/*.md",
+    "benchmarks/RESULTS.md",
+    "data/*.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+]
+exclude_patterns = [".*", "build", "tests", "toolkit", "data/attacks", "**/.ipynb_checkpoints", "*.egg-info"]
+
+# Formulas, headings with the names that links use, and outputs that were saved: no notebook is run here.
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 4
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}  # widgets need a running Python; their saved picture is shown
+nb_mime_priority_overrides = [
+    ("html", "application/vnd.jupyter.widget-view+json", None),
+    ("html", "application/javascript", None),
+]
+mathjax_path = "tex-svg.js"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+# Parameters stand in the docstrings, one a line, with their types: signatures then are short enough to read.
+add_module_names = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_default_options = {"members": True, "show-inheritance": False}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_param = False  # a list of parameters, whose types are words and no links
+
+html_theme = "pydata_sphinx_theme"
+html_title = project
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navigation_depth": 3,
+    "show_toc_level": 2,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "docs/understand/mathematics": [], "docs/understand/threats": []},
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+ARROW = re.compile(r'^  (\w+) -->\|"(\d+) (\w+)"\| (\w+)$', re.MULTILINE)
+
+
+def prepare(_: Any, page: str, source: list[str]) -> None:
+    """The reference is made from docstrings; a picture that a forge draws from its text is a list of its arrows."""
+
+    def steps(picture: re.Match[str]) -> str:
+        return "\n".join(f"{n}. `{end.replace('_', '/')}`: `{name}`" for _, n, name, end in ARROW.findall(picture[1]))
+
+    if page.startswith("docs/reference/"):
+        source[0] = expand(source[0])
+    if page == "docs/understand/threats":
+        source[0] = re.sub(r"(tests/\S+)::(test_\w+) \|", r'<span class="held" title="\1">\2</span> |', source[0])
+    if page == "docs/project/guarantees":
+        source[0] = re.sub(r"<!-- tests/(\S+)::(\S+) -->", r'<span class="held" title="tests/\1">\2</span>', source[0])
+    if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
+        source[0] = re.sub(r"\]\(#([\w?-]+)\)", lambda link: f"](#{link[1].strip('?').lower()})", source[0])
+    source[0] = re.sub(r"```mermaid\n(.*?)```", steps, source[0], flags=re.DOTALL)
+
+
+def anchors(app: Any, _: Any) -> None:
+    """Places of a page that are marked in HTML, as those of the glossary, can be linked to like headings."""
+    slugs = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    if app.env.docname == "notebooks/GLOSSARY":
+        text = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
+        slugs.update({name: (0, name, name) for name in re.findall(r'<a id="([\w-]+)">', text)})
+
+
+def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
+    """What scikit-learn gives every estimator is described there."""
+    return True if name.endswith("_request") or name == "get_metadata_routing" else None
+
+
+def initials(_: Any, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
+    """An author's "S. L. Warner" begins no list."""
+    lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
+
+
+def finish(app: Any, problem: Exception | None) -> None:
+    """MathJax beside the pages, and a first page where people look for one."""
+    if problem is None and app.builder.format == "html":
+        package = distribution("sphinx-mathjax-offline")
+        shutil.copy(
+            str(package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js")), app.outdir / "_static"
+        )
+        first = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
+        (Path(app.outdir) / "index.html").write_text(f'{first}<a href="docs/index.html">{project}</a>\n')
+
+
+def setup(app: Any) -> None:
+    """What the settings above cannot say."""
+    app.connect("source-read", prepare)
+    app.connect("doctree-read", anchors)
+    app.connect("autodoc-process-docstring", initials, priority=400)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("build-finished", finish)

@@ -1,0 +1,3 @@
+"""The settings of the site are no test."""
+
+collect_ignore = ["conf.py"]
