@@ -113,6 +113,9 @@ def _leave_out(rest: dict[str, Any], told: Mapping[str, Any], tables: Sequence[A
     if name in ("title", "consent") and rest.get(name) != "…":
         rest[name] = {code: "…" for code in rest.get("languages", ["en"]) if isinstance(code, str)}
         return True
+    if name == "ceiling" and rest.get(name) != "inf":
+        rest[name] = "inf"
+        return True
     parent, _, child = (name or "").partition(".")
     if child and isinstance(rest.get(parent), dict):
         rest[parent] = {key: value for key, value in rest[parent].items() if key != child}

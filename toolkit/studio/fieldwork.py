@@ -150,7 +150,7 @@ class Fieldwork:
         if results.findings:
             try:
                 sheet = results.plot()
-                sheet.figure.savefig(image := io.StringIO(), format="svg", transparent=False)
+                sheet.figure.savefig(image := io.StringIO(), format="svg", bbox_inches="tight")
                 picture = {"svg": image.getvalue(), "alt": sheet.alt}
             except (ValueError, ImportError) as problem:  # distributions alone, too many groups, or no matplotlib
                 picture = {"alt": str(problem)}

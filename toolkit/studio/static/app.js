@@ -140,7 +140,7 @@ function failed(problem) {
 
 addEventListener("hashchange", reload);
 addEventListener("focus", look);
-setInterval(look, 5000);
+setInterval(look, 10000);
 addEventListener("keydown", (event) => {
   const typing = event.target.matches?.("input[type=text], textarea");
   if ((event.ctrlKey || event.metaKey) && event.key === "z" && state.survey && !typing) {

@@ -87,7 +87,9 @@ export function toggle(label, on, change, more = {}) {
   return h("label", { class: "toggle" }, box, h("span", {}, label));
 }
 
-export const notice = (text, kind = "note") => h("p", { class: `notice ${kind}`, role: kind === "wrong" ? "alert" : "status" }, text);
+/** Python's messages name fields in backticks, which say nothing to people. */
+const plainly = (text) => text.replace(/`/g, "");
+export const notice = (text, kind = "note") => h("p", { class: `notice ${kind}`, role: kind === "wrong" ? "alert" : "status" }, plainly(text));
 
 export function tableOf(columns, rows, caption) {
   const head = h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)));
@@ -314,7 +316,7 @@ export function showProblems(root, screen) {
     if (!place) continue;
     place.hidden = false;
     place.classList.toggle("warning", Boolean(problem.warning));
-    place.append(h("span", {}, problem.message));
+    place.append(h("span", {}, plainly(problem.message)));
     if (!problem.warning) root.querySelector(`[aria-describedby="${place.id || "none"}"]`)?.setAttribute("aria-invalid", "true");
   }
 }

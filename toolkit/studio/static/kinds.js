@@ -18,17 +18,18 @@ export function kindOf(question) {
   return design && !options.length ? "own" : "options";
 }
 
-/** A new question, with a name that no other has. */
-export function make(kind, taken, words) {
+/** A new question, with a name that no other has, and an epsilon that is still left. */
+export function make(kind, taken, words, left) {
+  const epsilon = Math.max(0.1, Math.min(1, Math.floor(10 * left + 1e-6) / 10));
   let place = taken.length + 1;
   while (taken.includes(`question_${place}`)) place += 1;
   const base = { name: `question_${place}`, text: "" };
   const parts = {
-    yesno: { design: { warner: { epsilon: 1 } } },
-    options: { options: [words.a, words.b, words.c], design: { k_ary: { epsilon: 1 } } },
-    likert: { design: { likert: { points: 5, epsilon: 1 } } },
-    ticks: { options: [words.a, words.b, words.c], design: { tick_boxes: { epsilon: 1 } } },
-    number: { bounds: [0, 100], design: { one_bit: { epsilon: 1 } } },
+    yesno: { design: { warner: { epsilon } } },
+    options: { options: [words.a, words.b, words.c], design: { k_ary: { epsilon } } },
+    likert: { design: { likert: { points: 5, epsilon } } },
+    ticks: { options: [words.a, words.b, words.c], design: { tick_boxes: { epsilon } } },
+    number: { bounds: [0, 100], design: { one_bit: { epsilon } } },
     text: { free_text: true, required: false, warning: words.warning },
   };
   return { ...base, ...structuredClone(parts[kind]) };

@@ -7,7 +7,7 @@ const FAMILIES = {
   forced: ["A die", "Some numbers of a die say yes or no for everybody; else the truth is told."],
   crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. Nothing but paper is needed."],
   k_ary: ["The phone, by chance", "The true answer is likelier to be sent than any other."],
-  likert: ["The phone, by chance", "The true point is likelier than any other, and near ones are likelier than far ones."],
+  likert: ["The phone, by chance", "The true point is likelier to be sent than any other."],
   tick_boxes: ["The phone, by chance", "All boxes together are hidden."],
   one_bit: ["One bit", "Only a yes or no leaves the phone; the mean is estimated."],
   piecewise: ["A window around the number", "A number near the true one is likelier; the mean is estimated."],
@@ -17,15 +17,15 @@ const FAMILIES = {
 };
 const MODES = [["", "The phone does it"], ["guided", "The phone shows what chance says, the person taps"], ["physical", "The person has a coin or a die"]];
 const PICTURES = {
-  of_yes: "Of 100 people whose true answer is yes, {count} send yes",
-  of_no: "Of 100 people whose true answer is no, {count} send yes",
-  same: "Of 100 people, {count} send their true answer",
+  of_yes: "Of 100 people whose true answer is yes, about {count} send yes",
+  of_no: "Of 100 people whose true answer is no, about {count} send yes",
+  same: "Of 100 people, about {count} send their true answer",
   guess: "Of 100 guesses between two answers, at most {count} are right (50 without the report)",
 };
 const settings = JSON.parse(sessionStorage.getItem("studio:people") ?? '{"n":1000,"subgroup":10}');
 const curves = new Map();
 
-export async function protection(main) {
+export function protection(main) {
   const data = state.survey.data;
   const total = h("div", { class: "total", "aria-live": "polite" });
   const cards = (data.questions ?? []).map((question, i) => (isProtected(question) ? card(question, i, data) : plainCard(question, i, data)));
@@ -51,6 +51,17 @@ export async function protection(main) {
       planned.replaceChildren(notice(problem.message, "wrong"));
     }
   }
+  /** All questions whose epsilon can be moved get the same, in steps of 0.1. */
+  function evenly() {
+    const moved = (question) => isProtected(question) && !["forced", "crosswise"].includes(maker(question)) && FAMILIES[maker(question)];
+    const fixed = data.questions.reduce((sum, question, i) => sum + (isProtected(question) && !moved(question) ? Number(state.survey.facts.questions[i]?.epsilon) || 0 : 0), 0);
+    const each = data.questions.filter(moved), left = (state.survey.facts.ceiling === "inf" ? 3 : state.survey.facts.ceiling) - fixed;
+    const epsilon = Math.max(1, Math.floor((10 * left) / each.length + 1e-6)) / 10;
+    change(() => each.forEach((question) => {
+      const name = maker(question), { p, ...rest } = question.design[name];
+      question.design = { [name]: { ...rest, epsilon } };
+    }), true);
+  }
   function update() {
     const { epsilon, ceiling } = state.survey.facts;
     const words = epsilon === "inf" ? t("A report of this survey can prove an answer.")
@@ -65,10 +76,10 @@ export async function protection(main) {
         field(t("People who answer"), input(settings.n, people("n"), { inputmode: "numeric", "data-key": "n" })),
         field(t("Smallest group, in percent of them"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
         field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : Number(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
-      total),
+      total, button(t("Divide the ceiling evenly"), evenly, "small")),
     h("ol", { class: "questions" }, ...cards.map((one) => one.element)), planned, same("protection"));
   update();
-  await Promise.all(cards.map((one) => one.load?.()));
+  cards.forEach((one) => one.load?.());
   return { update, stop: () => clearTimeout(people.timer) };
 }
 
@@ -111,7 +122,7 @@ function card(question, i, data) {
   const slider = h("input", { type: "range", min: 0, max: 0, step: 1, "data-key": `q${i}.slider`, "aria-label": t("Protection of question {place}", { place: i + 1 }) });
   const epsilon = h("output", { class: "epsilon" }), odds = h("div", { class: "odds" }), margin = h("strong", {}), small = h("strong", {});
   const people = [hundred(), hundred()], captions = [h("figcaption", {}), h("figcaption", {})];
-  const figures = people.map((one, place) => h("figure", { class: "people" }, one.picture, captions[place]));
+  const figures = people.map((one, place) => h("figure", { class: "people", hidden: true }, one.picture, captions[place]));
   const wrong = h("p", { class: "problem", hidden: true });
 
   /** Repaint from the list: nothing is asked while the slider moves. */
@@ -137,6 +148,7 @@ function card(question, i, data) {
   }
   async function load() {
     if (!known) return;
+    if (!rows.length) epsilon.textContent = "ε …";
     const table = { ...question };
     delete table["#"];
     const key = JSON.stringify([table, family, settings, state.speak]);

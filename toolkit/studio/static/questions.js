@@ -24,9 +24,16 @@ export function questions(main) {
   const codes = languagesOf(data);
   const list = h("ol", { class: "questions" }, ...data.questions.map((question, i) => item(question, i, data)));
   main.append(
-    h("p", { class: "lead" }, t("Write what people are asked. A protected answer is changed by chance on the phone before it is sent; a plain one is sent as it is.")),
+    h("p", { class: "lead" }, t("Write what people are asked. Chance may change a protected answer on the phone before it is sent; a plain one is sent as it is.")),
     texts(t("Title of the survey"), () => data.title, (value) => (data.title = value), { at: "title", line: true, key: "title" }),
     languageChoice(codes), list, adder(data), same("questions"));
+  return {
+    update() {
+      list.querySelectorAll(".head .text").forEach((one, i) => (one.textContent = textIn(data.questions[i]?.text, codes[0], codes[0]) || t("A question without words yet")));
+      const name = document.querySelector(`[data-key="q${state.open}.name"]`);
+      if (name && name !== document.activeElement) name.value = data.questions[state.open]?.name ?? "";
+    },
+  };
 }
 
 function languageChoice(codes) {
@@ -40,8 +47,9 @@ function languageChoice(codes) {
 
 function adder(data) {
   const words = { a: t("first answer"), b: t("second answer"), c: t("third answer"), warning: t("What you write here is sent as it is. Please write nothing that tells who you are, or what you answered above.") };
+  const left = () => (state.survey.facts.ceiling === "inf" ? 1 : state.survey.facts.ceiling - (Number(state.survey.facts.epsilon) || 0));
   const add = (kind) => change(() => {
-    data.questions.push(make(kind, data.questions.map((one) => one.name), words));
+    data.questions.push(make(kind, data.questions.map((one) => one.name), words, left()));
     state.open = data.questions.length - 1;
   }, true);
   return h("section", { class: "adder", "aria-labelledby": "add" }, h("h2", { id: "add" }, t("Add a question")),
@@ -94,7 +102,7 @@ function settleName(question, taken) {
 }
 
 function protector(question, i) {
-  const text = isProtected(question) ? t("Chance changes the answer on the phone: nobody can know what this person answered.") : t("The answer is sent as it is. Whoever reads the reports can read it.");
+  const text = isProtected(question) ? t("Chance may change the answer on the phone: nobody can be sure what this person answered.") : t("The answer is sent as it is. Whoever reads the reports can read it.");
   return h("div", { class: `protector ${isProtected(question) ? "safe" : "bare"}` },
     toggle(t("Protected"), isProtected(question), (on) => change(() => protect(question, on), true), { "data-key": `q${i}.protected` }), h("p", {}, text));
 }

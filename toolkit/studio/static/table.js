@@ -4,7 +4,6 @@ import { api, ask, button, codes, field, h, input, meter, notice, number, select
 const VERBS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
 };
-const BOUNDED = ["mean", "sum", "std", "median"];
 
 export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
@@ -55,7 +54,7 @@ export async function table(main, file) {
       return h("li", { class: "card" }, h("h3", {}, title, " ", h("span", { class: "chip safe" }, t("released"))), tableOf(facts.columns, facts.rows, t("As published in {file}", { file: `${facts.file}.html` })), take);
     }
     const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
-      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? `± ${number(1.96 * facts.sd)} ${t("in each cell, 19 times in 20 (about)")}` : facts.per_value ? t("about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data; it is told with the result")),
+      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data; it is told with the result")),
       h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
     const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal" });
     const release = async (event) => {
@@ -111,7 +110,7 @@ export async function table(main, file) {
   const said = h("div", {});
   const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file }))));
   main.append(h("h1", { tabindex: -1 }, file),
-    h("p", { class: "lead" }, t("The table stays in its folder. No row is read before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
+    h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
     h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
     h("section", { class: "panel" }, h("h2", {}, t("Columns")), h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
     h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
