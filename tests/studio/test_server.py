@@ -1,12 +1,17 @@
 """Whoever is not the studio's own page gets nothing: other origins, other hosts, frames, links that were used."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from toolkit.studio import server
 from toolkit.studio.server import Desk, Gate, Studio, studio
 
 JSON = "application/json"
+STATIC = Path(server.__file__).parent / "static"
+TABLES = "EXAMPLES|FAMILIES|MODES|PICTURES|KIND_WORDS|STATES|VIEWS|SCREENS|STATED|ENDING|PROTECTION|VERBS"
 
 
 def test_a_link_works_once_and_the_next_one_is_announced(studio, window):
@@ -108,14 +113,13 @@ def test_a_proxy_names_its_address(folder):
 
 
 def test_all_addresses_in_the_page_are_relative_so_that_it_works_under_a_path():
-    static = __import__("pathlib").Path(__import__("toolkit.studio").studio.server.__file__).parent / "static"
-    for path in static.iterdir():
+    for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
-        assert not __import__("re").search(r"""(src|href|from|fetch\(|import\()\s*=?\s*["'`]/(?!/)""", text), path.name
+        assert not re.search(r"""(src|href|from|fetch\(|import\()\s*=?\s*["'`]/(?!/)""", text), path.name
         assert "innerHTML" not in text, path.name
 
 
-def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, studio):
+def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window):
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a secret")
 
@@ -123,3 +127,18 @@ def test_an_error_of_the_studio_itself_quotes_nothing(monkeypatch, window, studi
     status, answer = window.api("files")
     assert status == 500
     assert "secret" not in json.dumps(answer)
+
+
+def test_every_sentence_of_the_studio_is_there_in_german():
+    """What is written t("…"), and all words in tables that are passed to it; gaps are the same in both."""
+    german = json.loads((STATIC / "de.json").read_text(encoding="utf-8"))
+    words = set()
+    for path in STATIC.glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        words |= set(re.findall(r'\bt\(\s*"((?:[^"\\]|\\.)*)"', text))
+        for table in re.findall(rf"const (?:{TABLES}) = (.*?);\n", text, re.DOTALL):
+            words |= {one for one in re.findall(r'"([^"]*)"', table) if one[:1].isupper() or " " in one}
+    assert len(words) > 250
+    assert sorted(words - set(german)) == []
+    for english, said in german.items():
+        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", said)), english

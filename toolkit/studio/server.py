@@ -332,7 +332,7 @@ class Studio:
     def stop(self) -> None:
         """End it; collections that it opened go on."""
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(60)
         self._socket.close()
 
     def __repr__(self) -> str:
@@ -376,11 +376,11 @@ def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], 
         print(f"For another window: {link}", flush=True)  # noqa: T201
 
     made = Studio(folder, port=port, public_url=public_url, announce=tell)
-    print(f"The studio of {made.folder.root} is open on this machine:\n\n  {made.url}\n", flush=True)  # noqa: T201
-    print("The link works once. Ctrl-C ends the studio; collections that it opened go on.", flush=True)  # noqa: T201
-    if opener is not None:
-        opener(made.url)
     try:
+        print(f"The studio of {made.folder.root} is open on this machine:\n\n  {made.url}\n", flush=True)  # noqa: T201
+        print("The link works once. Ctrl-C ends the studio; collections that it opened go on.", flush=True)  # noqa: T201
+        if opener is not None:
+            opener(made.url)
         made.wait()
     except KeyboardInterrupt:
         sys.stdout.write("\n")

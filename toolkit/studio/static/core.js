@@ -131,12 +131,12 @@ export function copier(text, label = t("Copy")) {
 }
 
 /** Ask before something that cannot be taken back. */
-export function ask(title, text, yes, kind = "danger") {
+export function ask(title, text, yes, kind = "danger", no = t("Cancel")) {
   return new Promise((done) => {
     const answer = (value) => () => (dialog.close(), dialog.remove(), done(value));
-    const dialog = h("dialog", { "aria-labelledby": "ask-title", oncancel: answer(false) }, h("h2", { id: "ask-title" }, title),
+    const dialog = h("dialog", { "aria-labelledby": "ask-title", oncancel: (event) => (event.preventDefault(), no === t("Cancel") && answer(false)()) }, h("h2", { id: "ask-title" }, title),
       typeof text === "string" ? h("p", {}, text) : text,
-      h("div", { class: "row" }, button(t("Cancel"), answer(false)), button(yes, answer(true), kind)));
+      h("div", { class: "row" }, button(no, answer(false)), button(yes, answer(true), kind)));
     document.body.append(dialog);
     dialog.showModal();
   });
@@ -260,7 +260,7 @@ function conflict(mine, now) {
   const rows = differences(mine, now.data ?? {}).slice(0, 30);
   const body = h("div", {}, h("p", {}, t("{file} was changed meanwhile, by hand or by another program. Nothing is lost: choose one.", { file: now.file })),
     tableOf([t("Where"), t("Here"), t("In the file")], rows, t("What differs")));
-  ask(t("Two versions"), body, t("Keep what is here"), "main").then((keep) => {
+  ask(t("Two versions"), body, t("Keep what is here"), "main", t("Take the file's version")).then((keep) => {
     adopt({ ...now, data: keep ? mine : now.data });
     dirty = keep;
     if (keep) schedule(0);

@@ -43,7 +43,7 @@ export async function opening(main) {
     const head = h("h2", { id: "o2" }, t("2. Open"));
     if (one && one.state !== "closed" && one.serving) {
       const amend = (event) => act(event.target, said, "open", { amend: true });
-      return h("section", { class: "panel good", "aria-labelledby": "o2" }, head, h("p", {}, t("The survey is {state}: people can answer at this address.", { state: t(STATES[one.state]) })), linkOf(one),
+      return h("section", { class: "panel good", "aria-labelledby": "o2" }, head, h("p", {}, t("The survey is {state}. Its address:", { state: t(STATES[one.state]) })), linkOf(one),
         one.current ? null : h("div", {}, notice(t("The file differs from what people see."), "note"), button(t("Show people the corrected page"), amend)), said, same("open"));
     }
     if (one?.state === "closed") return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("The collection is closed. Closing is final; a new one needs another file.")), same("open"));
@@ -58,7 +58,7 @@ export async function opening(main) {
       toggle(t("Without TLS, in a network that I trust"), false, give("plain_http_beyond_this_machine")));
     const run = async (event) => {
       const pressed = event.target;
-      if (await ask(t("Open the survey?"), t("From now on questions, options and designs stay as they are. Wording can still be corrected."), t("Open"), "main")) await act(pressed, said, "open", { reach });
+      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await act(pressed, said, "open", { reach });
     };
     return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
       button(one ? t("Start the server again") : t("Open the survey"), run, "main"), said, same("open"));

@@ -5,7 +5,7 @@ import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 const FAMILIES = {
   warner: ["The phone, by chance", "With some probability the phone turns the answer round."],
   forced: ["A die", "Some numbers of a die say yes or no for everybody; else the truth is told."],
-  crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. Nothing but paper is needed."],
+  crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. No device is needed."],
   k_ary: ["The phone, by chance", "The true answer is likelier to be sent than any other."],
   likert: ["The phone, by chance", "The true point is likelier to be sent than any other."],
   tick_boxes: ["The phone, by chance", "All boxes together are hidden."],

@@ -54,7 +54,7 @@ export async function table(main, file) {
       return h("li", { class: "card" }, h("h3", {}, title, " ", h("span", { class: "chip safe" }, t("released"))), tableOf(facts.columns, facts.rows, t("As published in {file}", { file: `${facts.file}.html` })), take);
     }
     const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
-      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data; it is told with the result")),
+      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data")),
       h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
     const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal" });
     const release = async (event) => {
