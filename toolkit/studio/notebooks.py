@@ -106,7 +106,8 @@ def analysis(file: str, data: Mapping[str, Any], which: str = "real") -> bytes:
                 "",
                 "reports = collector.reports()",
                 f'frame = reports.dropna(subset=["{shares[0]}", "{groups[0]}"])',
-                f'fit = logistic("{shares[0]} ~ C({groups[0]})", frame, collector.survey["{shares[0]}"].design)',
+                f'design = collector.survey["{shares[0]}"].design',
+                f'fit = logistic("{shares[0]} ~ C({groups[0]})", frame, design, penalty="jeffreys")',
                 "fit.to_frame()",
             ],
         ]
