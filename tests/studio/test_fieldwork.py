@@ -16,6 +16,7 @@ import pytest
 from toolkit.budget.ledger import Ledger
 from toolkit.command import _parser, main
 from toolkit.studio import Studio
+from toolkit.studio.curating import VERBS, call
 from toolkit.studio.notebooks import analysis, databases, steps
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
@@ -205,3 +206,15 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     (link,) = opened
     assert link.startswith("http://127.0.0.1:")
     assert f"  {link}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_statistic_lacks_nothing_or_says_what(verb):
+    known = {"age": {"low": 0, "high": 90, "options": [1, 2]}}
+    assert call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"
+    if verb not in ("count", "bounds"):
+        with pytest.raises(ValueError, match=r"bounds|categories"):
+            call({"verb": verb, "column": "age", "epsilon": "0.1"}, {})
+    if verb != "count":
+        with pytest.raises(ValueError, match="column"):
+            call({"verb": verb, "epsilon": "0.1"}, known)

@@ -23,6 +23,7 @@ def databases(file: str) -> dict[str, str]:
 def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return for each screen what one would type instead: in a shell of this folder, and in Python."""
     word, stem = shlex.quote(file), Path(file).stem
+    sheet, paper = shlex.quote(f"{stem}-assessment.html"), shlex.quote(f"{stem}-paper")
     real, tried = (f"sqlite:///{name}" for name in databases(file).values())
     named = "" if stem == "survey" else f" --database {shlex.quote(real)}"
     tried_named = "" if stem == "survey" else f" --database {shlex.quote(tried)}"
@@ -33,14 +34,8 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return {
         "questions": {"shell": f"toolkit check {word}", "python": f"{load}\nsurvey"},
         "protection": {"shell": f"toolkit check {word} --n 1000", "python": f"{load}\nsurvey.plan(1000)"},
-        "who": {
-            "shell": f"toolkit check {word} --dpia {shlex.quote(f'{stem}-assessment.html')}",
-            "python": f"{load}\nprint(survey.consent_text())",
-        },
-        "preview": {
-            "shell": f"toolkit paper {word} {shlex.quote(f'{stem}-paper')}",
-            "python": f"{load}\nsurvey.preview()",
-        },
+        "who": {"shell": f"toolkit check {word} --dpia {sheet}", "python": f"{load}\nprint(survey.consent_text())"},
+        "preview": {"shell": f"toolkit paper {word} {paper}", "python": f"{load}\nsurvey.preview()"},
         "rehearse": {
             "shell": f"toolkit serve {word} --rehearsal{tried_named}\ntoolkit results --database {shlex.quote(tried)}",
             "python": f"from toolkit import collect, rehearse\n\ntried = collect({file!r}, database={tried!r}, "
