@@ -191,6 +191,7 @@ export async function openSurvey(file) {
   const draft = JSON.parse(sessionStorage.getItem(draftName()) ?? "null");
   if (draft && draft.hash === state.survey.hash) {
     state.survey.data = draft.data;
+    dirty = true;
     schedule(0);
   } else if (draft) conflict(draft.data, state.survey);
 }

@@ -9,18 +9,28 @@ export async function table(main, file) {
   let now = await api("table", { table: file }), timer;
   const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {});
 
-  async function save(again = true) {
+  let line = Promise.resolve(), version = 0;
+
+  /** One save after the other; what was typed meanwhile stays. */
+  function save(again = true) {
     clearTimeout(timer);
-    try {
-      now = await api("table_save", { table: file, hash: now.hash, session: now.session });
-      problem.replaceChildren();
-    } catch (wrong) {
-      problem.replaceChildren(notice(wrong.message, "wrong"));
-    }
-    if (again) paint();
-    else results();
+    const mine = ++version;
+    line = line.then(async () => {
+      const session = now.session;
+      try {
+        const answer = await api("table_save", { table: file, hash: now.hash, session });
+        now = mine === version ? answer : { ...answer, session };
+        problem.replaceChildren();
+      } catch (wrong) {
+        problem.replaceChildren(notice(wrong.message, "wrong"));
+      }
+      if (mine !== version) return;
+      if (again) paint();
+      else results();
+    });
   }
   const soon = () => {
+    version += 1;
     clearTimeout(timer);
     timer = setTimeout(() => save(false), 500);
   };
@@ -56,7 +66,7 @@ export async function table(main, file) {
     const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
       h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data")),
       h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
-    const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal" });
+    const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal", "data-key": `price${place}` });
     const release = async (event) => {
       const pressed = event.target;
       if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
@@ -92,10 +102,16 @@ export async function table(main, file) {
   }
 
   function results() {
+    const typing = document.activeElement?.dataset?.key, at = document.activeElement?.selectionStart;
     const { spent, ceiling, remaining, entries } = now.ledger;
     ledger.replaceChildren(meter(spent, ceiling, t("Spent epsilon {spent} of {ceiling}; {remaining} is left.", { spent: number(spent, 4), ceiling: number(ceiling, 4), remaining: number(remaining, 4) })),
       entries.length ? tableOf([t("No."), t("For"), t("Epsilon")], entries.map((one) => [`${one.number}`, one.label, number(one.epsilon, 4)]), t("The ledger, {file}", now.ledger)) : h("p", { class: "hint" }, t("Nothing was spent yet.")));
     queue.replaceChildren(now.session.statistics.length ? h("ol", { class: "questions" }, ...now.session.statistics.map(statistic)) : h("p", { class: "hint" }, t("The list is empty.")));
+    const typed = typing && queue.querySelector(`[data-key="${typing}"]`);
+    if (typed) {
+      typed.focus();
+      typed.setSelectionRange(at, at);
+    }
   }
 
   function paint() {
