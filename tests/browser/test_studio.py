@@ -192,7 +192,7 @@ def test_nothing_is_lost_on_reload_and_an_edit_by_hand_is_noticed(desk, place):
     dialog.get_by_role("button", name="Keep what is here").click()
     desk.saved()
     assert 'title = "Here"' in file.read_text()
-    page.get_by_label("Deutsch").check()
+    page.get_by_role("switch", name="Deutsch").click()
     desk.saved()
     expect(page.locator(".problem:visible").first).to_contain_text("in every language")
     page.get_by_label("Language of the studio").select_option("de")
