@@ -71,6 +71,8 @@ def check(data: Mapping[str, Any]) -> Checked:
                 warnings.simplefilter("always")
                 survey = Survey.from_dict(rest)
         except (ValueError, TypeError) as problem:
+            if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
+                break
             told = _problem(problem, tables, None)
             if not (broken and told["field"] == "show_if"):
                 checked.problems.append(told)
