@@ -28,8 +28,9 @@ BELOW = {
     "learning": GROUND | {"central", "budget", "learning"},
     "survey": GROUND | {"local", "analysis", "planning", "survey"},
     "course": GROUND | {"survey", "course"},
+    "studio": GROUND | {"local", "planning", "budget", "curator", "survey", "studio"},
 }
-BELOW |= {"show": {*BELOW, "show"} - {"course"}, "verbs": {*BELOW, "verbs"}}
+BELOW |= {"show": {*BELOW, "show"} - {"course", "studio"}, "verbs": {*BELOW, "verbs"}}
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 FOLDERS = sorted({path.parent for path in FILES})
 

@@ -28,6 +28,7 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "survey/serving/process.py": "toolkit/survey/background.py",
     "survey/serving/connecting/": "toolkit/survey/background.py",
     "course/classroom.py": "toolkit/course/classroom.py",
+    "studio/server.py": "toolkit/survey/background.py",
 }
 GIVEN = {  # functions that get an object of the package
     "frames/": "a frame",
@@ -152,6 +153,7 @@ TYPED = {
     "paper survey.toml kit": None,
     "enter survey.toml kit/entry.csv --database sqlite:///paper.db": None,
     "plan warner --prevalence 0.2 --epsilon 1 --n 500": None,
+    "studio . --no-browser": "collect",
     "serve survey.toml": "collect",
     "serve survey.toml --foreground": "collect",
     "serve survey.toml --database postgresql://nowhere/x": "collect",

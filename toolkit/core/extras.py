@@ -10,7 +10,7 @@ from toolkit.core.checks import refuse
 
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
-    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "uvicorn"),
+    "collect": ("cryptography", "httptools", "narwhals", "pandas", "psycopg", "segno", "tomli_w", "tomlkit", "uvicorn"),
     "scale": ("duckdb", "polars", "pyarrow"),
     "analysis": ("formulaic", "narwhals", "pandas"),
     "accounting": ("dp_accounting",),

@@ -14,6 +14,12 @@ _STARTER = Path(__file__).parent / "starter"
 def add(verbs: Verbs) -> None:
     new = add_verb(verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False)
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
+    about = "write, rehearse, open and read surveys on a page of this machine, without code; and release tables"
+    studio = add_verb(verbs, "studio", _studio, about, database=False)
+    studio.add_argument("folder", nargs="?", default=".", help="where the files are (default: this folder)")
+    studio.add_argument("--port", type=int, default=0, help="on this machine alone; 0: any free one")
+    studio.add_argument("--public-url", help="the address at which a proxy shows it, such as that of JupyterLab")
+    studio.add_argument("--no-browser", action="store_true", help="only print the link")
     notebooks = add_verb(
         verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
     )
@@ -50,6 +56,14 @@ def _new(options: Options) -> None:
     except FileExistsError:
         refuse("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
     say(f"wrote {path}", f"Change it, then try: toolkit check {_word(path)}")
+
+
+def _studio(options: Options) -> None:
+    import webbrowser
+
+    from toolkit.studio.server import run
+
+    run(options.folder, options.port, options.public_url, None if options.no_browser else webbrowser.open)
 
 
 def _word(path: Path) -> str:

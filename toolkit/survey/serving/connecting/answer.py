@@ -35,7 +35,7 @@ class Answer:
     @cached_property
     def headers(self) -> list[tuple[bytes, bytes]]:
         length = len(self.body) if self.length is None else self.length
-        every = {**self.own, "content-length": str(length), **HEADERS}
+        every = {**self.own, "content-length": str(length), **HEADERS, **self.own}
         return [(name.encode(), value.encode()) for name, value in every.items()]
 
     @cached_property

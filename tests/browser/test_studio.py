@@ -1,0 +1,241 @@
+"""A newcomer walks from an empty folder to a survey that was rehearsed, opened, answered, read, closed; a curator."""
+
+import http.client
+import json
+import statistics
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_form_axe import AXE, LEVELS, RUN
+from toolkit.studio import Studio
+from toolkit.survey.background import servers
+from toolkit.survey.collector import Collector
+from toolkit.survey.rehearsal import report
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SLOW = 180_000  # a process is started, or reports are read
+
+# From the event to the style and layout that it leads to; when the next frame is shown is the screen's own beat.
+REPAINT = """(slider) => Array.from({ length: 60 }, (_, i) => {
+  const start = performance.now();
+  slider.value = i % (Number(slider.max) + 1);
+  slider.dispatchEvent(new Event("input", { bubbles: true }));
+  slider.closest("li").getBoundingClientRect();
+  return performance.now() - start;
+})"""
+
+
+class Desk:
+    """The studio in a browser, with everything that went wrong there."""
+
+    def __init__(self, page, studio):
+        self.page, self.errors, self.studio = page, [], studio
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda one: "Content Security" in one.text and self.errors.append(one.text))
+        page.set_default_timeout(90_000)  # as for `expect`: a busy machine is slow, not wrong
+        page.goto(studio.url)
+
+    def to(self, name):
+        self.page.get_by_role("navigation").get_by_role("link", name=name).click()
+        expect(self.page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
+        return self
+
+    def press(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
+        return self
+
+    def look(self):
+        """No barrier that axe finds, and nothing beyond the edge of the page."""
+        if not self.page.evaluate("() => Boolean(window.axe)"):
+            self.page.evaluate(AXE)
+        found = self.page.evaluate(RUN, LEVELS)
+        assert found == [], f"{self.page.title()}: {json.dumps(found, indent=1)}"
+        assert self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), self.page.title()
+        return self
+
+    def saved(self):
+        expect(self.page.locator(".saved")).to_have_text("Saved")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        made = Studio(tmp_path_factory.mktemp("studio"))
+        yield made
+        for server in servers():
+            server.stop()
+        made.stop()
+
+
+@pytest.fixture
+def desk(page, place):
+    context = page.context.browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    made = Desk(context.new_page(), place)
+    yield made
+    assert made.errors == []
+    context.close()
+
+
+def test_the_whole_walk(desk, place):
+    page, folder = desk.page, place.folder.root
+    desk.look()
+    assert "#key" not in page.url
+    page.get_by_label("Empty").check()
+    desk.press("Create the survey")
+    page.get_by_label("Title of the survey").fill("First survey")
+    for kind, text in (
+        ("One of several", "Which faculty?"),
+        ("Yes or no", "Have you ever cheated?"),
+        ("Number", "How many hours?"),
+        ("Scale", "Do you agree?"),
+    ):
+        desk.press(kind)
+        page.get_by_label("What people read").fill(text)
+    page.locator(".head").first.click()
+    page.get_by_label("Protected", exact=True).uncheck()
+    desk.saved()
+    desk.look()
+    text = (folder / "survey.toml").read_text()
+    assert text.startswith("# A survey. The studio writes it")
+    assert [line for line in text.splitlines() if line.startswith("name")] == [
+        'name = "faculty"', 'name = "cheated"', 'name = "many_hours"', 'name = "agree"',
+    ]  # fmt: skip
+    desk.to("Protection")
+    slider = page.get_by_label("Protection of question 2")
+    expect(page.locator(".margins strong").first).to_contain_text("±")
+    times = slider.evaluate(REPAINT)
+    print(f"slider to repaint: median {statistics.median(times):.2f} ms, most {max(times):.1f} ms")  # noqa: T201
+    assert statistics.median(times) <= 16
+    slider.fill("4")
+    desk.saved()
+    assert "epsilon = 0.5" in (folder / "survey.toml").read_text()
+    desk.look()
+    desk.to("Who asks")
+    page.get_by_label("Smallest group that is shown").fill("5")
+    page.get_by_label("A question on how it works").uncheck()
+    page.get_by_label("A question to practise first").uncheck()
+    desk.saved()
+    desk.look().to("Preview")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_role("heading", name="PREVIEW: First survey")).to_be_visible()
+    expect(frame.get_by_role("button", name="I take part")).to_be_enabled()
+    desk.to("Open")
+    page.get_by_label("Invented people").fill("40")
+    desk.press("Rehearse")
+    expect(page.locator(".plot img")).to_be_visible(timeout=SLOW)
+    desk.look()
+    desk.press("Open the survey")
+    page.get_by_role("dialog").get_by_role("button", name="Open").click()
+    expect(page.locator(".panel.good a")).to_be_visible(timeout=SLOW)
+    _answered(folder, page.locator(".panel.good a").inner_text())
+    desk.to("Collect")
+    expect(page.locator(".big strong")).to_have_text("6")
+    desk.look().press("Close for good")
+    page.get_by_role("dialog").get_by_role("button", name="Close for good").click()
+    expect(page.locator(".chip.closed")).to_be_visible(timeout=SLOW)
+    desk.to("Results")
+    expect(page.get_by_role("row", name="cheated Yes")).to_be_visible(timeout=SLOW)
+    desk.look().press("Report (HTML)")
+    expect(page.get_by_text("into the folder: survey-report.html")).to_be_visible(timeout=SLOW)
+    desk.to("Analyse").press("Write the notebook")
+    expect(page.get_by_text("into the folder: survey.ipynb.")).to_be_visible()
+    assert {"survey-report.html", "survey.ipynb"} <= {path.name for path in folder.iterdir()}
+
+
+def _answered(folder, url):
+    """Six phones, whose page the tests of the form try."""
+    collector, rng = Collector.attach(f"sqlite:///{folder / 'survey.db'}"), np.random.default_rng(3)
+    survey = collector.survey
+    truth = {"faculty": survey["faculty"].options[0], "cheated": "yes", "many_hours": 10, "agree": 4}
+    for place in range(6):
+        answers = {name: report(survey[name], answer, rng) for name, answer in truth.items()}
+        body = {"survey": survey.hash, "key": f"{place:032x}", "answers": answers, "understood": None}
+        line = http.client.HTTPConnection(urlsplit(url).netloc)
+        line.request("POST", "/report", json.dumps(body), {"Content-Type": "application/json"})
+        assert line.getresponse().status == 201
+        line.close()
+
+
+def test_nothing_is_lost_on_reload_and_an_edit_by_hand_is_noticed(desk, place):
+    page, file = desk.page, place.folder.root / "other.toml"
+    page.get_by_label("Class").check()
+    page.get_by_label("Name of its file").fill("other")
+    desk.press("Create the survey")
+    expect(page.get_by_role("heading", name="Questions", exact=True)).to_be_visible()
+    before = file.read_text()
+    title = page.get_by_label("Title of the survey")
+    page.route("**/api/save", lambda route: route.abort())
+    title.fill("Not saved yet")
+    expect(page.locator(".saved")).to_have_text("Not saved")
+    page.unroute("**/api/save")
+    page.reload()
+    expect(title).to_have_value("Not saved yet")
+    desk.saved()
+    assert "Not saved yet" in file.read_text()
+    desk.press("Undo")
+    expect(title).to_have_value("Our class")
+    assert file.read_text() == before
+    page.route(
+        "**/api/survey", lambda route: route.abort()
+    )  # the page looks by itself, too, which is not what is tried
+    file.write_text(before.replace("Our class", "By hand"))
+    title.fill("Here")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("row", name="title Here By hand")).to_be_visible()
+    desk.look()
+    page.unroute("**/api/survey")
+    dialog.get_by_role("button", name="Keep what is here").click()
+    desk.saved()
+    assert 'title = "Here"' in file.read_text()
+    page.get_by_role("switch", name="Deutsch").click()
+    desk.saved()
+    expect(page.locator(".problem:visible").first).to_contain_text("in every language")
+    page.get_by_label("Language of the studio").select_option("de")
+    expect(page.get_by_role("heading", name="Fragen", exact=True)).to_be_visible()
+    desk.look()
+
+
+def test_a_curator_sees_price_and_noise_before_and_the_ledger_fills(desk, place):
+    page, folder = desk.page, place.folder.root
+    (folder / "people.csv").write_text("age,city\n" + "".join(f"{20 + i % 50},{'ns'[i % 2]}\n" for i in range(300)))
+    page.reload()
+    page.get_by_role("link", name="people.csv").click()
+    page.get_by_label("Smallest possible: age").fill("0")
+    page.get_by_label("Largest possible: age").fill("100")
+    page.get_by_label("Statistic").select_option("mean")
+    page.get_by_label("Column", exact=True).select_option("age")
+    desk.press("Add to the list")
+    expect(page.locator(".facts")).to_contain_text("enough is left")
+    assert not (folder / "people-budget.db").exists()
+    desk.look().press("Release").press("Pay and release")
+    expect(page.get_by_text("Spent epsilon 0.1 of 1; 0.9 is left.")).to_be_visible()
+    expect(page.get_by_role("cell", name="mean of age")).to_be_visible()
+    desk.look()
+
+
+def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, place):
+    """The real browser: a frame stays empty, and a request without our header and origin is refused."""
+    address = place.url.partition("#")[0]
+    other = page.context.browser.new_context().new_page()
+    other.goto(f"data:text/html,<title>other</title><iframe src='{address}' name='inner'></iframe>")
+    status = other.evaluate("""async (url) => {
+      try {
+        await fetch(url + "api/files", { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+        return "read";
+      } catch { return "refused"; }
+    }""", address)  # fmt: skip
+    assert status == "refused"
+    simple = other.evaluate(
+        """async (url) => (await fetch(url + "api/files", { method: "POST", mode: "no-cors", body: "{}" })
+          .catch(() => ({ type: "refused" }))).type""",
+        address,
+    )
+    assert simple in ("opaque", "refused")
+    other.wait_for_timeout(300)
+    assert other.frame("inner").locator("#app").count() == 0
+    other.context.close()

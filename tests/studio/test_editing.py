@@ -1,0 +1,173 @@
+"""A survey's file is the same byte for byte where nothing was edited, and has its comments where something was."""
+
+import copy
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.browser import forms
+from tests.survey import samples
+from toolkit import warner
+from toolkit.local.waves import Memo
+from toolkit.studio.editing import ORIGIN, edited, is_safe, plain, same
+from toolkit.studio.surveys import EXAMPLES
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+ROOT = Path(__file__).parents[2]
+FILES = {path.stem: path.read_text(encoding="utf-8") for path in (*EXAMPLES.values(), ROOT / "data" / "campus.toml")}
+
+
+INSIDE = """consent = '''
+[[questions]]
+name = "no"
+'''
+title = "a" # t
+[[questions]]
+name = "a"
+text = '''
+[x]
+'''
+"""
+BELOW = """[words.it]
+next = "Avanti" # keep
+[[questions]]
+name = "a"
+text = "x"
+[questions.labels]
+no = "Nein" # too
+"""
+
+
+def _made() -> dict[str, Survey]:
+    """Surveys of the tests: every randomizer, every way to ask, several languages, arms, waves."""
+    each = {
+        name: Survey("One", [Question("q", "Text?", design=design)], consent="Why.", ceiling=float("inf"))
+        for name, design in samples.DESIGNS.items()
+    }
+    memo = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
+    arms = [
+        Question("direct", "Cheated?", options=["no", "yes"], show_if={"arm": ["direct"]}),
+        Question("hidden", "Cheated?", design=warner("3/4"), show_if={"arm": ["hidden"]}),
+    ]
+    said = {
+        "closes": "2026-12-01",
+        "protection": {"review": "2027-06-01", "officer": "dpo@example.org"},
+        **samples.SAID,
+    }
+    return {
+        **each,
+        "sample": samples.survey(),
+        "short": forms.short(**said),
+        "modes": forms.modes(),
+        "kinds": forms.kinds(),
+        "waves": Survey("Waves", [memo], consent="Why.", waves=3),
+        "arms": Survey("Arms", arms, consent="Why.", arms={"direct": 0.3, "hidden": 0.7}),
+    }
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("surveys")
+    for name, survey in _made().items():
+        survey.save(folder / f"{name}.toml")
+    return {**FILES, **{path.stem: path.read_text(encoding="utf-8") for path in folder.iterdir()}}
+
+
+def opened(text):
+    """As the page has it: JSON, with the place of every question."""
+    data = plain(tomllib.loads(text))
+    for place, question in enumerate(data.get("questions", [])):
+        question[ORIGIN] = place
+    return data
+
+
+def test_nothing_edited_is_nothing_written(texts):
+    assert len(texts) > 30
+    for name, text in texts.items():
+        assert edited(text, opened(text)) == text, name
+
+
+def test_every_survey_can_be_edited_reordered_and_added_to_and_keeps_its_comments(texts):
+    for name, text in texts.items():
+        data = opened(text)
+        data["title"], data["contact"] = "Another title", "us@example.org"
+        data.setdefault("protection", {})["transfers"] = "None"
+        questions = data.setdefault("questions", [])
+        if questions:
+            questions[0]["text"] = 'With "quotes", a # and\ntwo lines'
+            questions.reverse()
+        questions.append({"name": "new_one", "text": "New?", "options": ["a", "b"], "labels": {"a": {"en": "A"}}})
+        after = edited(text, data)
+        expected = copy.deepcopy(data)
+        for question in expected["questions"]:
+            question.pop(ORIGIN, None)
+        assert same(plain(tomllib.loads(after)), expected), name
+        comments = [line for line in text.splitlines() if line.lstrip().startswith("#")]
+        assert sorted(comments) == sorted(line for line in after.splitlines() if line.lstrip().startswith("#")), name
+
+
+def test_a_comment_moves_with_its_question_and_those_of_the_file_stay():
+    text = FILES["survey"]
+    data = opened(text)
+    data["questions"].insert(0, data["questions"].pop())
+    lines = edited(text, data).splitlines()
+    first = lines.index("[[questions]]")
+    assert lines[first - 1].startswith("# --- words: sent as they are")
+    assert lines[first + 1] == 'name = "comment"'
+    assert lines[-1].startswith("# necessity")
+    assert text.splitlines()[:20] == lines[:20]
+
+
+def test_one_edit_changes_one_line():
+    text = FILES["survey"]
+    data = opened(text)
+    data["questions"][1]["text"] = "Have you ever cheated?"
+    before, after = text.splitlines(), edited(text, data).splitlines()
+    assert len(before) == len(after)
+    assert [new for old, new in zip(before, after, strict=True) if old != new] == ['text = "Have you ever cheated?"']
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'title = "a"\nquestions = [ # why\n  {name = "a", text = "x [[questions]]"},\n]\n',
+        INSIDE,
+        BELOW,
+        'title = "a"\r\n# windows\r\n[[questions]]\r\nname = "a"\r\ntext = "x"\r\n',
+    ],
+)
+def test_files_that_are_written_otherwise(text):
+    data = opened(text)
+    assert edited(text, data) == text
+    data["questions"][0]["text"] = "other"
+    data["title"] = "b"
+    after = edited(text, data)
+    assert tomllib.loads(after)["questions"][0]["text"] == "other"
+    assert [
+        part for part in ("# why", "# t", "# keep", "# too", "# windows") if part in text and part not in after
+    ] == []
+
+
+def test_days_truth_values_and_large_numbers():
+    text = "closes = 2026-12-01\npractice = true\nceiling = inf\nminimum = 30.0\n"
+    assert edited(text, {"closes": "2026-12-01", "practice": True, "ceiling": "inf", "minimum": 30}) == text
+    assert tomllib.loads(edited(text, {"closes": "2026-12-02", "practice": 1}))["practice"] == 1
+    assert not is_safe({"bounds": [0, 2**60]})
+    assert is_safe({"bounds": [0, 2**53], "a": 1.5, "b": True})
+    assert edited("{}", {"title": "a"}, toml=False) == '{\n  "title": "a"\n}\n'
+
+
+WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
+
+
+@settings(max_examples=25)
+@given(WORDS, WORDS)
+def test_any_text_is_written_so_that_it_reads_back(first, second):
+    text = '# top\ntitle = "a"\n\n# of q\n[[questions]]\nname = "q"\ntext = "b"  # beside\n'
+    data = {"title": first, "questions": [{"name": "q", "text": second, "help": first, ORIGIN: 0}]}
+    read = tomllib.loads(edited(text, data))
+    assert (read["title"], read["questions"][0]["text"], read["questions"][0]["help"]) == (first, second, first)

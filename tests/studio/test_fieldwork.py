@@ -1,0 +1,220 @@
+"""The whole way without a browser: rehearse, open, answer, close, read, write; and the curator's half."""
+
+import contextlib
+import http.client
+import io
+import json
+import os
+import warnings
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit.budget.ledger import Ledger
+from toolkit.command import _parser, main
+from toolkit.studio import Studio
+from toolkit.studio.curating import VERBS, call
+from toolkit.studio.notebooks import analysis, databases, steps
+from toolkit.survey.collector import Collector
+from toolkit.survey.rehearsal import report
+
+
+@pytest.fixture(scope="module")
+def walked(window, folder):
+    """A survey that was rehearsed and opened, with six reports, and closed."""
+    text = 'title = "Six"\nconsent = "Why we ask."\nminimum = 5\nstep = 1\ncheck = false\n'
+    text += '[[questions]]\nname = "faculty"\ntext = "Faculty?"\noptions = ["arts", "law"]\n'
+    text += '[[questions]]\nname = "cheated"\ntext = "Cheated?"\n'
+    (folder / "survey.toml").write_text(text + 'design = {warner = {p = "3/4"}}\n')
+    tried = window.good("rehearse", file="survey.toml", people=60)
+    opened = window.good("open", file="survey.toml")
+    return {"tried": tried, "opened": opened}
+
+
+def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, folder, walked):
+    assert (walked["tried"]["stored"], walked["tried"]["rehearsal"]["reports"]) == (60, 60)
+    found = window.good("results", file="survey.toml", which="rehearsal", by="faculty")
+    assert {row[0] for row in found["rows"]} == {"cheated"}
+    assert found["svg"].lstrip().startswith("<?xml")
+    assert any("rehearsal" in note for note in found["notes"])
+    path = folder / "survey.toml"
+    before = path.read_text()
+    path.write_text(before.replace("Six", "Seven"))
+    state = window.good("field", file="survey.toml")
+    assert (state["rehearsal"]["current"], state["real"]["current"]) == (False, False)
+    again = window.good("rehearse", file="survey.toml", people=20)
+    assert (again["rehearsal"]["stored"], again["rehearsal"]["current"]) == (20, True)
+    path.write_text(before)
+
+
+def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(window, folder, walked):
+    rng = np.random.default_rng(1)
+    real = walked["opened"]["real"]
+    assert (real["state"], real["serving"], real["beyond"]) == ("open", True, False)
+    collector = Collector.attach(f"sqlite:///{folder / 'survey.db'}")
+    assert collector.url == real["url"]
+    design = collector.survey["cheated"]
+    for place in range(6):
+        answers = {"faculty": place % 2, "cheated": report(design, "yes", rng)}
+        body = {"survey": collector.survey.hash, "key": f"{place:032x}", "answers": answers, "understood": None}
+        status, _, _ = _post(real["url"], body)
+        assert status == 201
+    assert window.good("change", file="survey.toml", which="real", verb="pause")["real"]["state"] == "paused"
+    assert window.good("change", file="survey.toml", which="real", verb="resume")["real"]["stored"] == 6
+    assert "closed" in window.api("write", file="survey.toml", what="report", ending=".html")[1]["error"]
+    assert "open" in window.api("invite", file="survey.toml", count=3)[1]["error"]
+    closed = window.good("change", file="survey.toml", which="real", verb="close")["real"]
+    assert (closed["state"], closed["serving"], closed["reports"]) == ("closed", False, 6)
+    results = window.good("results", file="survey.toml", which="real")
+    assert (results["complete"], {row[0] for row in results["rows"]}) == (True, {"faculty", "cheated"})
+    for what, ending, name in (
+        ("report", ".html", "survey-report.html"),
+        ("export", ".csv", "survey-reports.csv"),
+        ("codebook", ".html", "survey-codebook.html"),
+        ("notebook", "", "survey.ipynb"),
+        ("assessment", "", "survey-assessment.html"),
+    ):
+        assert window.good("write", file="survey.toml", what=what, ending=ending)["file"] == name
+        assert (folder / name).stat().st_size > 60
+    for what, ending in (("export", ".exe"), ("report", "/../x.html"), ("anything", "")):
+        assert window.api("write", file="survey.toml", what=what, ending=ending)[0] == 422
+    _runs(folder, json.loads((folder / "survey.ipynb").read_text()))
+
+
+def _post(url, body):
+    line = http.client.HTTPConnection(urlsplit(url).netloc)
+    with contextlib.closing(line):
+        line.request("POST", "/report", json.dumps(body), {"Content-Type": "application/json"})
+        answer = line.getresponse()
+        return answer.status, answer.read(), None
+
+
+def _runs(folder, notebook):
+    """All code of a notebook, as a kernel in its folder would run it."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            space = {}
+            for cell in notebook["cells"]:
+                if cell["cell_type"] == "code":
+                    exec(cell["source"], space)  # noqa: S102  our own notebook
+    finally:
+        os.chdir(before)
+    return space
+
+
+@pytest.mark.usefixtures("walked")
+def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_does(folder, window):
+    data = window.good("survey", file="survey.toml")["data"]
+    lines = steps("survey.toml", data)
+    for name in ("questions", "protection", "who", "preview", "collect", "results", "analyse"):
+        _runs(folder, {"cells": [{"cell_type": "code", "source": lines[name]["python"]}]})
+    for step in lines.values():
+        for line in step["shell"].splitlines():
+            words = line.split()
+            if words[0] == "toolkit":
+                _parser().parse_args(words[1:])
+    assert databases("a.toml")["real"] in steps("a.toml", data)["open"]["shell"]
+    assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
+
+
+def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
+    text = 'title = "Token"\nconsent = "Why."\naccess = "token"\n[[questions]]\nname = "a"\ntext = "A?"\n'
+    (folder / "token.toml").write_text(text + "design = {warner = {epsilon = 1}}\n")
+    window.good("open", file="token.toml")
+    links = window.good("invite", file="token.toml", count=3)["links"]
+    assert len(set(links)) == 3
+    token = links[0].partition("#t=")[2]
+    assert not any(token.encode() in path.read_bytes() for path in folder.iterdir() if path.is_file())
+    assert window.api("open", file="token.toml", reach={"host": "0.0.0.0"})[0] == 422  # noqa: S104
+    assert window.api("open", file="token.toml", reach={"certificate": "../cert.pem"})[0] == 422
+    assert window.api("open", file="token.toml", reach={"command": "x"})[0] == 422
+    window.good("change", file="token.toml", which="real", verb="close")
+
+
+def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
+    rows = [
+        {"age": 20 + place % 50, "city": ("north", "south")[place % 2], "name": f"Secret{place}"}
+        for place in range(400)
+    ]
+    pd.DataFrame(rows).to_csv(folder / "people.csv", index=False)
+    state = window.good("table", table="people.csv")
+    assert [one["name"] for one in state["columns"]] == ["age", "city", "name"]
+    session = state["session"]
+    session["columns"] = {"age": {"low": 0, "high": 100}, "city": {"options": ["north", "south"]}}
+    verbs = [
+        ("count", {"by": "city"}),
+        ("mean", {"column": "age", "by": "city"}),
+        ("histogram", {"column": "city"}),
+        ("median", {"column": "age"}),
+        ("bounds", {"column": "age"}),
+        ("mean", {"column": "city"}),
+        ("sum", {"column": "name"}),
+    ]
+    session["statistics"] = [{"verb": verb, "epsilon": "0.1", **more} for verb, more in verbs]
+    state = window.good("table_save", table="people.csv", hash=state["hash"], session=session)
+    assert ["problem" in one for one in state["statistics"]] == [False] * 5 + [True] * 2
+    assert "Secret" not in json.dumps(state)
+    assert {path.name for path in folder.glob("people*")} == {"people.csv", "people.release.toml"}
+    assert window.api("table_save", table="people.csv", hash="0", session=session)[0] == 422
+    assert state["statistics"][0]["sd"] > 0
+    for place in range(5):
+        state = window.good("release", table="people.csv", place=place)
+    assert state["ledger"]["spent"] == pytest.approx(0.5)
+    assert Ledger.open(folder / "people-budget.db").spent.epsilon == pytest.approx(0.5)
+    assert abs(float(state["statistics"][0]["rows"][0][1]) - 400) < 400
+    assert window.api("release", table="people.csv", place=0)[0] == 422
+    assert (folder / "people-release-01.html").exists()
+    session = {**state["session"], "ceiling": "5"}
+    assert "budget" in window.api("table_save", table="people.csv", hash=state["hash"], session=session)[1]["error"]
+    dropped = {**state["session"], "statistics": []}
+    state = window.good("table_save", table="people.csv", hash=state["hash"], session=dropped)
+    assert len(state["statistics"]) == 5
+    assert window.good("table_notebook", table="people.csv")["file"] == "people-release.ipynb"
+    book = json.loads((folder / "people-release.ipynb").read_text())
+    spent = _runs(folder, book)["ledger"].spent
+    assert spent.epsilon == pytest.approx(0.5)
+
+
+def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(window, folder):
+    pd.DataFrame({"pay": [1.0, 2.0]}).to_parquet(folder / "pay.parquet")
+    state = window.good("table", table="pay.parquet")
+    assert state["columns"] == [{"name": "pay", "type": "double"}]
+    session = {**state["session"], "statistics": [{"verb": "bounds", "column": "pay", "epsilon": "2"}]}
+    state = window.good("table_save", table="pay.parquet", hash=state["hash"], session=session)
+    assert state["statistics"][0]["fits"] is False
+    status, answer = window.api("release", table="pay.parquet", place=0)
+    assert (status, window.good("table", table="pay.parquet")["ledger"]["spent"]) == (422, 0)
+    assert "remain" in answer["error"] or "left" in answer["error"]
+    for table in ("../people.csv", "survey.toml", "none.csv"):
+        assert window.api("table", table=table)[0] == 422
+
+
+def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeypatch, capsys):
+    def interrupted(_: Studio) -> None:
+        raise KeyboardInterrupt
+
+    opened = []
+    monkeypatch.setattr(Studio, "wait", interrupted)
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert main(["studio", str(tmp_path)]) == 0
+    (link,) = opened
+    assert link.startswith("http://127.0.0.1:")
+    assert f"  {link}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_statistic_lacks_nothing_or_says_what(verb):
+    known = {"age": {"low": 0, "high": 90, "options": [1, 2]}}
+    assert call({"verb": verb, "column": "age", "epsilon": "0.1"}, known)[1]["epsilon"] == "0.1"
+    if verb not in ("count", "bounds"):
+        with pytest.raises(ValueError, match=r"bounds|categories"):
+            call({"verb": verb, "column": "age", "epsilon": "0.1"}, {})
+    if verb != "count":
+        with pytest.raises(ValueError, match="column"):
+            call({"verb": verb, "epsilon": "0.1"}, known)

@@ -1,0 +1,61 @@
+"""Nothing outside the folder is read or written."""
+
+import pytest
+
+from toolkit.studio.folder import Folder
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../a.toml",
+        "/etc/passwd",
+        "a/b.toml",
+        "..",
+        ".",
+        "",
+        ".hidden.toml",
+        "a\\b.toml",
+        "a\0.toml",
+        "a\n.toml",
+        None,
+        3,
+        "x" * 200,
+        "a.toml ",
+        "~root.toml",
+        "a:b.toml",
+    ],
+)
+def test_a_name_is_a_plain_name(tmp_path, name):
+    with pytest.raises(ValueError, match="named by letters"):
+        Folder(tmp_path).path(name)
+
+
+def test_links_are_neither_followed_nor_listed(tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "out.toml"
+    inside.mkdir()
+    outside.write_text("secret = 1")
+    (inside / "link.toml").symlink_to(outside)
+    folder = Folder(inside)
+    for call in (lambda: folder.read("link.toml"), lambda: folder.write("link.toml", b"x")):
+        with pytest.raises(ValueError, match="link"):
+            call()
+    assert folder.names(".toml") == []
+    assert outside.read_text() == "secret = 1"
+
+
+def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(tmp_path):
+    folder = Folder(tmp_path)
+    folder.write("a.toml", b"one", new=True)
+    (tmp_path / "a.toml").chmod(0o600)
+    folder.write("a.toml", b"two")
+    assert (tmp_path / "a.toml").stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == ["a.toml"]
+    with pytest.raises(FileExistsError):
+        folder.write("a.toml", b"three", new=True)
+    with pytest.raises(NotADirectoryError):
+        Folder(tmp_path / "none")
+    with pytest.raises(FileNotFoundError):
+        folder.read("none.toml")
+    with pytest.raises(ValueError, match="end in"):
+        folder.path("a.toml", ".csv")

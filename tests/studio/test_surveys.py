@@ -1,0 +1,147 @@
+"""Surveys as files: refusals by field, saving, undoing, both versions where somebody else wrote, plans and curves."""
+
+import json
+
+import pytest
+
+from toolkit import warner
+from toolkit.studio import checking
+from toolkit.studio.surveys import EXAMPLES
+from toolkit.survey.spec import Survey
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES))
+def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still_missing(window, folder, example):
+    made = window.good("new", file=f"{example}-1.toml", example=example, language="de")
+    assert [one for one in made["problems"] if example != "empty"] == []
+    assert made["valid"] == (example != "empty")
+    assert window.api("new", file=f"{example}-1.toml", example=example)[0] == 422
+    if example != "empty":
+        assert Survey.load(folder / f"{example}-1.toml").hash == made["facts"]["hash"]
+
+
+def test_saving_undoing_and_doing_again_are_exact(window, folder):
+    made = window.good("new", file="undo.toml", example="health")
+    before = (folder / "undo.toml").read_bytes()
+    data = made["data"]
+    for place, question in enumerate(data["questions"]):
+        question["#"] = place
+    assert window.good("save", file="undo.toml", hash=made["hash"], data=data)["hash"] == made["hash"]
+    data["questions"].pop(0)
+    saved = window.good("save", file="undo.toml", hash=made["hash"], data=data)
+    after = (folder / "undo.toml").read_bytes()
+    assert (saved["undo"], saved["redo"], len(saved["data"]["questions"])) == (True, False, 3)
+    back = window.good("undo", file="undo.toml", hash=saved["hash"])
+    assert ((folder / "undo.toml").read_bytes(), back["undo"], back["redo"]) == (before, False, True)
+    window.good("redo", file="undo.toml", hash=back["hash"])
+    assert (folder / "undo.toml").read_bytes() == after
+    assert window.api("redo", file="undo.toml", hash=saved["hash"])[0] == 422
+
+
+def test_an_edit_by_hand_is_noticed_and_both_versions_are_there(window, folder):
+    made = window.good("new", file="both.toml", example="class")
+    text = (folder / "both.toml").read_text().replace("Our class", "By hand")
+    (folder / "both.toml").write_text(text)
+    status, answer = window.api("save", file="both.toml", hash=made["hash"], data={**made["data"], "title": "Here"})
+    assert (status, answer["now"]["data"]["title"]) == (409, "By hand")
+    assert (folder / "both.toml").read_text() == text
+    assert window.api("undo", file="both.toml", hash=made["hash"])[0] == 409
+
+
+def test_a_file_that_cannot_be_read_is_shown_as_it_is(window, folder):
+    (folder / "broken.toml").write_text("title = ")
+    state = window.good("survey", file="broken.toml")
+    assert ("data" in state, state["text"], "nvalid" in state["broken"]) == (False, "title = ", True)
+    assert {one["file"] for one in window.good("files")["surveys"]} >= {"broken.toml"}
+    for name in ("../survey.toml", "people.csv", "none.toml"):
+        assert window.api("survey", file=name)[0] == 422
+
+
+def _fields(data):
+    return [(one["question"], one["field"]) for one in checking.check(data).problems]
+
+
+def test_refusals_are_where_they_arise_and_all_at_once():
+    good = {"name": "a", "text": "Faculty?", "options": ["x", "y"]}
+    cases = [
+        ({"consent": "c", "questions": [good]}, [(None, "title")]),
+        (
+            {"title": "", "consent": "", "questions": [good], "contact": "x"},
+            [(None, "title"), (None, "consent"), (None, "contact")],
+        ),
+        ({"title": "t", "consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name")]),
+        ({"title": "t", "consent": "c", "questions": [good, {**good, "name": "b", "text": ""}]}, [(1, "text")]),
+        ({"title": "t", "consent": "c", "questions": [good], "protection": {"review": "soon"}}, [(None, "review")]),
+        (
+            {"title": "t", "consent": "c", "questions": [good], "minimum": 0, "cap": 0},
+            [(None, "cap"), (None, "minimum")],
+        ),
+        ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
+    ]
+    for data, expected in cases:
+        assert sorted(map(str, _fields(data))) == sorted(map(str, expected)), data
+    costly = [{"name": f"q{i}", "text": f"Cheated {i}?", "design": {"warner": {"epsilon": 1}}} for i in range(4)]
+    assert _fields({"title": "t", "consent": "c", "questions": costly}) == [(None, "ceiling")]
+    half = {"title": "t", "consent": "c", "languages": ["en", "de"], "questions": [good]}
+    assert {one["field"] for one in checking.check(half).problems} >= {"title", "consent"}
+    assert checking.check({"title": "t", "consent": "c", "questions": [good]}).survey is not None
+
+
+def test_warnings_are_told_and_stop_nobody():
+    data = {
+        "title": "t",
+        "consent": "Nobody can see your answers.",
+        "questions": [{"name": "a", "text": "F?", "options": ["x", "y"]}],
+    }
+    checked = checking.check(data)
+    assert [(one["field"], one["warning"]) for one in checked.problems] == [("consent", True)]
+    assert checked.survey is not None
+
+
+def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
+    window.good("new", file="plan.toml", example="exam")
+    made = window.good("plan", file="plan.toml", n=1000, subgroup=0.1)
+    plan = Survey.load(folder / "plan.toml").plan(1000, subgroup=0.1)
+    assert {name: row["margin"] for name, row in made["rows"].items()} == {
+        one.question: one.words(one.margin) for one in plan.questions
+    }
+    needed = window.good("needed", file="plan.toml", name="cheated", margin=0.03)["n"]
+    assert needed == Survey.load(folder / "plan.toml").plan(wishes={"cheated": {"margin": 0.03}}).n
+    assert window.api("plan", file="plan.toml", n=0)[0] == 422
+
+
+@pytest.mark.parametrize(
+    ("kind", "table"),
+    [
+        ("yesno", {"design": {"warner": {"p": "3/4"}}}),
+        ("options", {"options": ["a", "b", "c"], "design": {"k_ary": {"epsilon": 1}}}),
+        ("likert", {"design": {"likert": {"points": 5, "epsilon": 1}}}),
+        ("ticks", {"options": ["a", "b", "c"], "design": {"tick_boxes": {"epsilon": 1}}}),
+        ("number", {"bounds": [0, 80], "design": {"one_bit": {"epsilon": 1}}}),
+    ],
+)
+def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(monkeypatch, kind, table):
+    monkeypatch.setattr(checking, "_GRID", [0.1, 0.8, 1.0, 3.0])
+    table = {"name": "q", "text": "Text?", **table}
+    for family in checking.families(kind):
+        rows = checking.curve(table, family, 1000, 0.1, "en")
+        assert len(rows) > 3
+        assert [row for row in rows if "problem" in row] == []
+        costs = [row["epsilon"] for row in rows]
+        assert costs == sorted(costs), family
+        for row in rows[:: max(1, len(rows) // 3)]:
+            changed = {key: value for key, value in {**table, **row["change"]}.items() if value is not None}
+            (question,) = checking.read_questions([changed])
+            assert question.design.epsilon == row["epsilon"]
+            assert question.kind == {"yesno": "choice", "options": "choice", "likert": "choice"}.get(kind, kind)
+
+
+def test_the_hundred_people_are_the_design_s_own():
+    (row,) = [
+        row
+        for row in checking.curve({"name": "q", "text": "T?", "design": {}}, "warner", 100, None, "en")
+        if row["change"]["design"]["warner"]["epsilon"] == 1
+    ]
+    often = warner(epsilon=1).matrix[1][1]
+    assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
+    json.dumps(row)

@@ -1,0 +1,261 @@
+"""What is wrong with a survey, field by field, and what it would cost and tell: live, while it is being written."""
+
+import math
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from toolkit.local.protocol import Randomizer
+from toolkit.survey.consent.statement import loss, missing, odds
+from toolkit.survey.plan import planned
+from toolkit.survey.question import Question, read_questions
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PROTECTION, STATED
+from toolkit.texts.odds import WEAK_EPSILON
+
+_TRIES = 12  # refusals that are told at once
+_WHERE = re.compile(r"question (?:'(\w+)'|(\d+))")
+_FIELD = re.compile(r"`([a-z_]+)(?:\.([\w]+))?`")
+_GRID = [step / 10 for step in range(1, 31)]
+_EPSILON: dict[str, tuple[str, ...]] = {
+    "options": ("k_ary",),
+    "likert": ("likert",),
+    "ticks": ("tick_boxes",),
+    "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
+}
+_MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
+
+
+@dataclass
+class Checked:
+    """A survey that may be half written: what of it can be used, and what is refused.
+
+    Parameters
+    ----------
+    survey : Survey or None
+        None while something is refused.
+    questions : list of Question or None
+        In the order of the file; None for one that is refused.
+    problems : list of dict
+        Each with the place of its `question` and its `field`, where they are known, and a `message`.
+    """
+
+    survey: Survey | None = None
+    questions: list[Question | None] = field(default_factory=list)
+    problems: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def readable(self) -> list[Question]:
+        """The questions that are not refused."""
+        return [one for one in self.questions if one is not None] if self.survey is None else [*self.survey.questions]
+
+
+def check(data: Mapping[str, Any]) -> Checked:
+    """Return all that the linter says about a survey, as far as it can be said at once."""
+    checked = Checked()
+    given = data.get("questions", [])
+    tables = given if isinstance(given, list) else []
+    for place, table in enumerate(tables):
+        try:
+            checked.questions += _quietly(lambda table=table: read_questions([table]))
+        except (ValueError, TypeError) as problem:
+            checked.questions.append(None)
+            checked.problems.append(_problem(problem, tables, place))
+    left = [table for table, one in zip(tables, checked.questions, strict=True) if one is not None]
+    rest, broken = {**data, "questions": left if isinstance(given, list) else given}, bool(checked.problems)
+    for _ in range(_TRIES):
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                survey = Survey.from_dict(rest)
+        except (ValueError, TypeError) as problem:
+            if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
+                break
+            told = _problem(problem, tables, None)
+            if not (broken and told["field"] == "show_if"):
+                checked.problems.append(told)
+            if not _leave_out(rest, told, tables):
+                break
+        else:
+            notes = [{**_problem(one.message, tables, None), "warning": True} for one in caught]
+            checked.survey = None if checked.problems else survey
+            checked.problems += notes
+            break
+    return checked
+
+
+def _quietly(make: Any) -> Any:
+    """Warnings of a single question come again with the whole survey."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make()
+
+
+def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[str, Any]:
+    """Where a refusal arises: read from its own words, which name the question and the field."""
+    message = str(problem)
+    if place is None and (where := _WHERE.search(message)):
+        names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
+        place = names.index(where[1]) if where[1] in names else int(where[2]) - 1 if where[2] else None
+    named = _FIELD.search(message)
+    name = None if named is None else f"{named[1]}.{named[2]}" if named[1] == "protection" and named[2] else named[1]
+    return {"question": place, "field": name, "message": re.sub(r"^question (?:'\w+'|\d+): ", "", message)}
+
+
+def _leave_out(rest: dict[str, Any], told: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+    """Take away what was refused, to see what else is; whether something was."""
+    name = told["field"]
+    if told["question"] is not None and told["question"] < len(tables):
+        kept = [one for one in rest["questions"] if one is not tables[told["question"]]]
+        changed = len(kept) < len(rest["questions"])
+        rest["questions"] = kept
+        return changed
+    if name in ("title", "consent") and rest.get(name) != "…":
+        rest[name] = {code: "…" for code in rest.get("languages", ["en"]) if isinstance(code, str)}
+        return True
+    if name == "ceiling" and rest.get(name) != "inf":
+        rest[name] = "inf"
+        return True
+    parent, _, child = (name or "").partition(".")
+    if child and isinstance(rest.get(parent), dict):
+        rest[parent] = {key: value for key, value in rest[parent].items() if key != child}
+        return True
+    return name is not None and name != "questions" and rest.pop(name, None) is not None
+
+
+def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, Any]:
+    """Return what the page tells of a survey besides its text: costs, odds, what is still to be said."""
+    survey, waves = checked.survey, data.get("waves", 1)
+    waves = waves if isinstance(waves, int) and 0 < waves <= 24 else 1
+    total = loss(checked.readable, waves).epsilon
+    stated = {name: data.get(name) for name in STATED}
+    return {
+        "questions": [
+            None if one is None else _question(one, _language(data, speak), waves) for one in checked.questions
+        ],
+        "epsilon": _number(total),
+        "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
+        "missing": missing(stated),
+        "hash": None if survey is None else survey.hash,
+        "practice": None if survey is None else survey.practice,
+        "stated": list(STATED),
+        "protection": list(PROTECTION),
+    }
+
+
+def _is_amount(value: Any) -> bool:
+    try:
+        return value is not None and not isinstance(value, bool) and float(value) >= 0
+    except (TypeError, ValueError):
+        return False
+
+
+def _language(data: Mapping[str, Any], speak: str) -> str:
+    codes = data.get("languages")
+    codes = [code for code in codes if isinstance(code, str)] if isinstance(codes, list) else []
+    return speak if speak in codes or not codes else codes[0]
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else "inf"
+
+
+def _question(question: Question, language: str, waves: int) -> dict[str, Any]:
+    told = _odds(question, language)
+    return {
+        "kind": question.kind,
+        "mode": question.mode,
+        "epsilon": _number(question.cost(waves).epsilon),
+        "odds": told,
+    }
+
+
+def _odds(question: Question, language: str) -> list[str]:
+    try:
+        return odds(question.in_language(language), language)
+    except (ValueError, KeyError):  # a label that is not translated yet
+        return []
+
+
+def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
+    """Return the margins of all questions with n people, in all and in the smallest subgroup."""
+    made: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
+    rows = {
+        one.question: {"guess": one.guess, "people": one.people, "margin": one.words(one.margin)}
+        | {"small": one.small, "small_margin": one.words(one.small_margin), "share": one.share, "number": one.margin}
+        for one in made.questions
+    }
+    return {
+        "rows": {name: {**row, "number": _number(row["number"])} for name, row in rows.items()},
+        "notes": made.notes,
+    }
+
+
+def people_needed(data: Mapping[str, Any], name: str, margin: Any) -> dict[str, Any]:
+    """Return how many people one margin of one question needs, with the protection that it has."""
+    question = next((one for one in check(data).readable if one.name == name), None)
+    if question is None or question.design is None:
+        return {"n": None}
+    needed: Any = planned("", [question], wishes={name: {"margin": margin}})
+    return {"n": needed.n}
+
+
+def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: str) -> list[dict[str, Any]]:
+    """Return every setting of one way to protect a question: what it changes, its cost, odds and margins.
+
+    A slider then repaints from this list, and asks nothing while it moves.
+    """
+    rows = []
+    for change in _settings(table, family):
+        changed = {key: value for key, value in {**table, **change}.items() if value is not None}
+        try:
+            (question,) = _quietly(lambda changed=changed: read_questions([changed]))
+            made: Any = planned("", [question], n, subgroup=subgroup or None)
+        except (ValueError, TypeError) as problem:
+            rows.append({"change": change, "problem": str(problem)})
+            continue
+        one, design = made.questions[0], question.design
+        rows.append(
+            {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
+            | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin), "small": one.small}
+            | {"number": _number(one.margin), "share": one.share, "pictures": _pictures(design)}
+        )
+    return rows
+
+
+def families(kind: str) -> list[str]:
+    """Return the ways to protect a question of a kind, the usual one first.
+
+    >>> families("yesno")
+    ['warner', 'forced', 'crosswise']
+    """
+    return ["warner", "forced", "crosswise"] if kind == "yesno" else [*_EPSILON.get(kind, ())]
+
+
+def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:
+    """What each setting changes in a question's table; None takes a field away."""
+    usual: dict[str, Any] = {"innocent": None}
+    if family == "forced":
+        shares = ("1/3", "1/4", "1/6", "1/8", "1/10", "1/20")
+        return [{**usual, "design": {"forced": {"yes": share, "no": share}}} for share in shares]
+    if family == "crosswise":
+        by_hand = {"mode": "physical", "instructions": table.get("instructions")}
+        return [{**by_hand, "innocent": {"born": months}, "design": {"crosswise": {}}} for months in reversed(_MONTHS)]
+    points = table.get("design", {}).get("likert", {}).get("points", 5) if family == "likert" else None
+    more = {} if points is None else {"points": points}
+    mode = {"mode": None} if table.get("mode") == "physical" else {}
+    return [{**usual, **mode, "design": {family: {**more, "epsilon": epsilon}}} for epsilon in _GRID]
+
+
+def _pictures(design: Randomizer) -> list[dict[str, Any]]:
+    """Of a hundred people: how many reports say the last answer, or the true one; else how many guesses are right."""
+    matrix = design.matrix
+    if matrix is not None and matrix.shape == (2, 2):
+        (_, rarely), (_, often) = matrix.tolist()
+        return [{"what": "of_yes", "count": round(100 * often)}, {"what": "of_no", "count": round(100 * rarely)}]
+    if matrix is not None and design.options == design.report_options:
+        return [{"what": "same", "count": round(100 * min(matrix[place][place] for place in range(len(matrix))))}]
+    right = 1.0 if math.isinf(design.epsilon) else 1 / (1 + math.exp(-design.epsilon))
+    return [{"what": "guess", "count": math.ceil(100 * right - 1e-9)}]

@@ -1,0 +1,218 @@
+"""The curator's half: a table that stays here, statistics with price and noise before they are paid for, a ledger.
+
+Of a table only the names of its columns are read before something is paid for; of Parquet also their types, which are
+written in the file. Bounds and categories are typed in, or a proposal is paid for. What is planned is kept beside the
+table, in a TOML file; what was spent, in the ledger's own.
+"""
+
+import csv
+import io
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolkit.budget.ledger import Ledger
+from toolkit.core.checks import choice, exact, refuse
+from toolkit.core.extras import extra
+from toolkit.core.loss import Pure
+from toolkit.curator.curator import Curator
+from toolkit.curator.release import Preview
+from toolkit.studio import notebooks
+from toolkit.studio.editing import edited
+from toolkit.studio.folder import SESSION, TABLES, Folder, fingerprint
+
+VERBS = ("count", "histogram", "mean", "sum", "std", "median", "bounds")
+"""Statistics that can be queued; `bounds` is a proposal of limits, which is paid for as all others."""
+
+_BOUNDED = ("mean", "sum", "std", "median")
+_NEW = {"ceiling": "1", "neighbors": "replace", "columns": {}, "statistics": []}
+
+
+class Curating:
+    """Tables of a folder, and what is released of them.
+
+    Parameters
+    ----------
+    folder : Folder
+        Where they are, and where results go.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._frames: dict[str, tuple[int, Any]] = {}
+
+    def state(self, table: str) -> dict[str, Any]:
+        """Return what is planned, what it would cost, what was released and what the ledger says."""
+        session, content = self._session(table)
+        return {
+            "table": table,
+            "hash": fingerprint(content),
+            "session": session,
+            "columns": self._columns(table),
+            "ledger": self._spent(table, session),
+            "statistics": [self._statistic(table, session, one) for one in session["statistics"]],
+            "file": self._file(table),
+        }
+
+    def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
+        """Write what is planned; what was released stays as it is."""
+        before, content = self._session(table)
+        if fingerprint(content) != hash:
+            refuse("the plan must be the one that you saw", "another, changed meanwhile", "load the page again")
+        done = [one for one in before["statistics"] if "released" in one]
+        planned = [one for one in session.get("statistics", []) if isinstance(one, Mapping) and "released" not in one]
+        if self._ledger_path(table).exists() and any(
+            session.get(name) != before[name] for name in ("ceiling", "neighbors")
+        ):
+            refuse("a ledger keeps its ceiling and its promise", "others", "a budget that can be raised is none")
+        choice(session.get("neighbors"), "neighbors", ("replace", "add_remove"))
+        Pure(exact(session.get("ceiling", ""), "ceiling"))
+        new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*done, *planned]}
+        self._write(table, new)
+        return self.state(table)
+
+    def release(self, table: str, place: Any) -> dict[str, Any]:
+        """Charge the ledger, read the table, write the published files: in this order."""
+        session, _ = self._session(table)
+        statistics = session["statistics"]
+        if not isinstance(place, int) or not 0 <= place < len(statistics) or "released" in statistics[place]:
+            refuse("a statistic must be one that is planned", repr(place)[:40], "each is released once")
+        names, keywords, _ = call(statistics[place], session["columns"])
+        ledger = self._ledger(table, session, make=True)
+        estimate = getattr(self._curator(table, session, ledger), statistics[place]["verb"])(*names, **keywords)
+        number = len(ledger.entries())
+        name = f"{Path(table).stem}-release-{number:02d}"
+        for ending in (".csv", ".json", ".html"):
+            self.folder.path(f"{name}{ending}")
+        statistics[place] = {**statistics[place], "released": number, "file": name}
+        self._write(table, session)
+        estimate.publish(self.folder.root / f"{name}.html", overwrite=True)
+        return self.state(table)
+
+    def notebook(self, table: str) -> dict[str, Any]:
+        """Write the Python of the whole session as a notebook."""
+        session, _ = self._session(table)
+        calls = []
+        for one in session["statistics"]:
+            verb = choice(one.get("verb"), "verb", VERBS)
+            calls.append(f"{verb}({call(one, session['columns'])[2]})")
+        name = f"{Path(table).stem}-release.ipynb"
+        content = notebooks.curated({**session, "table": table}, calls, self._ledger_path(table).name)
+        self.folder.write(name, content)
+        return {"file": name}
+
+    def _file(self, table: str) -> str:
+        return f"{Path(table).stem}{SESSION}"
+
+    def _ledger_path(self, table: str) -> Path:
+        return self.folder.path(f"{Path(table).stem}-budget.db")
+
+    def _session(self, table: str) -> tuple[dict[str, Any], bytes]:
+        self.folder.path(table, *TABLES)
+        path = self.folder.path(self._file(table))
+        content = path.read_bytes() if path.exists() else b""
+        session = {**_NEW, **tomllib.loads(content.decode())}
+        if not isinstance(session["columns"], dict) or not isinstance(session["statistics"], list):
+            refuse("a plan of releases must have columns and statistics", "others", f"correct or delete {path.name}")
+        return {**session, "columns": {**session["columns"]}, "statistics": [*session["statistics"]]}, content
+
+    def _write(self, table: str, session: Mapping[str, Any]) -> None:
+        _, content = self._session(table)
+        self.folder.write(self._file(table), edited(content.decode(), {"table": table, **session}).encode())
+
+    def _columns(self, table: str) -> list[dict[str, str]]:
+        """Names of columns, and types where the file has them in writing; no row is read."""
+        path = self.folder.path(table, *TABLES)
+        if path.suffix.lower() == ".parquet":
+            schema = extra("pyarrow.parquet").read_schema(path)
+            return [{"name": str(one.name), "type": str(one.type)} for one in schema]
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return [{"name": name, "type": ""} for name in next(csv.reader(file), [])]
+
+    def _frame(self, table: str) -> Any:
+        path = self.folder.path(table, *TABLES)
+        changed = path.stat().st_mtime_ns
+        if self._frames.get(table, (None,))[0] != changed:
+            pandas = extra("pandas")
+            read = pandas.read_parquet if path.suffix.lower() == ".parquet" else pandas.read_csv
+            try:
+                self._frames[table] = (changed, read(path))
+            except Exception:  # its message may quote a cell
+                refuse("a table must be readable", f"{path.name}, which is not", "save it as UTF-8, with commas")
+        return self._frames[table][1]
+
+    def _curator(self, table: str, session: Mapping[str, Any], ledger: Ledger) -> Curator:
+        return Curator(self._frame(table), ledger, neighbors=session["neighbors"])
+
+    def _ledger(self, table: str, session: Mapping[str, Any], *, make: bool = False) -> Ledger:
+        """That of the table; before the first release one in memory, so that nothing is decided by looking."""
+        path = self._ledger_path(table)
+        if path.exists():
+            return Ledger.open(path)
+        ceiling = Pure(exact(session["ceiling"], "ceiling"))
+        return Ledger(ceiling, path if make else None, neighbors=session["neighbors"] if make else None)
+
+    def _spent(self, table: str, session: Mapping[str, Any]) -> dict[str, Any]:
+        ledger: Any = self._ledger(table, session)  # its ceiling is always a Pure one
+        entries = [
+            {"number": one.number, "label": one.label, "epsilon": one.charged.epsilon} for one in ledger.entries()
+        ]
+        amounts = {name: getattr(ledger, name).epsilon for name in ("ceiling", "spent", "remaining")}
+        return {**amounts, "entries": entries, "file": self._ledger_path(table).name, "begun": bool(entries)}
+
+    def _statistic(self, table: str, session: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+        """One line of the queue: its price and noise, or its published numbers; or why it is refused."""
+        if "released" in one:
+            content = self.folder.read(f"{one['file']}.csv").decode()
+            head, *rows = [row for row in csv.reader(io.StringIO(content)) if row] or [[]]
+            return {"released": one["released"], "file": one["file"], "columns": head, "rows": rows}
+        try:
+            names, keywords, code = call(one, session["columns"])
+            curator = self._curator(table, session, self._ledger(table, session))
+            made: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
+        except (ValueError, TypeError, KeyError) as problem:
+            return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
+        noise = made.noise
+        return {
+            "label": made.label,
+            "price": str(made.loss),
+            "fits": made.fits,
+            "cells": None if noise is None else noise.cells,
+            "sd": None if noise is None else noise.sd,
+            "per_value": None if noise is None else noise.per_value,
+            "code": f"curator.{one['verb']}({code})",
+        }
+
+
+def call(one: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
+    """Return the arguments of a curator's verb, and how they are written in Python.
+
+    >>> call({"verb": "mean", "column": "age", "epsilon": "0.1"}, {"age": {"low": 18, "high": 100}})[2]
+    "'age', bounds=(18, 100), missing='drop', epsilon='0.1'"
+    """
+    verb = choice(one.get("verb"), "verb", VERBS)
+    names = [] if verb == "count" else [one.get("column", "")]
+    keywords: dict[str, Any] = {}
+    if names and not (isinstance(names[0], str) and names[0]):
+        refuse("a statistic must have a column", "none", "choose one")
+    about = columns.get(names[0], {}) if names else {}
+    if verb in _BOUNDED:
+        if not {"low", "high"} <= set(about):
+            refuse(f"`{names[0]}` must have bounds", "none", "say what is possible, or pay for a proposal of bounds")
+        keywords["bounds"] = (about["low"], about["high"])
+        keywords |= {} if verb == "median" else {"missing": "drop"}
+    if verb == "histogram":
+        keywords["options"] = _categories(names[0], about)
+    if one.get("by") and verb not in ("histogram", "bounds"):
+        keywords["by"] = {one["by"]: _categories(one["by"], columns.get(one["by"], {}))}
+    keywords["epsilon"] = one.get("epsilon")
+    code = ", ".join([*map(repr, names), *(f"{name}={value!r}" for name, value in keywords.items())])
+    return names, keywords, code
+
+
+def _categories(name: object, about: Mapping[str, Any]) -> Sequence[Any]:
+    options = about.get("options")
+    if not isinstance(options, list) or not options:
+        refuse(f"`{name}` must have categories", "none", "write what is possible; it is not read from the data")
+    return options

@@ -1,0 +1,203 @@
+"""Collections of the folder's surveys: rehearse, open, invite, watch, close, read; as the shell's commands do it."""
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.studio import notebooks
+from toolkit.studio.folder import Folder
+from toolkit.studio.surveys import Surveys
+from toolkit.survey.collector import Collector, start
+from toolkit.survey.exchange.books import write_codebook
+from toolkit.survey.exchange.xlsform import write_xlsform
+from toolkit.survey.operating.deleting import delete
+from toolkit.survey.paper.kit import write_kit
+from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.sharing import qr_path
+from toolkit.survey.spec import Survey
+
+_MOST_INVENTED = 5000
+_REPORTS = (".html", ".docx", ".pdf", ".md")
+_EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
+
+
+class Fieldwork:
+    """The collections of a folder: of each survey a real one and a rehearsal.
+
+    Parameters
+    ----------
+    folder : Folder
+        Where surveys and databases are.
+    surveys : Surveys
+        What is asked.
+    """
+
+    def __init__(self, folder: Folder, surveys: Surveys) -> None:
+        self.folder, self._surveys = folder, surveys
+
+    def _database(self, file: str, which: str) -> tuple[Path, str]:
+        name = notebooks.databases(file)[choice(which, "which", ("real", "rehearsal"))]
+        path = self.folder.path(name)
+        return path, f"sqlite:///{path}"
+
+    def _collector(self, file: str, which: str) -> Collector:
+        with _quiet():
+            return Collector.attach(self._database(file, which)[1])
+
+    def state(self, file: str) -> dict[str, Any]:
+        """Return how the real collection and the rehearsal of a survey stand; None where there is none."""
+        return {which: self._state(file, which) for which in ("real", "rehearsal")}
+
+    def _state(self, file: str, which: str) -> dict[str, Any] | None:
+        path, _ = self._database(file, which)
+        if not path.exists():
+            return None
+        collector = self._collector(file, which)
+        try:
+            status = collector.status()
+            return {
+                "state": status.state,
+                "reports": status.reports,
+                "stored": status.stored,
+                "cap": status.cap,
+                "serving": status.serving,
+                "url": status.url,
+                "qr": None if status.url is None else qr_path(status.url),
+                "beyond": status.url is not None and "//127.0.0.1" not in status.url,
+                "log": list(status.log),
+                "database": path.name,
+                "step": collector.survey.step,
+                "minimum": collector.survey.minimum,
+                "access": collector.survey.access,
+                "current": self._is_current(file, collector.survey),
+                "groups": _groups(collector.survey),
+            }
+        finally:
+            collector.release()
+
+    def _is_current(self, file: str, collected: Survey) -> bool:
+        """Whether the file still says what is collected."""
+        try:
+            with _quiet():
+                survey = self._surveys.load(file)
+        except ValueError:
+            return False
+        survey = survey.as_rehearsal() if collected.rehearsal else survey
+        left = {"panel"}
+        one, other = ({k: v for k, v in each.to_dict().items() if k not in left} for each in (survey, collected))
+        return one == other
+
+    def rehearse(self, file: str, people: Any) -> dict[str, Any]:
+        """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
+        count = whole(people, "people", most=_MOST_INVENTED)
+        with _quiet():
+            survey = self._surveys.load(file)
+        path, database = self._database(file, "rehearsal")
+        if path.exists():
+            before = self._state(file, "rehearsal")
+            if before is not None and (not before["current"] or before["state"] == "closed"):
+                self._collector(file, "rehearsal").close()
+                delete(database)
+        with _quiet():
+            collector = start(survey, database=database, rehearsal=True, **self._key(survey))
+        stored = rehearse(collector, count)
+        collector.release()
+        return {"stored": stored, **self.state(file)}
+
+    def _key(self, survey: Survey) -> dict[str, Any]:
+        return {"issuer_key": self.folder.path("issuer-key.pem")} if survey.access == "blind" else {}
+
+    def open(self, file: str, reach: dict[str, Any] | None = None, amend: bool = False) -> dict[str, Any]:
+        """Open the real collection and serve it, on this machine or as `reach` says."""
+        with _quiet():
+            survey = self._surveys.load(file)
+            options = self._reach(reach or {})
+            own: dict[str, Any] = {**self._key(survey), "amend": amend is True}
+            start(survey, database=self._database(file, "real")[1], **own, **options).release()
+        return self.state(file)
+
+    def _reach(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Where it listens and what people open; files of TLS must be in the folder, too."""
+        known = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
+        if strange := [name for name in given if name not in known]:
+            refuse(f"`reach` has the fields {', '.join(known)}", repr(strange[0])[:40], "nothing else is defined")
+        options = {name: value for name, value in given.items() if value not in (None, "", False)}
+        for name in ("certificate", "private_key"):
+            if name in options:
+                options[name] = self.folder.path(options[name])
+        return options
+
+    def invite(self, file: str, count: Any) -> dict[str, Any]:
+        """Return links that work once; they are kept nowhere."""
+        collector = self._collector(file, "real")
+        return {"links": collector.invitations(whole(count, "count", most=100_000))}
+
+    def change(self, file: str, which: str, verb: str) -> dict[str, Any]:
+        """Pause, resume or close a collection."""
+        getattr(self._collector(file, which), choice(verb, "verb", ("pause", "resume", "close")))()
+        return self.state(file)
+
+    def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
+        """Return the estimates as a table of text, what to know about them, and a picture."""
+        with _quiet():
+            results = self._collector(file, which).results(by or None)
+        table = results.to_table() if results.findings else None
+        picture: dict[str, Any] = {}
+        if results.findings:
+            try:
+                sheet = results.plot()
+                sheet.figure.savefig(image := io.StringIO(), format="svg", bbox_inches="tight")
+                picture = {"svg": image.getvalue(), "alt": sheet.alt}
+            except (ValueError, ImportError) as problem:  # distributions alone, too many groups, or no matplotlib
+                picture = {"alt": str(problem)}
+        return {
+            "columns": [] if table is None else [str(name) for name in table.columns],
+            "rows": [] if table is None else [[str(cell) for cell in row] for row in table.to_numpy().tolist()],
+            "notes": results.notes(),
+            "complete": results.complete,
+            **picture,
+        }
+
+    def write(
+        self, file: str, what: str, ending: str = "", which: str = "real", by: str | None = None
+    ) -> dict[str, Any]:
+        """Write a report, an export, a codebook, sheets of paper, a form or a notebook into the folder."""
+        choice(what, "what", ("report", "export", "codebook", "paper", "xlsform", "notebook", "assessment"))
+        stem = Path(file).stem
+        kinds = {"report": _REPORTS, "export": _EXPORTS, "codebook": (*_REPORTS, ".json", ".xml")}
+        suffix = choice(ending, "ending", kinds[what]) if what in kinds else ""
+        fixed = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
+        name = {**fixed, "assessment": f"{stem}-assessment.html"}.get(what, f"{stem}-{what}{suffix}")
+        path = self.folder.path(name)
+        with _quiet() as said:
+            if what == "report":
+                self._collector(file, which).report(path, by or None)
+            elif what == "export":
+                self._collector(file, which).export(path)
+            elif what == "notebook":
+                self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which))
+            elif what == "assessment":
+                language = self._surveys.load(file).languages[0]
+                self.folder.write(name, self._surveys.seen(file, "assessment", language)[0].encode())
+            else:
+                survey = self._surveys.load(file)
+                makers = {"codebook": write_codebook, "paper": write_kit, "xlsform": write_xlsform}
+                makers[what](survey, path)  # type: ignore[operator]
+        return {"file": name, "notes": [str(one.message) for one in said]}
+
+
+def _groups(survey: Survey) -> list[str]:
+    """Plain questions with one answer out of several."""
+    return [one.name for one in survey.questions if not one.randomized and one.kind == "choice" and one.chances is None]
+
+
+@contextmanager
+def _quiet() -> Iterator[list[warnings.WarningMessage]]:
+    """What is warned of is shown on the page, and not in the terminal."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught

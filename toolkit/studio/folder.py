@@ -1,0 +1,80 @@
+"""`Folder`: the files of one folder by plain names; nothing outside it is read or written, through no link either."""
+
+import hashlib
+import os
+import re
+import secrets
+from pathlib import Path
+
+from toolkit.core.checks import refuse
+
+_NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then what every system allows in a name
+SURVEYS, TABLES = (".toml", ".json"), (".csv", ".parquet")
+SESSION = ".release.toml"
+"""How the files end that say what is to be released of a table."""
+
+
+class Folder:
+    """The files of a folder.
+
+    Parameters
+    ----------
+    root : str or Path
+        The folder, which must be there.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        self.root = Path(root).expanduser().resolve()
+        if not self.root.is_dir():
+            refuse("`folder` must be a folder that is there", str(root)[:80], "make it first", NotADirectoryError)
+
+    def path(self, name: object, *endings: str) -> Path:
+        """Return where a file of this folder is, or would be; refuse all that could lie elsewhere."""
+        if not isinstance(name, str) or not _NAME.fullmatch(name) or name.endswith((" ", ".")):
+            rule = "a file must be named by letters, digits, spaces, dots and dashes, without a folder"
+            refuse(rule, repr(name)[:60], "the studio reads and writes in its own folder alone")
+        if endings and not name.lower().endswith(endings):
+            refuse(f"the file must end in {' or '.join(endings)}", repr(name)[:60], "its name says what it holds")
+        path = self.root / name
+        if path.is_symlink():
+            refuse("a file must not be a link", repr(name)[:60], "it could lead out of the folder")
+        return path
+
+    def read(self, name: object, *endings: str) -> bytes:
+        """Return the bytes of a file."""
+        path = self.path(name, *endings)
+        if not path.is_file():
+            refuse("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)
+        return path.read_bytes()
+
+    def write(self, name: str, content: bytes, *, new: bool = False) -> None:
+        """Write a file whole or not at all; a `new` one must not be there."""
+        path = self.path(name)
+        if new and path.exists():
+            refuse("the name must be a new one", f"{name!r}, which exists", "nothing is overwritten", FileExistsError)
+        beside = self.root / f"{secrets.token_hex(8)}.part"
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def names(self, *endings: str) -> list[str]:
+        """Return the files with these endings that can be opened here, the latest first."""
+        files = [one for one in self.root.iterdir() if one.name.lower().endswith(endings)]
+        files = [one for one in files if _NAME.fullmatch(one.name) and one.is_file() and not one.is_symlink()]
+        return [one.name for one in sorted(files, key=lambda one: (-one.stat().st_mtime_ns, one.name))]
+
+
+def fingerprint(content: bytes) -> str:
+    """Return by what two versions of a file are told apart.
+
+    >>> fingerprint(b"")[:8]
+    'e3b0c442'
+    """
+    return hashlib.sha256(content).hexdigest()

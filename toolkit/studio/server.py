@@ -1,0 +1,388 @@
+"""`studio`: a page on this machine alone, over the files of one folder.
+
+Whoever has the link of the terminal gets in, once: the secret in it is exchanged for one that the page keeps until its
+tab is closed and sends as a header with every request. There are no cookies, so a page of another origin has nothing to
+ride on; requests must name this machine as their host, and come from the studio's own page.
+"""
+
+import asyncio
+import html
+import inspect
+import json
+import logging
+import secrets
+import socket
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from toolkit.core.checks import refuse
+from toolkit.core.extras import MissingExtraError
+from toolkit.studio import checking
+from toolkit.studio.curating import Curating
+from toolkit.studio.fieldwork import Fieldwork
+from toolkit.studio.folder import Folder
+from toolkit.studio.surveys import ConflictError, Surveys
+from toolkit.survey.background import CollectError, check_system
+from toolkit.survey.client import asset
+from toolkit.survey.serving.connecting.answer import Answer, Scope, in_json
+from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.limits import Limits, Receive, whole_body
+from toolkit.survey.store import StoreError
+
+LOOPBACK = "127.0.0.1"
+HEADER = b"x-studio-session"
+_LIMITS = Limits(body=4_000_000, drain=8_000_000, answer_seconds=600.0, idle_seconds=60.0, connections=64)
+_STATIC = Path(__file__).parent / "static"
+_SHARED = {  # modules that the widgets and the form have, too
+    "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js"
+}
+_KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
+_MOST_PAGES = 32
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
+    "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+# A page that others would see: without an origin, without a network, in no frame but ours.
+_SEEN = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'; "
+)
+_FOREIGN = "This is not a request of the studio's own page."
+Action = Callable[..., Any]
+
+
+class Desk:
+    """All that the page can ask for, by name.
+
+    Parameters
+    ----------
+    folder : Folder
+        The only folder that is read and written.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.surveys = Surveys(folder)
+        self.fieldwork = Fieldwork(folder, self.surveys)
+        self.curating = Curating(folder)
+        self.pages: OrderedDict[str, tuple[str, bool]] = OrderedDict()
+        self._lock = threading.Lock()
+        self.actions: dict[str, Action] = {
+            "files": self.surveys.files,
+            "new": self.surveys.new,
+            "survey": self.surveys.state,
+            "save": self.surveys.save,
+            "undo": self.surveys.undo,
+            "redo": self.surveys.redo,
+            "plan": self._plan,
+            "needed": self._needed,
+            "curve": checking.curve,
+            "families": checking.families,
+            "consent": self._consent,
+            "seen": self._seen,
+            "field": self.fieldwork.state,
+            "rehearse": self.fieldwork.rehearse,
+            "open": self.fieldwork.open,
+            "invite": self.fieldwork.invite,
+            "change": self.fieldwork.change,
+            "results": self.fieldwork.results,
+            "write": self.fieldwork.write,
+            "table": self.curating.state,
+            "table_save": self.curating.save,
+            "release": self.curating.release,
+            "table_notebook": self.curating.notebook,
+        }
+
+    def do(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Return what one action answers; a refusal is a sentence."""
+        action = self.actions.get(name)
+        if action is None:
+            raise RefusalError(404, "There is nothing at this address.")
+        try:
+            inspect.signature(action).bind(**arguments)
+        except TypeError:
+            raise RefusalError(400, "This action does not take that.") from None
+        try:
+            with self._lock:
+                return _in_json(200, action(**arguments))
+        except ConflictError as problem:
+            return _in_json(409, {"error": str(problem), "now": problem.now})
+        except (ValueError, TypeError, OSError, StoreError, CollectError, MissingExtraError) as problem:
+            return _in_json(422, {"error": str(problem)})
+        except KeyError as problem:
+            return _in_json(422, {"error": str(problem.args[0]) if problem.args else "something is missing"})
+
+    def _plan(self, file: str, n: Any, subgroup: Any = None) -> dict[str, Any]:
+        return checking.plan(self.surveys.data(file), n, subgroup)
+
+    def _needed(self, file: str, name: str, margin: Any) -> dict[str, Any]:
+        return checking.people_needed(self.surveys.data(file), name, margin)
+
+    def _consent(self, file: str, language: str) -> dict[str, Any]:
+        return {"text": self.surveys.load(file).consent_text(language)}
+
+    def _seen(self, file: str, what: str, language: str) -> dict[str, Any]:
+        """An address under which a page can be seen; it cannot be guessed."""
+        ticket = secrets.token_urlsafe(24)
+        self.pages[ticket] = self.surveys.seen(file, what, language)
+        while len(self.pages) > _MOST_PAGES:
+            self.pages.popitem(last=False)
+        return {"path": f"seen/{ticket}"}
+
+
+class Gate:
+    """Who may come in: by what host and origin, and with which secret.
+
+    Parameters
+    ----------
+    port : int
+        Where the studio listens.
+    public_url : str, optional
+        The address at which a proxy, such as JupyterLab's, shows the page.
+    announce : callable
+        Called with each new link.
+    """
+
+    def __init__(self, port: int, public_url: str | None, announce: Callable[[str], None]) -> None:
+        own = [f"http://{host}:{port}" for host in (LOOPBACK, "localhost", "[::1]")]
+        front = None if public_url is None else urlsplit(public_url)
+        if front is not None and (front.scheme not in ("http", "https") or not front.hostname):
+            refuse(
+                "`public_url` must be an address such as https://hub.example/user/ann/proxy/8899/", repr(public_url), ""
+            )
+        self.base = f"{own[0]}/" if public_url is None else f"{public_url.rstrip('/')}/"
+        self._origins = {*own, *([] if front is None else [f"{front.scheme}://{front.netloc}"])}
+        self._hosts = {urlsplit(one).netloc.lower() for one in self._origins}
+        self._announce, self._sessions = announce, set[str]()
+        self.link = self._new()
+
+    def _new(self) -> str:
+        self._once = secrets.token_urlsafe(24)
+        return f"{self.base}#key={self._once}"
+
+    def check(self, scope: Scope) -> None:
+        """Refuse a request of another page or for another host, whatever secret it has."""
+        headers = dict(scope["headers"])
+        if headers.get(b"host", b"").decode("latin-1").lower() not in self._hosts:
+            raise RefusalError(421, "This address is not the studio's.")
+        origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site", b"same-origin")
+        if origin is not None and origin.decode("latin-1") not in self._origins:
+            raise RefusalError(403, _FOREIGN)
+        if scope["method"] != "GET" and (origin is None or site != b"same-origin"):
+            raise RefusalError(403, _FOREIGN)
+
+    def enter(self, key: object) -> str:
+        """Return a session for the secret of a link, which then works no more."""
+        if not isinstance(key, str) or not compare_digest(key.encode(), self._once.encode()):
+            raise RefusalError(403, "This link was used before. The terminal shows a new one.")
+        self.link = self._new()
+        self._announce(self.link)
+        session = secrets.token_urlsafe(32)
+        self._sessions.add(session)
+        return session
+
+    def knows(self, scope: Scope) -> bool:
+        """Whether a request has the secret of a session."""
+        given = dict(scope["headers"]).get(HEADER, b"")
+        return any(compare_digest(given, one.encode()) for one in self._sessions)
+
+
+class Page:
+    """The studio as an ASGI application.
+
+    Parameters
+    ----------
+    gate : Gate
+        Who may come in.
+    desk : Desk
+        What can be asked for.
+    """
+
+    def __init__(self, gate: Gate, desk: Desk) -> None:
+        self._gate, self._desk = gate, desk
+        files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _KINDS} | _SHARED
+        self._files = {f"/{name}": _file(path) for name, path in files.items()}
+        self._files["/numbers.js"] = _answer(200, asset("numbers.js"), "text/javascript")
+        self._files["/"] = self._files.pop("/index.html")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        try:
+            answer = await self._to(scope, receive)
+        except RefusalError as problem:
+            answer = _in_json(problem.status, {"error": problem.sentence})
+        except Exception as problem:  # its message might quote data
+            logging.getLogger("toolkit.studio").error("%s", type(problem).__name__)
+            answer = _in_json(500, {"error": f"An error of the studio itself: {type(problem).__name__}."})
+        await answer.give(scope, send)
+
+    async def _to(self, scope: Scope, receive: Receive) -> Answer:
+        self._gate.check(scope)
+        path, method = scope["path"], scope["method"]
+        if method == "GET":
+            if path.startswith("/seen/"):
+                return self._seen(path.removeprefix("/seen/"))
+            if path in self._files:
+                return self._files[path]
+        elif method == "POST" and path.startswith("/api/"):
+            headers = dict(scope["headers"])
+            if headers.get(b"content-type") != b"application/json":
+                raise RefusalError(415, "Send application/json.")
+            if path != "/api/session" and not self._gate.knows(scope):
+                raise RefusalError(401, "Open the studio by the link that the terminal shows.")
+            arguments = _arguments(await whole_body(receive, _LIMITS, stated=headers.get(b"content-length")))
+            if path == "/api/session":
+                return _in_json(200, {"session": self._gate.enter(arguments.get("key"))})
+            return await asyncio.to_thread(self._desk.do, path.removeprefix("/api/"), arguments)
+        raise RefusalError(404, "There is nothing at this address.")
+
+    def _seen(self, ticket: str) -> Answer:
+        if ticket not in self._desk.pages:
+            raise RefusalError(404, "There is nothing at this address.")
+        text, runs = self._desk.pages[ticket]
+        scripts = "sandbox allow-scripts; script-src 'unsafe-inline' data:" if runs else "sandbox"
+        return _answer(200, text.encode(), "text/html", policy=_SEEN + scripts, frame="SAMEORIGIN")
+
+
+def _arguments(body: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(body or b"{}")
+    except (ValueError, RecursionError):
+        raise RefusalError(400, "This is not JSON.") from None
+    if not isinstance(data, dict):
+        raise RefusalError(400, "Send one object.")
+    return data
+
+
+def _answer(status: int, body: bytes, kind: str, *, policy: str = POLICY, frame: str = "DENY") -> Answer:
+    own = {"content-type": f"{kind}; charset=utf-8", "content-security-policy": policy, "x-frame-options": frame}
+    return Answer(status, body, own)
+
+
+def _file(path: Path) -> Answer:
+    return _answer(200, path.read_bytes(), _KINDS[path.suffix])
+
+
+def _in_json(status: int, data: object) -> Answer:
+    answer = in_json(status, data)
+    return _answer(status, answer.body, "application/json")
+
+
+class Studio:
+    """A running studio.
+
+    Parameters
+    ----------
+    folder : str or Path
+        The folder that it works in.
+    port : int
+        Where it listens; 0 for any free one.
+    public_url : str, optional
+        The address at which a proxy shows it.
+    announce : callable, optional
+        Called with each new link: the one before works once.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path = ".",
+        *,
+        port: int = 0,
+        public_url: str | None = None,
+        announce: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        check_system()
+        import uvicorn
+
+        from toolkit.survey.serving.connecting.connection import WatchedServer
+
+        self.folder = Folder(folder)
+        self._socket = socket.create_server((LOOPBACK, port), backlog=64)
+        try:
+            self._gate = Gate(self._socket.getsockname()[1], public_url, announce)
+        except ValueError:
+            self._socket.close()
+            raise
+        quiet: dict[str, Any] = {"ws": "none", "lifespan": "off", "log_config": None, "access_log": False}
+        app: Any = Page(self._gate, Desk(self.folder))
+        config = uvicorn.Config(app, http="httptools", proxy_headers=False, server_header=False, **quiet)
+        ready = threading.Event()
+        self._server = WatchedServer(config, _LIMITS, ready.set)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        self._thread.start()
+        ready.wait(30)
+
+    @property
+    def url(self) -> str:
+        """The link to open it by; each works once."""
+        return self._gate.link
+
+    def wait(self) -> None:
+        """Wait until it ends."""
+        while self._thread.is_alive():
+            self._thread.join(1.0)
+
+    def stop(self) -> None:
+        """End it; collections that it opened go on."""
+        self._server.should_exit = True
+        self._thread.join(60)
+        self._socket.close()
+
+    def __repr__(self) -> str:
+        return f"<Studio in {self.folder.root.name!r}>"
+
+    def _repr_html_(self) -> str:
+        link = html.escape(self.url, quote=True)
+        return f'<a href="{link}" target="_blank" rel="noopener">Open the studio</a> (this link works once)'
+
+
+def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = None) -> Studio:
+    """Start the studio of a folder: a page on this machine that writes surveys, opens them and reads them.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Surveys, collections and results are files in it; nothing is written elsewhere.
+    port : int
+        Where it listens, on this machine alone; 0 for any free one.
+    public_url : str, optional
+        The address at which a proxy shows it, such as that of JupyterLab: "https://hub.example/user/ann/proxy/8899/".
+
+    Returns
+    -------
+    Studio
+        A notebook shows its link; `stop()` ends it.
+
+    Examples
+    --------
+    In a notebook::
+
+        studio(".")
+    """
+    return Studio(folder, port=port, public_url=public_url)
+
+
+def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], Any] | None) -> None:
+    """Serve until Ctrl-C, telling each new link; the first is opened in a browser, if there is an `opener`."""
+
+    def tell(link: str) -> None:
+        print(f"For another window: {link}", flush=True)  # noqa: T201
+
+    made = Studio(folder, port=port, public_url=public_url, announce=tell)
+    try:
+        print(f"The studio of {made.folder.root} is open on this machine:\n\n  {made.url}\n", flush=True)  # noqa: T201
+        print("The link works once. Ctrl-C ends the studio; collections that it opened go on.", flush=True)  # noqa: T201
+        if opener is not None:
+            opener(made.url)
+        made.wait()
+    except KeyboardInterrupt:
+        sys.stdout.write("\n")
+    finally:
+        made.stop()

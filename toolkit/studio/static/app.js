@@ -1,0 +1,157 @@
+// The frame around all screens: who comes in, which screen is shown, what was saved.
+import { adopt, api, button, h, listen, look, notice, openSurvey, save, screenOf, select, showProblems, speak, state, step, t } from "./core.js";
+import { analyse } from "./analyse.js";
+import { collect, opening } from "./fieldwork.js";
+import { preview } from "./preview.js";
+import { protection } from "./protection.js";
+import { questions } from "./questions.js";
+import { results } from "./results.js";
+import { start } from "./start.js";
+import { table } from "./table.js";
+import { who } from "./who.js";
+
+const SCREENS = {
+  questions: ["Questions", questions],
+  protection: ["Protection", protection],
+  who: ["Who asks", who],
+  preview: ["Preview", preview],
+  open: ["Open", opening],
+  collect: ["Collect", collect],
+  results: ["Results", results],
+  analyse: ["Analyse", analyse],
+};
+const root = document.getElementById("app");
+let shown = { stop() {}, update() {} };
+
+const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+export const go = (...parts) => (location.hash = `/${parts.map(encodeURIComponent).join("/")}`);
+
+async function enter() {
+  const key = /^#key=([\w-]+)/.exec(location.hash);
+  if (key) {
+    history.replaceState(null, "", "#/");
+    try {
+      sessionStorage.setItem("studio:session", (await api("session", { key: key[1] })).session);
+    } catch (problem) {
+      if (!sessionStorage.getItem("studio:session")) throw problem;
+    }
+  }
+  if (!sessionStorage.getItem("studio:session")) throw new Error(t("Open the studio by the link that the terminal shows. It works once."));
+}
+
+function badge(name) {
+  const count = (state.survey.problems ?? []).filter((one) => !one.warning && screenOf(one) === name).length;
+  return count ? h("span", { class: "badge" }, `${count}`, h("span", { class: "unseen" }, ` ${t("to settle")}`)) : null;
+}
+
+function steps(file, current) {
+  const items = Object.entries(SCREENS).map(([name, [title]], i) => h("li", {}, h("a", {
+    href: `#/survey/${encodeURIComponent(file)}/${name}`, "aria-current": name === current ? "page" : null,
+  }, h("span", { class: "place" }, `${i + 1}`), h("span", {}, t(title)), badge(name))));
+  return h("nav", { "aria-label": t("Steps") }, h("ol", {}, ...items));
+}
+
+function header(title) {
+  const status = h("span", { role: "status", class: "saved" }, state.status);
+  listen({
+    repaint: () => paint(true),
+    update,
+    status: () => (status.textContent = state.status),
+    wrong: (text) => root.querySelector("main")?.prepend(notice(text, "wrong")),
+  });
+  const own = state.survey && title !== null;
+  return h("header", {}, h("a", { class: "brand", href: "#/" }, "Studio"), h("span", { class: "title" }, title ?? ""), status,
+    own && button(t("Undo"), () => step("undo"), "small", { disabled: !state.survey.undo, id: "undo", "aria-keyshortcuts": "Control+Z" }),
+    own && button(t("Redo"), () => step("redo"), "small", { disabled: !state.survey.redo, id: "redo" }),
+    select(state.speak, [["en", "English"], ["de", "Deutsch"]], (code) => (speak(code), reload()), { "aria-label": t("Language of the studio"), class: "small" }));
+}
+
+/** After a save: badges, buttons and refusals; fields are left alone, somebody may be typing. */
+function update() {
+  const [, , name] = place();
+  const nav = root.querySelector("nav");
+  if (nav) nav.replaceWith(steps(state.survey.file, name ?? "questions"));
+  for (const id of ["undo", "redo"]) {
+    const pressed = root.querySelector(`#${id}`);
+    if (pressed) pressed.disabled = !state.survey[id];
+  }
+  const main = root.querySelector("main");
+  if (main) showProblems(main, name ?? "questions");
+  shown.update?.();
+}
+
+/** The screen that the address names; `again`: the same one, with the focus where it was. */
+async function paint(again = false) {
+  const [kind, file, name = "questions"] = place();
+  const focused = again ? document.activeElement?.dataset?.key ?? document.activeElement?.id : null, scroll = window.scrollY;
+  shown.stop?.();
+  shown = {};
+  const main = h("main", { id: "main", tabindex: -1 });
+  const skip = h("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, t("To the content"));
+  if (kind === "survey" && state.survey?.broken) {
+    root.replaceChildren(skip, header(file), main);
+    main.append(h("h1", {}, file), notice(t("This file cannot be read: {problem} Correct it by hand; the page looks again by itself.", { problem: state.survey.broken }), "wrong"),
+      h("pre", { tabindex: 0 }, state.survey.text));
+  } else if (kind === "survey") {
+    const title = SCREENS[name] ? t(SCREENS[name][0]) : "";
+    root.replaceChildren(skip, header(titleOf(state.survey)), steps(file, name), main);
+    document.title = `${title} · ${titleOf(state.survey)} · Studio`;
+    const warned = state.survey.readonly ? notice(t("This survey holds numbers that a page would round: it can be looked at, not edited here."), "note") : null;
+    main.append(h("h1", { tabindex: -1 }, title), h("p", { class: "problem", "data-at": "", hidden: true }), ...(warned ? [warned] : []));
+    shown = (await SCREENS[name]?.[1](main)) ?? {};
+    showProblems(main, name);
+  } else {
+    state.survey = null;
+    root.replaceChildren(skip, header(kind === "table" ? file : null), main);
+    document.title = "Studio";
+    shown = (await (kind === "table" ? table(main, file) : start(main, go))) ?? {};
+  }
+  if (again) {
+    const old = focused && (root.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? document.getElementById(focused));
+    old?.focus({ preventScroll: true });
+    window.scrollTo(0, scroll);
+  } else {
+    window.scrollTo(0, 0);
+    main.querySelector("h1")?.focus({ preventScroll: true });
+  }
+}
+
+function titleOf(survey) {
+  const title = survey.data?.title;
+  return (typeof title === "string" ? title : Object.values(title ?? {})[0]) || survey.file;
+}
+
+async function reload() {
+  const [kind, file] = place();
+  try {
+    if (state.survey) await save();
+    if (kind === "survey" && (state.survey?.file !== file || state.survey?.broken)) await openSurvey(file);
+    else if (kind === "survey") adopt(await api("survey", { file, speak: state.speak }));
+    await paint();
+  } catch (problem) {
+    failed(problem);
+  }
+}
+
+function failed(problem) {
+  const back = problem.status === 401 ? null : h("a", { href: "#/" }, t("Back to the start"));
+  root.replaceChildren(h("main", {}, h("h1", {}, "Studio"), notice(problem.message, "wrong"), ...(back ? [back] : [])));
+}
+
+addEventListener("hashchange", reload);
+addEventListener("focus", look);
+setInterval(look, 10000);
+addEventListener("keydown", (event) => {
+  const typing = event.target.matches?.("input[type=text], textarea");
+  if ((event.ctrlKey || event.metaKey) && event.key === "z" && state.survey && !typing) {
+    event.preventDefault();
+    step(event.shiftKey ? "redo" : "undo");
+  }
+});
+speak(state.speak);
+try {
+  await enter();
+  await reload();
+} catch (problem) {
+  failed(problem);
+}

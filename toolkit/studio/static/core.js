@@ -1,0 +1,323 @@
+// What all screens share: words, elements, requests, and the survey that is open. Nothing here is kept but a draft that was not
+// saved yet, until it is; and never anything of a table.
+import { html, svg } from "./elements.js";
+
+export { svg };
+
+// ---------------------------------------------------------------- words
+
+const german = (await (await fetch("de.json")).json());
+export const state = { speak: "en", survey: null, status: "", open: 0, busy: false };
+const stored = sessionStorage.getItem("studio:speak") ?? navigator.language.slice(0, 2);
+state.speak = stored === "de" ? "de" : "en";
+
+/** A sentence in the studio's language, with its gaps filled. */
+export function t(text, gaps = {}) {
+  const words = state.speak === "de" ? german[text] ?? text : text;
+  return words.replace(/\{(\w+)\}/g, (_, name) => gaps[name] ?? "");
+}
+
+export function speak(code) {
+  state.speak = code;
+  sessionStorage.setItem("studio:speak", code);
+  document.documentElement.lang = code;
+}
+
+/** A number as people of the studio's language write it. */
+export const number = (value, digits = 2) => value.toLocaleString(state.speak, { maximumFractionDigits: digits });
+
+// ---------------------------------------------------------------- elements
+
+/** An element; names that begin with "on" are listeners, true is an empty attribute, null and false are none. */
+export function h(tag, attributes = {}, ...children) {
+  const plain = {}, listeners = [];
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) listeners.push([name.slice(2), value]);
+    else if (value !== null && value !== undefined && value !== false) plain[name] = value === true ? "" : value;
+  }
+  const element = html(tag, plain, ...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  if ("value" in plain && tag !== "option") element.value = plain.value;
+  listeners.forEach(([name, listener]) => element.addEventListener(name, listener));
+  return element;
+}
+
+let last = 0;
+export const fresh = () => `f${++last}`;
+
+export function button(text, press, kind = "", more = {}) {
+  return h("button", { type: "button", class: kind, onclick: press, ...more }, text);
+}
+
+/** Where the refusals of a field appear; screens are filled by `showProblems`. */
+export const slot = (at, id) => h("p", { class: "problem", "data-at": at, id, hidden: true });
+
+/** A label, its control, what is wrong with it, and a hint. */
+export function field(label, control, { at, hint, kind = "" } = {}) {
+  const id = fresh(), wrong = `${id}-wrong`;
+  control.id = id;
+  if (at !== undefined) control.setAttribute("aria-describedby", wrong);
+  return h("div", { class: `field ${kind}` }, h("label", { for: id }, label), hint && h("p", { class: "hint" }, hint), control,
+    at !== undefined && slot(at, wrong));
+}
+
+export function input(value, change, more = {}) {
+  return h("input", { type: "text", autocomplete: "off", value: value ?? "", oninput: (event) => change(event.target.value), ...more });
+}
+
+export function area(value, change, more = {}) {
+  const element = h("textarea", { rows: 2, oninput: (event) => (grow(event.target), change(event.target.value)), ...more });
+  element.value = value ?? "";
+  requestAnimationFrame(() => grow(element));
+  return element;
+}
+
+function grow(element) {
+  element.style.height = "auto";
+  if (element.scrollHeight) element.style.height = `${element.scrollHeight + 4}px`;
+}
+
+export function select(value, options, change, more = {}) {
+  const entries = options.map(([key, text]) => h("option", { value: key, selected: `${key}` === `${value}` }, text));
+  return h("select", { onchange: (event) => change(event.target.value), ...more }, ...entries);
+}
+
+export function toggle(label, on, change, more = {}) {
+  const box = h("input", { type: "checkbox", role: "switch", onchange: (event) => change(event.target.checked), ...more });
+  box.checked = on;
+  return h("label", { class: "toggle" }, box, h("span", {}, label));
+}
+
+/** Python's messages name fields in backticks, which say nothing to people. */
+const plainly = (text) => text.replace(/`/g, "");
+export const notice = (text, kind = "note") => h("p", { class: `notice ${kind}`, role: kind === "wrong" ? "alert" : "status" }, plainly(text));
+
+export function tableOf(columns, rows, caption) {
+  const head = h("tr", {}, ...columns.map((name) => h("th", { scope: "col" }, name)));
+  const lines = rows.map((row) => h("tr", {}, ...row.map((cell, i) => h(i ? "td" : "th", i ? {} : { scope: "row" }, cell))));
+  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h("table", {}, h("caption", {}, caption), h("thead", {}, head), h("tbody", {}, ...lines)));
+}
+
+/** A share of a whole as a bar, with its words. */
+export function meter(value, most, words) {
+  const over = value > most * (1 + 1e-9);
+  const bar = h("div", { class: "bar" });
+  bar.style.inlineSize = `${Math.min(100, most ? (100 * value) / most : 0)}%`;
+  return h("div", { class: `meter${over ? " over" : ""}` }, h("div", { class: "track", "aria-hidden": "true" }, bar), h("p", {}, words));
+}
+
+/** The same step in a shell and in Python, folded. */
+export function same(...names) {
+  const steps = state.survey?.steps;
+  if (!steps) return null;
+  return codes(names.map((name) => [steps[name].shell, steps[name].python]));
+}
+
+export function codes(pairs) {
+  const box = (kind, code) => h("figure", { class: "code" }, h("figcaption", {}, kind, copier(code)), h("pre", { tabindex: 0 }, code));
+  return h("details", { class: "same" }, h("summary", {}, t("The same without the studio")),
+    ...pairs.flatMap(([shell, python]) => [shell && box(t("Shell"), shell), python && box("Python", python)]));
+}
+
+export function copier(text, label = t("Copy")) {
+  return button(label, async (event) => {
+    try {
+      await navigator.clipboard.writeText(text);
+      event.target.textContent = t("Copied");
+    } catch {
+      event.target.textContent = t("Select and copy it");
+    }
+  }, "small");
+}
+
+/** Ask before something that cannot be taken back. */
+export function ask(title, text, yes, kind = "danger", no = t("Cancel")) {
+  return new Promise((done) => {
+    const answer = (value) => () => (dialog.close(), dialog.remove(), done(value));
+    const dialog = h("dialog", { "aria-labelledby": "ask-title", oncancel: (event) => (event.preventDefault(), no === t("Cancel") && answer(false)()) }, h("h2", { id: "ask-title" }, title),
+      typeof text === "string" ? h("p", {}, text) : text,
+      h("div", { class: "row" }, button(no, answer(false)), button(yes, answer(true), kind)));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}
+
+// ---------------------------------------------------------------- requests
+
+export async function api(action, given = {}) {
+  const headers = { "content-type": "application/json", "x-studio-session": sessionStorage.getItem("studio:session") ?? "" };
+  let answer;
+  try {
+    answer = await fetch(`api/${action}`, { method: "POST", headers, body: JSON.stringify(given), credentials: "omit" });
+  } catch {
+    throw new Error(t("The studio does not answer. Is it still running in the terminal?"));
+  }
+  const data = await answer.json();
+  if (answer.ok) return data;
+  throw Object.assign(new Error(data.error), { status: answer.status, now: data.now });
+}
+
+/** Run a button's work: it cannot be pressed twice, and what goes wrong is said below it. */
+export async function work(pressed, place, run) {
+  pressed.disabled = true;
+  pressed.classList.add("working");
+  place.replaceChildren(h("p", { class: "notice", role: "status" }, t("Working …")));
+  try {
+    const said = await run();
+    place.replaceChildren(...(said ? [typeof said === "string" ? notice(said, "good") : said] : []));
+  } catch (problem) {
+    place.replaceChildren(notice(problem.message, "wrong"));
+  } finally {
+    pressed.disabled = false;
+    pressed.classList.remove("working");
+  }
+}
+
+// ---------------------------------------------------------------- the survey that is open
+
+let timer, sending = null, dirty = false, listeners = {};
+export const listen = (given) => (listeners = given);
+export const repaint = () => listeners.repaint();
+const draftName = () => `studio:draft:${state.survey.file}`;
+
+/** Take over what the server says of a file; every question knows its place there. */
+export function adopt(survey) {
+  survey.data?.questions?.forEach?.((question, i) => (question["#"] = i));
+  state.survey = survey;
+}
+
+export async function openSurvey(file) {
+  adopt(await api("survey", { file, speak: state.speak }));
+  const draft = JSON.parse(sessionStorage.getItem(draftName()) ?? "null");
+  if (draft && draft.hash === state.survey.hash) {
+    state.survey.data = draft.data;
+    dirty = true;
+    schedule(0);
+  } else if (draft) conflict(draft.data, state.survey);
+}
+
+/** Change the survey and write it into its file soon; with `again` the screen is built anew. */
+export function change(edit, again = false) {
+  if (state.survey.readonly) return;
+  edit(state.survey.data);
+  dirty = true;
+  sessionStorage.setItem(draftName(), JSON.stringify({ hash: state.survey.hash, data: state.survey.data }));
+  tell(t("Saving …"));
+  schedule(again ? 0 : 350);
+  if (again) listeners.repaint();
+}
+
+function tell(status) {
+  state.status = status;
+  listeners.status?.();
+}
+
+function schedule(wait) {
+  clearTimeout(timer);
+  timer = setTimeout(save, wait);
+}
+
+/** Write the file; once at a time, and again if something was changed meanwhile. */
+export async function save() {
+  clearTimeout(timer);
+  if (sending) return sending.then(save);
+  if (!dirty) return undefined;
+  const { file, hash, data } = state.survey, order = [...(data.questions ?? [])];
+  dirty = false;
+  sending = api("save", { file, hash, data, speak: state.speak });
+  try {
+    const now = await sending;
+    order.forEach((question, i) => (question["#"] = i));
+    for (const name of ["hash", "problems", "facts", "valid", "undo", "redo", "steps"]) state.survey[name] = now[name];
+    if (!dirty) sessionStorage.removeItem(draftName());
+    tell(t("Saved"));
+    listeners.update();
+  } catch (problem) {
+    dirty = true;
+    tell(t("Not saved"));
+    if (problem.now) conflict(data, problem.now);
+    else listeners.wrong(problem.message);
+  } finally {
+    sending = null;
+  }
+  return dirty ? undefined : null;
+}
+
+export async function step(action) {
+  await save();
+  const { file, hash } = state.survey;
+  try {
+    adopt(await api(action, { file, hash, speak: state.speak }));
+    tell(action === "undo" ? t("Undone") : t("Done again"));
+    listeners.repaint();
+  } catch (problem) {
+    if (problem.now) conflict(state.survey.data, problem.now);
+    else listeners.wrong(problem.message);
+  }
+}
+
+/** Somebody changed the file by hand: show both, and let the person choose. */
+function conflict(mine, now) {
+  const rows = differences(mine, now.data ?? {}).slice(0, 30);
+  const body = h("div", {}, h("p", {}, t("{file} was changed meanwhile, by hand or by another program. Nothing is lost: choose one.", { file: now.file })),
+    tableOf([t("Where"), t("Here"), t("In the file")], rows, t("What differs")));
+  ask(t("Two versions"), body, t("Keep what is here"), "main", t("Take the file's version")).then((keep) => {
+    adopt({ ...now, data: keep ? mine : now.data });
+    dirty = keep;
+    if (keep) schedule(0);
+    else sessionStorage.removeItem(draftName());
+    listeners.repaint();
+  });
+}
+
+function differences(mine, theirs, path = "") {
+  const flat = (value) => (value === undefined ? "—" : typeof value === "string" ? value : JSON.stringify(value)).slice(0, 120);
+  const both = (one) => one !== null && typeof one === "object";
+  if (!both(mine) || !both(theirs)) return JSON.stringify(mine) === JSON.stringify(theirs) ? [] : [[path, flat(mine), flat(theirs)]];
+  const names = [...new Set([...Object.keys(mine), ...Object.keys(theirs)])].filter((name) => name !== "#");
+  return names.flatMap((name) => differences(mine[name], theirs[name], path ? `${path} · ${name}` : name));
+}
+
+/** Whether the file was changed by others since; what is shown then is what it says now. */
+export async function look() {
+  if (!state.survey || dirty || sending) return;
+  try {
+    const now = await api("survey", { file: state.survey.file, speak: state.speak });
+    if (dirty || sending || now.hash === state.survey.hash) return;
+    adopt(now);
+    tell(t("The file was changed outside; this is what it says now"));
+    listeners.repaint();
+  } catch {
+    tell(t("The studio does not answer. Is it still running in the terminal?"));
+  }
+}
+
+// ---------------------------------------------------------------- refusals
+
+const PROTECTING = ["design", "mode", "p", "epsilon", "instructions", "innocent", "points"];
+
+/** On which screen a refusal belongs. */
+export function screenOf({ question, field: name }) {
+  if (question !== null) return PROTECTING.includes(name) ? "protection" : "questions";
+  if (name === "ceiling") return "protection";
+  return name === null || ["title", "languages", "questions", "words"].includes(name) ? "questions" : "who";
+}
+
+/** Put every refusal where it arises: at its field, else at its question, else at the top of its screen. */
+export function showProblems(root, screen) {
+  root.querySelectorAll(".problem").forEach((one) => {
+    one.hidden = true;
+    one.textContent = "";
+  });
+  root.querySelectorAll("[aria-invalid]").forEach((one) => one.removeAttribute("aria-invalid"));
+  for (const problem of state.survey.problems ?? []) {
+    const at = problem.question === null ? problem.field : `q${problem.question}.${problem.field}`;
+    const places = [at, problem.question === null ? null : `q${problem.question}`, screenOf(problem) === screen ? "" : null];
+    const place = places.map((one) => one !== null && root.querySelector(`.problem[data-at="${one}"]`)).find(Boolean);
+    if (!place) continue;
+    place.hidden = false;
+    place.classList.toggle("warning", Boolean(problem.warning));
+    place.append(h("span", {}, plainly(problem.message)));
+    if (!problem.warning) root.querySelector(`[aria-describedby="${place.id || "none"}"]`)?.setAttribute("aria-invalid", "true");
+  }
+}

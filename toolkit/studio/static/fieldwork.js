@@ -1,0 +1,114 @@
+// Open and Collect: rehearse with invented people, open, invite, watch, close. Single reports are never shown.
+import { api, ask, button, change, copier, field, h, input, notice, number, same, save, select, state, svg, t, toggle, work } from "./core.js";
+import { fillResults } from "./results.js";
+
+const STATES = { draft: "not open yet", open: "open", paused: "paused", closed: "closed" };
+
+/** A link with its code for cameras. */
+export function linkOf(one) {
+  if (!one?.url) return null;
+  const code = svg("svg", { viewBox: `0 0 ${one.qr.size} ${one.qr.size}`, class: "qr", role: "img", "aria-label": t("QR code of the link") },
+    svg("rect", { width: one.qr.size, height: one.qr.size, fill: "#fff" }), svg("path", { d: one.qr.path, fill: "#000" }));
+  const local = one.beyond ? null : h("p", { class: "hint" }, t("This address works on this machine alone. A code would be of no use to a phone."));
+  return h("div", { class: "link" }, one.beyond && code, h("div", {}, h("p", {}, h("a", { href: one.url, target: "_blank", rel: "noopener noreferrer" }, one.url), " ", copier(one.url)), local));
+}
+
+export async function opening(main) {
+  await save();
+  let now = await api("field", { file: state.survey.file });
+  const body = h("div", {});
+  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
+  const act = (pressed, place, action, given, done) => work(pressed, place, async () => {
+    const { file } = state.survey;
+    const answer = await api(action, { file, ...given });
+    now = { real: answer.real, rehearsal: answer.rehearsal };
+    paint();
+    return done?.(answer);
+  });
+  function rehearsal() {
+    const said = h("div", {}), found = h("div", {}), count = input("200", () => {}, { inputmode: "numeric" });
+    const run = (event) => work(event.target, said, async () => {
+      const answer = await api("rehearse", { file: state.survey.file, people: Number(count.value) });
+      now = { real: answer.real, rehearsal: answer.rehearsal };
+      await fillResults(found, "rehearsal", "");
+      return t("{n} invented people have answered. This is what you would see:", { n: number(answer.stored, 0) });
+    });
+    const old = now.rehearsal && !now.rehearsal.current ? notice(t("There is a rehearsal of an earlier version. It is deleted when you rehearse again."), "note") : null;
+    return h("section", { class: "panel", "aria-labelledby": "o1" }, h("h2", { id: "o1" }, t("1. Rehearse")),
+      h("p", {}, t("Invented people answer over the network, as phones do. Nothing of it can be mixed with real reports.")), old,
+      h("div", { class: "row" }, field(t("Invented people"), count), button(t("Rehearse"), run, "main")), said, found, same("rehearse"));
+  }
+  function real() {
+    const said = h("div", {}), one = now.real;
+    const head = h("h2", { id: "o2" }, t("2. Open"));
+    if (one && one.state !== "closed" && one.serving) {
+      const amend = (event) => act(event.target, said, "open", { amend: true });
+      return h("section", { class: "panel good", "aria-labelledby": "o2" }, head, h("p", {}, t("The survey is {state}. Its address:", { state: t(STATES[one.state]) })), linkOf(one),
+        one.current ? null : h("div", {}, notice(t("The file differs from what people see."), "note"), button(t("Show people the corrected page"), amend)), said, same("open"));
+    }
+    if (one?.state === "closed") return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("The collection is closed. Closing is final; a new one needs another file.")), same("open"));
+    const reach = { host: "", public_url: "", certificate: "", private_key: "", plain_http_beyond_this_machine: false };
+    const give = (name) => (value) => (reach[name] = value);
+    const far = h("details", {}, h("summary", {}, t("For phones: beyond this machine")),
+      h("p", { class: "hint" }, t("Phones need an address that they can reach, and TLS: else anybody on the way could change the page.")),
+      field(t("Listen on"), select("", [["", t("This machine alone")], ["0.0.0.0", t("All networks of this machine")]], give("host"))),
+      field(t("Address that people open, if a proxy stands in front"), input("", give("public_url"), { inputmode: "url", placeholder: "https://survey.example/" })),
+      field(t("Certificate (a PEM file in this folder)"), input("", give("certificate"), { placeholder: "cert.pem" })),
+      field(t("Its key (a PEM file in this folder)"), input("", give("private_key"), { placeholder: "key.pem" })),
+      toggle(t("Without TLS, in a network that I trust"), false, give("plain_http_beyond_this_machine")));
+    const run = async (event) => {
+      const pressed = event.target;
+      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await act(pressed, said, "open", { reach });
+    };
+    return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
+      button(one ? t("Start the server again") : t("Open the survey"), run, "main"), said, same("open"));
+  }
+  function invitations() {
+    if (!now.real?.serving || now.real.access === "open") return null;
+    const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
+    const run = (event) => work(event.target, said, async () => {
+      const { links } = await api("invite", { file: state.survey.file, count: Number(count.value) });
+      const text = links.join("\n");
+      return h("div", {}, notice(t("{n} links. Each works once, and they are kept nowhere: save them now.", { n: number(links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
+    });
+    return h("section", { class: "panel", "aria-labelledby": "o3" }, h("h2", { id: "o3" }, t("3. Invite")), h("div", { class: "row" }, field(t("How many links"), count), button(t("Make links"), run, "main")), said, same("invite"));
+  }
+  main.append(h("p", { class: "lead" }, t("First a rehearsal, then the real thing.")), body);
+  paint();
+}
+
+export async function collect(main) {
+  let timer, stopped = false;
+  const body = h("div", {});
+  async function look() {
+    clearTimeout(timer);
+    try {
+      paint(await api("field", { file: state.survey.file }));
+    } catch (problem) {
+      body.replaceChildren(notice(problem.message, "wrong"));
+    }
+    if (!stopped) timer = setTimeout(look, 3000);
+  }
+  let before = "";
+  function paint({ real }) {
+    if (JSON.stringify(real) === before) return;
+    before = JSON.stringify(real);
+    if (!real) return body.replaceChildren(notice(t("Nothing is collected yet. Open the survey first."), "note"));
+    const said = h("div", {});
+    const verb = (name, label, kind = "") => button(label, (event) => work(event.target, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name }))), kind);
+    const close = button(t("Close for good"), async (event) => {
+      const pressed = event.target;
+      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: "close" })));
+    }, "danger");
+    const closed = real.state === "closed";
+    const seen = closed ? t("All reports can be read now.") : t("Results move on in steps of {step}, from {minimum} reports on: nobody's report can be seen as it comes.", real);
+    body.replaceChildren(h("section", { class: "panel" }, h("p", { class: "state" }, h("span", { class: `chip ${real.state}` }, t(STATES[real.state]))),
+      h("p", { class: "big" }, h("strong", {}, number(real.stored, 0)), ` ${t("reports")}${real.cap ? ` / ${number(real.cap, 0)}` : ""}`), h("p", { class: "hint" }, seen), !closed && linkOf(real),
+      real.serving || closed ? null : notice(t("No server runs. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),
+      !closed && h("div", { class: "row" }, real.state === "paused" ? verb("resume", t("Go on"), "main") : verb("pause", t("Pause")), close), said));
+    return undefined;
+  }
+  main.append(body, same("collect"));
+  await look();
+  return { stop: () => ((stopped = true), clearTimeout(timer)) };
+}

@@ -1,0 +1,84 @@
+// What a question in a file is to a person: its kind, whether it is protected, and how one becomes the other.
+
+export const KINDS = ["yesno", "options", "likert", "ticks", "number", "text"];
+const NUMBERS = ["one_bit", "piecewise", "hybrid", "local_laplace", "square_wave", "additive", "multiplicative"];
+const YES_OR_NO = ["warner", "forced", "unrelated", "mangat", "kuk", "crosswise", "triangular"];
+
+export const maker = (question) => Object.keys(question.design ?? {})[0];
+export const isProtected = (question) => question.design !== undefined;
+
+export function kindOf(question) {
+  const design = maker(question), options = question.options ?? [];
+  if (question.free_text) return "text";
+  if (design === "likert") return "likert";
+  if (NUMBERS.includes(design) || (question.bounds && !design)) return "number";
+  if (design === "tick_boxes" || question.multiple) return "ticks";
+  if (YES_OR_NO.includes(design) || (!design && options.join() === "no,yes")) return "yesno";
+  if (options.length > 2 && options.every((one, i) => one === i + 1)) return "likert";
+  return design && !options.length ? "own" : "options";
+}
+
+/** A new question, with a name that no other has, and an epsilon that is still left. */
+export function make(kind, taken, words, left) {
+  const epsilon = Math.max(0.1, Math.min(1, Math.floor(10 * left + 1e-6) / 10));
+  let place = taken.length + 1;
+  while (taken.includes(`question_${place}`)) place += 1;
+  const base = { name: `question_${place}`, text: "" };
+  const parts = {
+    yesno: { design: { warner: { epsilon } } },
+    options: { options: [words.a, words.b, words.c], design: { k_ary: { epsilon } } },
+    likert: { design: { likert: { points: 5, epsilon } } },
+    ticks: { options: [words.a, words.b, words.c], design: { tick_boxes: { epsilon } } },
+    number: { bounds: [0, 100], design: { one_bit: { epsilon } } },
+    text: { free_text: true, required: false, warning: words.warning },
+  };
+  return { ...base, ...structuredClone(parts[kind]) };
+}
+
+/** One switch: the answer is hidden by chance, or sent as it is. */
+export function protect(question, on) {
+  const kind = kindOf(question);
+  if (on) {
+    delete question.required;
+    const designs = { yesno: "warner", options: "k_ary", ticks: "tick_boxes", number: "one_bit" };
+    question.design = kind === "likert" ? { likert: { points: question.options.length, epsilon: 1 } } : { [designs[kind]]: { epsilon: 1 } };
+    if (kind === "yesno" || kind === "likert") delete question.options;
+    delete question.multiple;
+    return;
+  }
+  if (kind === "likert") question.options = Array.from({ length: question.design.likert.points }, (_, i) => i + 1);
+  if (kind === "yesno") question.options = ["no", "yes"];
+  if (kind === "ticks") question.multiple = true;
+  for (const name of ["design", "mode", "instructions", "innocent", "anchor"]) delete question[name];
+}
+
+// ---------------------------------------------------------------- texts in several languages
+
+export const languagesOf = (data) => (Array.isArray(data.languages) && data.languages.length ? data.languages : ["en"]);
+
+export function textIn(value, code, first) {
+  if (value === undefined) return "";
+  return typeof value === "object" ? value[code] ?? "" : code === first ? `${value}` : "";
+}
+
+/** A text with that of one language changed: a plain string as long as there is one language. */
+export function withText(value, code, text, codes) {
+  const all = typeof value === "object" ? { ...value } : value === undefined ? {} : { [codes[0]]: value };
+  if (text === "" && codes.length > 1) delete all[code];
+  else all[code] = text;
+  const left = Object.keys(all);
+  if (!left.length) return undefined;
+  return codes.length === 1 && left.length === 1 ? all[left[0]] : all;
+}
+
+/** A name for a column of the results, made of a text. */
+export function nameFrom(text, taken) {
+  const plain = text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
+  const skip = ["have", "has", "did", "do", "you", "your", "the", "a", "an", "ever", "how", "what", "which", "are", "is", "in", "of", "to", "haben", "sie", "hast", "du", "wie", "was", "der", "die", "das"];
+  const words = plain.split(/[^a-z0-9]+/).filter((one) => one && !skip.includes(one));
+  const stem = words.slice(0, 2).join("_").replace(/^[^a-z]+/, "").slice(0, 30);
+  if (!stem) return null;
+  let name = stem, place = 2;
+  while (taken.includes(name)) name = `${stem}_${place++}`;
+  return name;
+}

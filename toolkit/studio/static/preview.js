@@ -1,0 +1,39 @@
+// Preview: what others would see, in each language. The phone's page runs in a frame without an origin and without a network.
+import { api, button, h, notice, same, save, select, state, t, work } from "./core.js";
+import { languagesOf } from "./kinds.js";
+
+const VIEWS = { phone: "Phone", paper: "Paper", consent: "Consent", assessment: "Assessment" };
+const chosen = { view: "phone", language: null };
+
+export async function preview(main) {
+  await save();
+  const codes = languagesOf(state.survey.data);
+  if (!codes.includes(chosen.language)) chosen.language = codes.includes(state.speak) ? state.speak : codes[0];
+  const shown = h("div", { class: "shown" });
+  const tabs = h("div", { class: "row tabs", role: "group", "aria-label": t("What to look at") }, ...Object.entries(VIEWS).map(([view, title]) => button(t(title), () => {
+    chosen.view = view;
+    show();
+  }, "tab", { "data-view": view })));
+  async function show() {
+    tabs.querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", `${one.dataset.view === chosen.view}`));
+    const { file } = state.survey, { view, language } = chosen;
+    try {
+      if (view === "consent") {
+        const { text } = await api("consent", { file, language });
+        shown.replaceChildren(h("article", { class: "paper", lang: language, dir: language === "ar" ? "rtl" : "ltr" }, ...text.split("\n\n").map((part) => h("p", {}, part))));
+      } else {
+        const { path } = await api("seen", { file, what: view, language });
+        const frame = h("iframe", { src: path, title: t(VIEWS[view]), sandbox: view === "phone" ? "allow-scripts" : "", class: view });
+        shown.replaceChildren(view === "phone" ? h("div", { class: "phone-frame" }, frame) : frame);
+      }
+    } catch (problem) {
+      shown.replaceChildren(notice(problem.message, "wrong"));
+    }
+  }
+  const said = h("div", {});
+  const keep = (what, label) => button(label, (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("write", { file: state.survey.file, what }))));
+  main.append(h("p", { class: "lead" }, t("Try it as a respondent would. Nothing that you tap here goes anywhere.")), tabs,
+    codes.length > 1 ? h("label", { class: "row" }, t("Language"), select(chosen.language, codes.map((code) => [code, code]), (code) => ((chosen.language = code), show()))) : "",
+    shown, h("div", { class: "row" }, keep("paper", t("Write sheets for paper")), keep("assessment", t("Write the assessment")), keep("xlsform", t("Write a form for ODK and Kobo"))), said, same("preview"));
+  await show();
+}

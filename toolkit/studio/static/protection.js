@@ -1,0 +1,220 @@
+// Protection: what each answer costs a person, and how precise it would be; live, from numbers that Python computed.
+import { api, button, change, field, h, input, meter, notice, number, repaint, same, select, slot, state, svg, t } from "./core.js";
+import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
+
+const FAMILIES = {
+  warner: ["The phone, by chance", "With some probability the phone turns the answer round."],
+  forced: ["A die", "Some numbers of a die say yes or no for everybody; else the truth is told."],
+  crosswise: ["A birthday", "People compare two answers: theirs, and whether somebody's birthday is in some months. No device is needed."],
+  k_ary: ["The phone, by chance", "The true answer is likelier to be sent than any other."],
+  likert: ["The phone, by chance", "The true point is likelier to be sent than any other."],
+  tick_boxes: ["The phone, by chance", "All boxes together are hidden."],
+  one_bit: ["One bit", "Only a yes or no leaves the phone; the mean is estimated."],
+  piecewise: ["A window around the number", "A number near the true one is likelier; the mean is estimated."],
+  hybrid: ["Window or bit, by chance", "Precise for large epsilon; the mean is estimated."],
+  local_laplace: ["Noise is added", "A random number is added; the mean is estimated."],
+  square_wave: ["The whole distribution", "How the numbers are spread is estimated, not only their mean."],
+};
+const MODES = [["", "The phone does it"], ["guided", "The phone shows what chance says, the person taps"], ["physical", "The person has a coin or a die"]];
+const PICTURES = {
+  of_yes: "Of 100 people whose true answer is yes, about {count} send yes",
+  of_no: "Of 100 people whose true answer is no, about {count} send yes",
+  same: "Of 100 people, about {count} send their true answer",
+  guess: "Of 100 guesses between two answers, at most {count} are right (50 without the report)",
+};
+const settings = JSON.parse(sessionStorage.getItem("studio:people") ?? '{"n":1000,"subgroup":10}');
+const curves = new Map();
+
+export function protection(main) {
+  const data = state.survey.data;
+  const total = h("div", { class: "total", "aria-live": "polite" });
+  const cards = (data.questions ?? []).map((question, i) => (isProtected(question) ? card(question, i, data) : plainCard(question, i, data)));
+  const planned = h("div", {});
+  const people = (name) => (text) => {
+    const value = Number(text);
+    if (!(value > 0)) return;
+    settings[name] = name === "n" ? Math.round(value) : value;
+    sessionStorage.setItem("studio:people", JSON.stringify(settings));
+    clearTimeout(people.timer);
+    people.timer = setTimeout(refresh, 250);
+  };
+  async function refresh() {
+    await Promise.all(cards.map((one) => one.load?.()));
+    await plan();
+  }
+  async function plan() {
+    try {
+      const made = await api("plan", { file: state.survey.file, n: settings.n, subgroup: settings.subgroup / 100 });
+      cards.forEach((one) => one.plan?.(made.rows));
+      planned.replaceChildren(h("details", {}, h("summary", {}, t("How these margins are computed")), ...made.notes.map((note) => h("p", { class: "hint" }, note))));
+    } catch (problem) {
+      planned.replaceChildren(notice(problem.message, "wrong"));
+    }
+  }
+  /** All questions whose epsilon can be moved get the same, in steps of 0.1. */
+  function evenly() {
+    const moved = (question) => isProtected(question) && !["forced", "crosswise"].includes(maker(question)) && FAMILIES[maker(question)];
+    const fixed = data.questions.reduce((sum, question, i) => sum + (isProtected(question) && !moved(question) ? Number(state.survey.facts.questions[i]?.epsilon) || 0 : 0), 0);
+    const each = data.questions.filter(moved), left = (state.survey.facts.ceiling === "inf" ? 3 : state.survey.facts.ceiling) - fixed;
+    const epsilon = Math.max(1, Math.floor((10 * left) / each.length + 1e-6)) / 10;
+    change(() => each.forEach((question) => {
+      const name = maker(question), { p, ...rest } = question.design[name];
+      question.design = { [name]: { ...rest, epsilon } };
+    }), true);
+  }
+  function update() {
+    const { epsilon, ceiling } = state.survey.facts;
+    const words = epsilon === "inf" ? t("A report of this survey can prove an answer.")
+      : t("All questions together cost a person epsilon {spent} of at most {ceiling}.", { spent: number(Math.ceil(epsilon * 1000 - 1e-9) / 1000, 3), ceiling: ceiling === "inf" ? "∞" : number(ceiling) });
+    total.replaceChildren(meter(epsilon === "inf" ? 1e9 : epsilon, ceiling === "inf" ? 1e9 : ceiling, words));
+    plan();
+  }
+  main.append(
+    h("p", { class: "lead" }, t("Stronger protection needs more people. Move a slider and see both.")),
+    h("section", { class: "panel sticky", "aria-labelledby": "people" }, h("h2", { id: "people" }, t("Your survey")),
+      h("div", { class: "row" },
+        field(t("People who answer"), input(settings.n, people("n"), { inputmode: "numeric", "data-key": "n" })),
+        field(t("Smallest group, in percent of them"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
+        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : Number(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
+      total, button(t("Divide the ceiling evenly"), evenly, "small")),
+    h("ol", { class: "questions" }, ...cards.map((one) => one.element)), planned, same("protection"));
+  update();
+  cards.forEach((one) => one.load?.());
+  return { update, stop: () => clearTimeout(people.timer) };
+}
+
+function heading(question, i, data) {
+  const first = languagesOf(data)[0];
+  return h("h2", { class: "text", dir: "auto" }, h("span", { class: "place" }, `${i + 1}`), textIn(question.text, first, first) || question.name);
+}
+
+function plainCard(question, i, data) {
+  const margin = h("span", { class: "chip" });
+  return {
+    element: h("li", { class: "card" }, heading(question, i, data), slot(`q${i}.design`), slot(`q${i}`),
+      h("p", {}, h("span", { class: "chip bare" }, t("plain")), " ", t("Sent as it is; nothing protects it."), " ", margin)),
+    plan(rows) {
+      const row = rows[question.name];
+      margin.hidden = !row?.margin;
+      margin.textContent = row?.margin ?? "";
+    },
+  };
+}
+
+/** A hundred people in five rows, the first `count` filled. */
+function hundred() {
+  const people = Array.from({ length: 100 }, (_, i) => svg("circle", { cx: 6 + 12 * (i % 20), cy: 6 + 12 * Math.floor(i / 20), r: 4.5, class: "person" }));
+  const picture = svg("svg", { viewBox: "0 0 240 60", "aria-hidden": "true", class: "hundred" }, ...people);
+  let filled = 0;
+  return {
+    picture,
+    fill(count) {
+      for (let i = Math.min(filled, count); i < Math.max(filled, count); i += 1) people[i].classList.toggle("yes", i < count);
+      filled = count;
+    },
+  };
+}
+
+function card(question, i, data) {
+  const kind = kindOf(question);
+  let rows = [], family = maker(question);
+  const known = FAMILIES[family] !== undefined;
+  const slider = h("input", { type: "range", min: 0, max: 0, step: 1, "data-key": `q${i}.slider`, "aria-label": t("Protection of question {place}", { place: i + 1 }) });
+  const epsilon = h("output", { class: "epsilon" }), odds = h("div", { class: "odds" }), margin = h("strong", {}), small = h("strong", {});
+  const people = [hundred(), hundred()], captions = [h("figcaption", {}), h("figcaption", {})];
+  const figures = people.map((one, place) => h("figure", { class: "people", hidden: true }, one.picture, captions[place]));
+  const wrong = h("p", { class: "problem", hidden: true });
+
+  /** Repaint from the list: nothing is asked while the slider moves. */
+  function draw() {
+    const row = rows[slider.value];
+    if (!row) return;
+    wrong.hidden = !row.problem;
+    wrong.textContent = row.problem ?? "";
+    if (row.problem) return;
+    const value = row.epsilon === "inf" ? "∞" : number(Math.ceil(row.epsilon * 1000 - 1e-9) / 1000, 3);
+    epsilon.textContent = `ε ${value}`;
+    slider.setAttribute("aria-valuetext", `epsilon ${value}, ${row.margin}`);
+    odds.textContent = row.odds.join(" ");
+    margin.textContent = row.margin;
+    small.textContent = row.small_margin || "—";
+    figures.forEach((figure, place) => {
+      const picture = row.pictures[place];
+      figure.hidden = !picture;
+      if (!picture) return;
+      people[place].fill(picture.count);
+      captions[place].textContent = t(PICTURES[picture.what], { count: picture.count });
+    });
+  }
+  async function load() {
+    if (!known) return;
+    if (!rows.length) epsilon.textContent = "ε …";
+    const table = { ...question };
+    delete table["#"];
+    const key = JSON.stringify([table, family, settings, state.speak]);
+    if (!curves.has(key)) curves.set(key, await api("curve", { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }));
+    rows = curves.get(key);
+    slider.max = rows.length - 1;
+    slider.value = nearest();
+    draw();
+  }
+  /** The setting of the file, or the one that costs about as much. */
+  function nearest() {
+    const exactly = rows.findIndex((row) => JSON.stringify(row.change.design) === JSON.stringify(question.design) && (!row.change.innocent || row.change.innocent.born === question.innocent?.born));
+    const cost = state.survey.facts.questions[i]?.epsilon ?? 1;
+    const far = (row) => (row.problem || row.epsilon === "inf" ? Infinity : Math.abs(row.epsilon - cost));
+    return exactly >= 0 ? exactly : rows.reduce((best, row, place) => (far(row) < far(rows[best]) ? place : best), 0);
+  }
+  function take(place) {
+    const row = rows[place];
+    if (!row) return;
+    change(() => Object.entries(row.change).forEach(([name, value]) => (value === null || value === undefined ? delete question[name] : (question[name] = structuredClone(value)))));
+  }
+  slider.addEventListener("input", draw);
+  slider.addEventListener("change", () => take(slider.value));
+  const families = { yesno: ["warner", "forced", "crosswise"], options: ["k_ary"], likert: ["likert"], ticks: ["tick_boxes"], number: ["one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"] }[kind] ?? [];
+  const offered = families.includes(family) ? families : [family, ...families];
+  const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
+  const pick = async (name) => {
+    family = name;
+    question.design = { [name]: kind === "likert" ? { points: 5, epsilon: 1 } : { epsilon: 1 } };
+    const made = await api("curve", { table: Object.fromEntries(Object.entries(question).filter(([key]) => key !== "#")), family, n: settings.n, subgroup: null, speak: state.speak });
+    rows = made;
+    if (name !== "crosswise" && question.mode === "physical") delete question.mode;
+    take(Math.max(0, made.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
+    repaint();
+  };
+  const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(FAMILIES[name]?.[0] ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });
+  const mode = family === "crosswise" ? null : field(t("How"), select(question.mode ?? "", MODES.map(([key, text]) => [key, t(text)]), (value) => change(() => (value ? (question.mode = value) : delete question.mode)), { "data-key": `q${i}.mode` }), { at: `q${i}.mode` });
+  const body = known ? [
+    h("div", { class: "slider" }, h("span", { "aria-hidden": "true" }, t("stronger protection")), slider, h("span", { "aria-hidden": "true" }, t("more precise"))), wrong,
+    h("div", { class: "live" }, h("div", {}, epsilon, odds), h("div", {}, ...figures),
+      h("dl", { class: "margins" }, h("dt", {}, t("Margin, everybody")), h("dd", {}, margin), h("dt", {}, t("Margin, smallest group")), h("dd", {}, small))),
+    solver(question, () => rows, (place) => (slider.value = place, draw(), take(place))),
+  ] : [h("p", { class: "odds" }, (state.survey.facts.questions[i]?.odds ?? []).join(" "))];
+  return {
+    load,
+    element: h("li", { class: "card" }, heading(question, i, data), slot(`q${i}`), h("div", { class: "row" }, device, mode), about, ...body),
+  };
+}
+
+/** "I want ± 3 points": how many people, or which setting. */
+function solver(question, rows, take) {
+  const answer = h("div", { role: "status" }), wish = input("", () => {}, { inputmode: "decimal", placeholder: "3" });
+  const value = () => Number(wish.value.replace(",", ".") || 3);
+  const solve = async () => {
+    const share = rows()[0]?.share ?? true, margin = share ? value() / 100 : value();
+    const place = rows().findIndex((row) => !row.problem && row.number !== "inf" && row.number <= margin);
+    try {
+      const { n } = await api("needed", { file: state.survey.file, name: question.name, margin });
+      const people = n ? t("With this protection it needs {n} people.", { n: number(n, 0) }) : "";
+      const other = place < 0 ? t("With {n} people no setting here is precise enough.", { n: number(settings.n, 0) })
+        : t("With {n} people it needs epsilon {epsilon}.", { n: number(settings.n, 0), epsilon: number(rows()[place].epsilon) });
+      answer.replaceChildren(h("p", {}, `${people} ${other} `, place >= 0 && button(t("Take it"), () => take(place), "small")));
+    } catch (problem) {
+      answer.replaceChildren(notice(problem.message, "wrong"));
+    }
+  };
+  return h("details", {}, h("summary", {}, t("I want a margin: how many people, or which epsilon?")),
+    h("div", { class: "row" }, field(t("Margin, in points or in the unit of the number"), wish), button(t("Solve"), solve)), answer);
+}

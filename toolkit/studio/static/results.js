@@ -1,0 +1,52 @@
+// Results: tables and pictures, in all or by group; files for readers and for other programs.
+import { api, button, h, notice, same, select, state, t, tableOf, work } from "./core.js";
+
+/** Estimates of one collection, into a place of the page. */
+export async function fillResults(place, which, by) {
+  const found = await api("results", { file: state.survey.file, which, by });
+  const parts = [];
+  if (found.rows.length) parts.push(tableOf(found.columns, found.rows, t("Estimates, each with its interval")));
+  else parts.push(notice(t("There is nothing to estimate from yet."), "note"));
+  if (found.svg) {
+    const address = URL.createObjectURL(new Blob([found.svg], { type: "image/svg+xml" }));
+    parts.push(h("figure", { class: "plot" }, h("img", { src: address, alt: found.alt })));
+  } else if (found.alt) parts.push(notice(found.alt, "note"));
+  parts.push(h("ul", { class: "notes" }, ...found.notes.map((note) => h("li", {}, note))));
+  place.replaceChildren(...parts);
+}
+
+export async function results(main) {
+  const now = await api("field", { file: state.survey.file });
+  const there = ["real", "rehearsal"].filter((which) => now[which]);
+  if (!there.length) {
+    main.append(notice(t("Nothing is collected yet. Rehearse or open the survey first."), "note"));
+    return;
+  }
+  const chosen = { which: there[0], by: "" }, body = h("div", {}), said = h("div", {}), choices = h("div", { class: "row" });
+  const show = async () => {
+    try {
+      await fillResults(body, chosen.which, chosen.by);
+    } catch (problem) {
+      body.replaceChildren(notice(problem.message, "wrong"));
+    }
+  };
+  const words = { real: t("Real reports"), rehearsal: t("Rehearsal") };
+  function paint() {
+    const groups = now[chosen.which].groups;
+    choices.replaceChildren(
+      h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
+      h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, name])], (by) => ((chosen.by = by), show()))));
+  }
+  const write = (what, ending, label) => button(label, (event) => work(event.target, said, async () => {
+    const made = await api("write", { file: state.survey.file, what, ending, which: chosen.which, by: chosen.by });
+    return h("div", {}, notice(t("Written into the folder: {file}", made), "good"), ...made.notes.map((note) => notice(note, "note")));
+  }));
+  main.append(choices, body,
+    h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
+      h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
+      h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),
+        write("export", ".sav", t("Reports (SPSS)")), write("export", ".dta", t("Reports (Stata)")), write("codebook", ".html", t("Codebook"))), said),
+    same("results"));
+  paint();
+  await show();
+}

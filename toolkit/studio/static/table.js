@@ -1,0 +1,135 @@
+// The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
+import { api, ask, button, codes, field, h, input, meter, notice, number, select, t, tableOf, work } from "./core.js";
+
+const VERBS = {
+  count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
+};
+
+export async function table(main, file) {
+  let now = await api("table", { table: file }), timer;
+  const problem = h("div", {}), columns = h("div", {}), queue = h("div", {}), ledger = h("div", {}), adder = h("div", {});
+
+  let line = Promise.resolve(), version = 0;
+
+  /** One save after the other; what was typed meanwhile stays. */
+  function save(again = true) {
+    clearTimeout(timer);
+    const mine = ++version;
+    line = line.then(async () => {
+      const session = now.session;
+      try {
+        const answer = await api("table_save", { table: file, hash: now.hash, session });
+        now = mine === version ? answer : { ...answer, session };
+        problem.replaceChildren();
+      } catch (wrong) {
+        problem.replaceChildren(notice(wrong.message, "wrong"));
+      }
+      if (mine !== version) return;
+      if (again) paint();
+      else results();
+    });
+  }
+  const soon = () => {
+    version += 1;
+    clearTimeout(timer);
+    timer = setTimeout(() => save(false), 500);
+  };
+  const about = (name) => (now.session.columns[name] ??= {});
+
+  function columnRow({ name, type }) {
+    const one = now.session.columns[name] ?? {};
+    const bound = (key) => input(one[key], (text) => {
+      if (text.trim() === "") delete about(name)[key];
+      else if (!Number.isNaN(Number(text))) about(name)[key] = Number(text);
+      soon();
+    }, { inputmode: "decimal", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
+    const options = input((one.options ?? []).join(", "), (text) => {
+      const parts = text.split(",").map((part) => part.trim()).filter(Boolean);
+      about(name).options = parts.length && parts.every((part) => /^-?\d+$/.test(part)) ? parts.map(Number) : parts;
+      if (!parts.length) delete about(name).options;
+      soon();
+    }, { "aria-label": `${t("Categories, with commas between")}: ${name}`, placeholder: t("north, south") });
+    return [h("span", {}, name, type && h("span", { class: "hint" }, ` ${type}`)), bound("low"), bound("high"), options];
+  }
+
+  function statistic(one, place) {
+    const facts = now.statistics[place] ?? {}, said = h("div", {});
+    const title = `${t(VERBS[one.verb])}${one.column ? ` · ${one.column}` : ""}${one.by ? ` · ${t("by {name}", { name: one.by })}` : ""}`;
+    if (facts.released) {
+      const take = one.verb === "bounds" ? button(t("Take these as bounds"), () => {
+        const values = facts.rows.map((row) => Number(row[facts.columns.indexOf("estimate")] ?? row[1]));
+        Object.assign(about(one.column), { low: Math.min(...values), high: Math.max(...values) });
+        save();
+      }, "small") : null;
+      return h("li", { class: "card" }, h("h3", {}, title, " ", h("span", { class: "chip safe" }, t("released"))), tableOf(facts.columns, facts.rows, t("As published in {file}", { file: `${facts.file}.html` })), take);
+    }
+    const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
+      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data")),
+      h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
+    const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal", "data-key": `price${place}` });
+    const release = async (event) => {
+      const pressed = event.target;
+      if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
+        await work(pressed, said, async () => {
+          now = await api("release", { table: file, place });
+          paint();
+        });
+      }
+    };
+    return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), noise,
+      h("div", { class: "row" }, button(t("Release"), release, "main", { disabled: Boolean(facts.problem) || facts.fits === false }), button(t("Remove"), () => (now.session.statistics.splice(place, 1), save()), "small")), said,
+      facts.code && codes([[null, facts.code]]));
+  }
+
+  function add() {
+    const names = now.columns.map((one) => one.name), chosen = { verb: "count", column: names[0], by: "" };
+    const column = field(t("Column"), select(chosen.column, names.map((name) => [name, name]), (name) => (chosen.column = name)));
+    const by = field(t("By"), select("", [["", t("everybody")], ...names.map((name) => [name, name])], (name) => (chosen.by = name)));
+    const fit = () => {
+      column.hidden = chosen.verb === "count";
+      by.hidden = ["histogram", "bounds"].includes(chosen.verb);
+    };
+    const verb = field(t("Statistic"), select("count", Object.entries(VERBS).map(([key, text]) => [key, t(text)]), (value) => ((chosen.verb = value), fit())));
+    const push = () => {
+      const one = { verb: chosen.verb, epsilon: "0.1" };
+      if (chosen.verb !== "count") one.column = chosen.column;
+      if (chosen.by && !by.hidden) one.by = chosen.by;
+      now.session.statistics.push(one);
+      save();
+    };
+    fit();
+    adder.replaceChildren(h("div", { class: "row" }, verb, column, by, button(t("Add to the list"), push, "main")));
+  }
+
+  function results() {
+    const typing = document.activeElement?.dataset?.key, at = document.activeElement?.selectionStart;
+    const { spent, ceiling, remaining, entries } = now.ledger;
+    ledger.replaceChildren(meter(spent, ceiling, t("Spent epsilon {spent} of {ceiling}; {remaining} is left.", { spent: number(spent, 4), ceiling: number(ceiling, 4), remaining: number(remaining, 4) })),
+      entries.length ? tableOf([t("No."), t("For"), t("Epsilon")], entries.map((one) => [`${one.number}`, one.label, number(one.epsilon, 4)]), t("The ledger, {file}", now.ledger)) : h("p", { class: "hint" }, t("Nothing was spent yet.")));
+    queue.replaceChildren(now.session.statistics.length ? h("ol", { class: "questions" }, ...now.session.statistics.map(statistic)) : h("p", { class: "hint" }, t("The list is empty.")));
+    const typed = typing && queue.querySelector(`[data-key="${typing}"]`);
+    if (typed) {
+      typed.focus();
+      typed.setSelectionRange(at, at);
+    }
+  }
+
+  function paint() {
+    columns.replaceChildren(tableOf([t("Column"), t("Smallest possible"), t("Largest possible"), t("Categories")], now.columns.map(columnRow), t("What is possible, by column")));
+    add();
+    results();
+    rules.disabled = now.ledger.begun;
+  }
+  const rules = h("fieldset", { class: "row field" }, h("legend", {}, t("Promise")),
+    field(t("Budget in all (epsilon)"), input(now.session.ceiling, (text) => ((now.session.ceiling = text.replace(",", ".")), soon()), { inputmode: "decimal" })),
+    field(t("One person"), select(now.session.neighbors, [["replace", t("changes a row; the number of rows is public")], ["add_remove", t("comes or goes; the number of rows is secret")]], (value) => ((now.session.neighbors = value), save()))));
+  const said = h("div", {});
+  const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file }))));
+  main.append(h("h1", { tabindex: -1 }, file),
+    h("p", { class: "lead" }, t("The table stays in its folder. Nothing of its rows is shown before it is paid for: bounds and categories are what you know, not what the data say.")), problem,
+    h("section", { class: "panel" }, h("h2", {}, t("Budget")), rules, ledger),
+    h("section", { class: "panel" }, h("h2", {}, t("Columns")), h("p", { class: "hint" }, t("Values beyond the bounds are moved to them. Do not look into the data to choose: that would tell something of them.")), columns),
+    h("section", { class: "panel" }, h("h2", {}, t("Statistics")), adder, queue, h("div", { class: "row" }, book), said));
+  paint();
+  return { stop: () => clearTimeout(timer) };
+}

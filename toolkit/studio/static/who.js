@@ -1,0 +1,53 @@
+// Who asks: what people are told of those who ask, what becomes of answers, and what an officer must know.
+import { change, field, h, input, same, select, state, t, toggle } from "./core.js";
+import { texts } from "./questions.js";
+
+const STATED = {
+  controller: ["Who is responsible", "The institution, with its full name."],
+  contact: ["Whom to write to", "An address that somebody reads."],
+  purpose: ["What it is for", ""],
+  retention: ["How long answers are kept", ""],
+  publication: ["What is published", "For example: results of groups of at least 30 people."],
+  approval: ["Who approved it", "An ethics board and its number, or: none needed."],
+  withdrawal: ["How to take an answer back", "If it is left empty, people are told that nothing can be taken back."],
+  hashes: ["Where the page's two numbers are published", "Need not be said."],
+};
+const ENDING = { debrief: ["After the last question", "Shown on every last screen."], help: ["Where to find help", "A helpline, for example; folded below every question, and on the last screen."] };
+const PROTECTION = {
+  legal_basis: "Legal basis", subjects: "Who is asked", processors: "Who helps to process", transfers: "Where data go", officer: "Data protection officer",
+  authority: "Authority", review: "Looked at again on (a day, as 2027-06-01)", necessity: "Why it is needed",
+};
+
+export function who(main) {
+  const data = state.survey.data;
+  const own = (name, label, hint, more = {}) => texts(t(label), () => data[name], (value) => (data[name] = value || undefined), { at: name, hint: hint && t(hint), key: name, rows: 1, ...more });
+  const left = h("p", { class: "notice" });
+  const update = () => {
+    const missing = state.survey.facts?.missing ?? [];
+    left.hidden = !missing.length;
+    left.textContent = t("Before others may be asked, these must be said: {names}. Until then it runs on this machine alone, and the page calls it a demonstration.", { names: missing.map((name) => t(STATED[name]?.[0] ?? name)).join(", ") });
+  };
+  const guard = (name) => (value) => {
+    data.protection = { ...data.protection, [name]: value || undefined };
+    if (!Object.values(data.protection).some((one) => one !== undefined)) delete data.protection;
+  };
+  const plainly = (name, label, hint, more = {}) => field(t(label), input(data[name], (text) => change(() => (data[name] = text === "" ? undefined : more.number ? Number(text) || text : text)), { "data-key": name, ...more }), { at: name, hint: hint && t(hint) });
+  main.append(
+    h("p", { class: "lead" }, t("People must know whom they answer. What becomes of their answers is said by the page itself, from the designs, so that it is true.")), left,
+    h("section", { class: "panel" }, h("h2", {}, t("Consent")), own("consent", "What people agree to, in your words", "Who asks and why; that it is voluntary.", { rows: 4 }),
+      ...Object.entries(STATED).map(([name, [label, hint]]) => own(name, label, hint))),
+    h("section", { class: "panel" }, h("h2", {}, t("At the end")), ...Object.entries(ENDING).map(([name, [label, hint]]) => own(name, label, hint))),
+    h("section", { class: "panel" }, h("h2", {}, t("Rules")),
+      field(t("Who may answer"), select(data.access ?? "open", [["open", t("Anybody with the link")], ["token", t("Whoever has a personal link, once")], ["blind", t("The same, and links cannot be traced (experimental)")]], (value) => change(() => (data.access = value)), { "data-key": "access" }), { at: "access" }),
+      plainly("minimum", "Smallest group that is shown", "Nothing is shown of an open collection before so many reports have come.", { number: true, inputmode: "numeric", placeholder: "30" }),
+      plainly("cap", "At most so many reports", "", { number: true, inputmode: "numeric" }),
+      plainly("closes", "Last day (as 2026-12-01)", ""),
+      toggle(t("A question to practise first"), data.practice !== false, (on) => change(() => (on ? delete data.practice : (data.practice = false)))),
+      toggle(t("A question on how it works"), data.check !== false, (on) => change(() => (on ? delete data.check : (data.check = false))))),
+    h("details", { class: "panel", open: data.protection !== undefined }, h("summary", {}, h("h2", {}, t("For the data protection assessment"))),
+      h("p", { class: "hint" }, t("Respondents do not see it. Preview shows the whole sheet.")),
+      ...Object.entries(PROTECTION).map(([name, label]) => texts(t(label), () => data.protection?.[name], guard(name), { at: `protection.${name}`, key: `protection.${name}`, rows: 1 }))),
+    same("who"));
+  update();
+  return { update };
+}

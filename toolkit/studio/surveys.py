@@ -1,0 +1,166 @@
+"""Surveys of the folder: new ones, the file with what is said of it, saving, undoing, and what others would see."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import choice, refuse
+from toolkit.studio import checking, notebooks
+from toolkit.studio.editing import edited, is_safe, plain
+from toolkit.studio.folder import SESSION, SURVEYS, TABLES, Folder, fingerprint
+from toolkit.survey.dpia import sheet_html
+from toolkit.survey.paper.sheets import on_paper, sheets
+from toolkit.survey.preview import Preview
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import LANGUAGES
+
+_STARTER = Path(__file__).parent / "starter"
+EXAMPLES = {
+    "exam": Path(__file__).parents[1] / "verbs" / "starter" / "survey.toml",
+    **{name: _STARTER / f"{name}.toml" for name in ("workplace", "health", "class", "empty")},
+}
+"""What a new survey begins with."""
+
+_MOST_STEPS = 200  # that can be undone
+
+
+class ConflictError(Exception):
+    """The file was changed meanwhile by somebody else; `now` is what it says."""
+
+    def __init__(self, now: dict[str, Any]) -> None:
+        super().__init__("The file was changed meanwhile, by hand or by another program.")
+        self.now = now
+
+
+class Surveys:
+    """The surveys of a folder, and what was done to them since the studio was started.
+
+    Parameters
+    ----------
+    folder : Folder
+        Where they are.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._past: dict[str, list[bytes]] = {}
+        self._undone: dict[str, list[bytes]] = {}
+
+    def files(self) -> dict[str, Any]:
+        """Return what there is to open."""
+        others = {"constraints.toml", "pyproject.toml", "package.json"}
+        surveys = [name for name in self.folder.names(*SURVEYS) if not name.endswith(SESSION) and name not in others]
+        titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
+        root = self.folder.root
+        listed = [{"file": name, "title": title} for name, title in titles.items()]
+        return {"folder": root.name, "path": str(root), "surveys": listed, "tables": self.folder.names(*TABLES)}
+
+    def new(self, file: str, example: str, language: str = "en") -> dict[str, Any]:
+        """Write a survey to start from, and return it."""
+        text = EXAMPLES[choice(example, "example", [*EXAMPLES])].read_text(encoding="utf-8")
+        text = text.replace("survey.toml", str(file))
+        if example == "empty" and language in LANGUAGES and language != "en":
+            text = text.replace('languages = ["en"]', f'languages = ["{language}"]')
+        self.folder.path(file, ".toml")
+        self.folder.write(file, text.encode(), new=True)
+        return self.state(file)
+
+    def state(self, file: str, speak: str = "en") -> dict[str, Any]:
+        """Return a file's data and all that is said of it."""
+        content = self.folder.read(file, *SURVEYS)
+        base = {"file": file, "hash": fingerprint(content), "undo": file in self._past, "redo": file in self._undone}
+        try:
+            data = _read(file, content)
+        except ValueError as problem:
+            return base | {"broken": str(problem), "text": content.decode(errors="replace")}
+        checked = checking.check(data)
+        return base | {
+            "data": data,
+            "problems": checked.problems,
+            "facts": checking.facts(data, checked, speak),
+            "valid": checked.survey is not None,
+            "readonly": not is_safe(data),
+            "languages": sorted(LANGUAGES),
+            "steps": notebooks.steps(file, data),
+        }
+
+    def save(self, file: str, hash: str, data: dict[str, Any], speak: str = "en") -> dict[str, Any]:  # noqa: A002
+        """Write what differs, if the file is still the one with this hash."""
+        content = self._same(file, hash, speak)
+        if not isinstance(data, dict):
+            refuse("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
+        text = edited(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
+        if text != content:
+            self._past[file] = [*self._past.get(file, []), content][-_MOST_STEPS:]
+            self._undone.pop(file, None)
+            self.folder.write(file, text)
+        return self.state(file, speak)
+
+    def undo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
+        """Bring the file back to what it was before the last change, byte for byte."""
+        return self._step(file, hash, speak, self._past, self._undone)
+
+    def redo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
+        """Do again what was undone."""
+        return self._step(file, hash, speak, self._undone, self._past)
+
+    def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
+        content = self._same(file, known, speak)
+        if file not in back:
+            refuse("there must be something to undo", "nothing", "only what was done here can be undone")
+        self.folder.write(file, back[file].pop())
+        forth.setdefault(file, []).append(content)
+        if not back[file]:
+            del back[file]
+        return self.state(file, speak)
+
+    def _same(self, file: str, known: str, speak: str) -> bytes:
+        content = self.folder.read(file, *SURVEYS)
+        if fingerprint(content) != known:
+            raise ConflictError(self.state(file, speak))
+        return content
+
+    def data(self, file: str) -> dict[str, Any]:
+        """Return the plain data of a file."""
+        return _read(file, self.folder.read(file, *SURVEYS))
+
+    def load(self, file: str) -> Survey:
+        """Return the survey in a file; refused if something is wrong with it."""
+        return Survey.load(self.folder.path(file, *SURVEYS))
+
+    def seen(self, file: str, what: str, language: str) -> tuple[str, bool]:
+        """Return a page that others would see, as HTML, and whether it has a program in it."""
+        survey = self.load(file)
+        code = choice(language, "language", survey.languages)
+        if what == "phone":
+            likes = f'<script>Object.defineProperty(navigator, "languages", {{ get: () => ["{code}"] }});</script>\n'
+            return Preview(survey).html.replace(
+                '<script type="importmap">', f'{likes}<script type="importmap">', 1
+            ), True
+        if what == "assessment":
+            return sheet_html(survey, code), False
+        choice(what, "what", ("phone", "paper", "assessment"))
+        asked, _ = on_paper(survey)
+        return sheets(asked, code, ["00000"], survey.hash)[f"form.{code}.html"], False
+
+
+def _read(file: str, content: bytes) -> dict[str, Any]:
+    """The data of a survey's file; refused if it is no table."""
+    text = content.decode("utf-8")
+    data = plain(tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text))
+    if not isinstance(data, dict):
+        refuse("a survey must be a table", type(data).__name__, "open another file", TypeError)
+    return data
+
+
+def _title(folder: Folder, name: str) -> str | None:
+    """The title of a survey; None for files that are something else."""
+    try:
+        data = _read(name, folder.read(name))
+    except (ValueError, TypeError, OSError):
+        return name if name.endswith(".toml") else None
+    if "questions" not in data and "consent" not in data:
+        return None
+    title = data.get("title", "")
+    return str(next(iter(title.values()), "") if isinstance(title, dict) else title)
