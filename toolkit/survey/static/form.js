@@ -7,7 +7,7 @@ import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const tab = shelf(survey.pages, "", "sessionStorage");
-const fragment = location.hash; // behind it are links
+const fragment = location.hash;
 const link = invitation();
 const app = { survey, next, go, takePart, decline, submit };
 app.body = () => app.sheet.body(token);

@@ -107,8 +107,11 @@ export async function station(app, { begin, display, end, fragment, reload, show
   };
   ["pointerdown", "keydown"].forEach((event) => addEventListener(event, stay));
 
-  const free = () =>
-    [].concat(...own.links.map(({ used, uses: all }, i) => Array.from({ length: all }, (_, use) => [i, use]).filter(([, use]) => !used.includes(use))));
+  // The uses that are left: the place of a link, and the number of the use.
+  const free = () => {
+    const each = own.links.map(({ used, uses: all }, i) => Array.from({ length: all }, (_, use) => !used.includes(use) && [i, use]));
+    return [].concat(...each).filter(Boolean);
+  };
 
   function person() {
     trail = [];
@@ -124,7 +127,7 @@ export async function station(app, { begin, display, end, fragment, reload, show
     end({ how, record: how === 201, back: reload });
   };
 
-  // For people who come by themselves, or to whom the device is handed.
+  // For who comes, or is handed the device.
   async function welcome() {
     const left = free().length - (await waiting((place) => place.count()));
     const speaking = (code) => [speak(code), welcome()];
