@@ -134,8 +134,7 @@ def promise(
     choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
-    left_out = [voice.say("no_skip_paper" if paper else "no_skip")]
-    left_out += _declined(randomized, language, voice, waves, least)
+    left_out = [voice.say(f"no_skip{'_paper' * paper}"), *_declined(randomized, language, voice, waves, least)]
     return merged(
         [
             Layer("head", (_head(questions, voice, waves, least),)),
