@@ -235,7 +235,8 @@ def test_while_it_loads_the_page_asks_for_patience_and_every_script_is_asked_for
     expect(person.page.locator(".late")).to_contain_text("Or the connection was cut")
     person.page.wait_for_timeout(200)
     names = sorted(route.request.url.rpartition("/")[2] for route in held)
-    assert names == sorted({name for name in client.NAMES if name.endswith(".js")} - {"blind.js", "signing.js"})
+    later = {"blind.js", "signing.js", "station.js", "worker.js"}
+    assert names == sorted({name for name in client.NAMES if name.endswith(".js")} - later)
     for route in held:
         route.continue_()
     person.sees("Campus")

@@ -290,6 +290,37 @@ class Collector:
         self._store.invite(digest(token) for token in tokens)
         return [link(url, token) for token in tokens]
 
+    def station(self, uses: int) -> str:
+        """Make a link for one station: a device of yours on which so many people can answer, also without a network.
+
+        Open it there once, with a network. Whoever has it can send as many reports; it tells nothing of those that are
+        sent. A second link, opened on the same device, adds its uses.
+
+        Parameters
+        ----------
+        uses : int
+            How many people.
+
+        Returns
+        -------
+        str
+            The link.
+
+        Raises
+        ------
+        ValueError
+            If the survey has no stations, or the collection is closed.
+        """
+        from toolkit.survey.serving.access import digest
+        from toolkit.survey.serving.station import new_link
+
+        if self.survey.field is None:
+            rule = "a station needs a survey that says how it is asked there"
+            refuse(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
+        link, made = new_link(self.url, uses)
+        self._store.invite(digest(token) for token in made)
+        return link
+
     def pause(self) -> None:
         """Take no more reports for now; phones keep theirs and try again."""
         self._store.set_state(State.PAUSED)
@@ -463,6 +494,10 @@ def prepare(
     if amend and running is not None:
         running.stop()  # it shows the earlier page
     _open(collector)
+    if collector.survey.field is not None:
+        from toolkit.survey.serving.station import StationKey
+
+        StationKey.of(collector._store)
     if public_url is not None:
         collector.keep(_PUBLIC_URL, public_url)
     return collector, _issuer_key(collector, issuer_key, keep)

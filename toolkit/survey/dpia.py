@@ -140,6 +140,9 @@ def _stored(survey: Survey) -> dict[str, bool]:
         "keep_browser": True,
         "keep_plain": "plain" in modes,
         "keep_memos": any(question.memo is not None for question in survey.questions),
+        "keep_arms": survey.arms is not None,
+        "keep_household": survey.household,
+        "keep_station": survey.field is not None,
         "keep_paper": not several,
         "keep_network": True,
     }
@@ -151,6 +154,7 @@ def _trusted(survey: Survey) -> dict[str, bool]:
         "rely_phone": bool(modes & {"auto", "guided"}),
         "rely_wheel": "guided" in modes,
         "rely_self": "physical" in modes,
+        "rely_station": survey.field is not None,
         "rely_reader": "plain" in modes,
     }
 
@@ -195,6 +199,7 @@ def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
 def _risks(survey: Survey, voice: Voice) -> list[str]:
     """A row for each source: how it could learn something, and levels that follow from the design."""
     modes, spent, linked = {one.mode for one in survey.questions}, survey.loss.epsilon, survey.access != "open"
+    there = modes if survey.field is None else {one.mode for one in survey.at_station.questions}
     worst = "high" if "plain" in modes or spent > WEAK_EPSILON else "medium" if spent > math.log(3) else "low"
     shown = "medium" if modes & {"auto", "guided"} else "low"
     levels = {
@@ -204,7 +209,7 @@ def _risks(survey: Survey, voice: Voice) -> list[str]:
         "operator": ("medium" if survey.access == "token" else "low", worst),
         "thief": ("low", "low" if survey.waves == 1 else "medium"),
         "finder": ("low", worst),
-        "device": ("medium", "high") if "auto" in modes else ("low", "low"),
+        "device": ("medium", "high") if "auto" in there else ("low", "medium") if "guided" in there else ("low", "low"),
     }
     rows = []
     for source in _SOURCES if survey.waves == 1 else [one for one in _SOURCES if one != "finder"]:

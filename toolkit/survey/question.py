@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeGuard
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.loss import Pure
+from toolkit.local.design import has_matrix
 from toolkit.local.likert import Likert
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer, is_code, is_set
@@ -315,6 +316,19 @@ def drawn_question(name: str, text: Words, chances: Mapping[str, Fraction]) -> Q
     question = Question(name, text, options=list(chances), labels={one: _everywhere(one, text) for one in chances})
     object.__setattr__(question, "chances", tuple(chances.values()))
     return question
+
+
+def by_wheel(question: Question) -> Question:
+    """Return the question as it is asked on a device that must not be told the truth: by a wheel instead of auto."""
+    if question.mode != "auto" or question.design is None:
+        return question
+    if not has_matrix(question.design):
+        rule = f"question {question.name!r}: on a station it must be asked by a wheel, or by hand"
+        received = f"{question.design.name}, which has none"
+        refuse(rule, received, "write auto = true in [field]: your device is then told the truth, and people read so")
+    turned = copy(question)
+    object.__setattr__(turned, "mode", "guided")
+    return turned
 
 
 def _everywhere(word: str, text: Words) -> Words:

@@ -3,11 +3,12 @@
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.lazy import lazy
@@ -19,7 +20,7 @@ from toolkit.survey.consent.device_check import device_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
-from toolkit.survey.question import Question, checked_questions, drawn_question, read_questions
+from toolkit.survey.question import Question, by_wheel, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
@@ -34,6 +35,7 @@ from toolkit.survey.writing.survey_fields import (
     checked_arms,
     checked_check,
     checked_completion,
+    checked_field,
     checked_household,
     checked_languages,
     checked_panel,
@@ -46,7 +48,7 @@ from toolkit.survey.writing.survey_fields import (
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import OWN, Own, marked_words, phrases, rehearsal_mark
+from toolkit.texts.phrases import OWN, STATION, Own, marked_words, phrases, rehearsal_mark
 
 if TYPE_CHECKING:
     import numpy as np
@@ -138,6 +140,10 @@ class Survey:
         question with show_if={"arm": ["direct"]} is asked in that arm alone; results compare questions of one text.
     household : bool
         Whether several people may answer on one phone, one after the other; with open access and without waves.
+    field : mapping, optional
+        How it is asked on your own devices, by many people one after the other, also without a network:
+        {"station": "kiosk"} for one that stands alone, "interviewer" for one that is handed over and back. There a
+        question in mode "auto" is asked by the wheel, unless {"auto": True} allows your device to be told the truth.
 
     Examples
     --------
@@ -147,6 +153,8 @@ class Survey:
     >>> survey, survey.loss
     (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.693148))
     """
+
+    is_station: ClassVar[bool] = False  # whether these are the words on a device of the researchers
 
     # in the order in which a file has them
     title: Text
@@ -179,6 +187,7 @@ class Survey:
     panel: Panel | None
     arms: Frozen[str, Fraction] | None
     household: bool
+    field: Frozen[str, Any] | None
     questions: tuple[Question, ...]
 
     def __init__(
@@ -215,6 +224,7 @@ class Survey:
         panel: Panel | Mapping[str, Any] | None = None,
         arms: Mapping[str, Number] | None = None,
         household: bool = False,
+        field: Mapping[str, Any] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         self._set(given)
@@ -241,6 +251,7 @@ class Survey:
             "questions": tuple(questions),
             "arms": arms,
             "household": checked_household(given["household"], given["access"], waves),
+            "field": checked_field(given["field"], given["access"], waves, codes),
             "languages": codes,
             "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
             "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
@@ -272,10 +283,12 @@ class Survey:
         linter.check_labels(self.questions, self.languages, self.words)
         linter.check_claims(said, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
-        for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
+        for check in (linter.check_conditions, linter.check_leaks, linter.check_size):
             check(self.questions)
-        if self.check == "device":
-            device_tries(self.questions, self.page_words(), self.words)
+        for shown in [self] if self.field is None else [self, self.at_station]:
+            linter.check_wheels(shown.questions)
+            if self.check == "device":
+                device_tries(shown.questions, shown.page_words(), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
         linter.warn_of_months(self.questions)
 
@@ -316,6 +329,8 @@ class Survey:
         own = consenting.stated_layers(self.stated, self.consent[language], language, self.words, paper=paper)
         if self.household and not paper:
             own.append(consenting.Layer("stored", (), (phrases(language, self.words)["household"],)))
+        if self.is_station and not paper:
+            own.insert(0, consenting.Layer("who", (phrases(language, None, STATION)["station_own"],)))
         return consenting.merged([*self._promise(language, paper), *own])
 
     @property
@@ -354,7 +369,9 @@ class Survey:
         """SHA-256, in hexadecimal, of all that people agree to: what they read, the designs, the page's code."""
         from toolkit.survey.client import code_hash
 
-        page = shown_survey(self)
+        page: Any = shown_survey(self)
+        if self.field is not None:
+            page = [page, shown_survey(self.at_station), self.at_station.page_words()]
         agreed = {name: value for name, value in self.to_dict().items() if name != "protection"}
         return digest({"survey": agreed, "page": page, "words": self.page_words(), "code": code_hash()})
 
@@ -375,6 +392,7 @@ class Survey:
             promised=self.words,
             waves=self.waves,
             household=self.household,
+            station=self.is_station,
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
@@ -423,7 +441,17 @@ class Survey:
             wave=self.wave,
             least=self._earlier_loss,
             send=self.page_words()[language]["send"],
+            station=self.is_station,
         )
+
+    @cached_property
+    def at_station(self) -> "Survey":
+        """The same as people meet it on a device of the researchers: in words of its own, and by the wheel."""
+        there, auto = copy(self), self.field is not None and self.field["auto"]
+        asked = self.questions if auto else tuple(map(by_wheel, self.questions))
+        for name, value in {"questions": asked, "access": "open", "is_station": True}.items():
+            object.__setattr__(there, name, value)
+        return there
 
     def __getitem__(self, name: str) -> Question:
         for question in self.questions:

@@ -1,7 +1,8 @@
 """The sentences and words of every language: `languages/` has one file per language.
 
 The table `promise` says what a randomizer does and what is promised; `paper` what people do themselves and what is
-printed for them; `assessment` what a board reads; `page` has the words of the page's own interface.
+printed for them; `assessment` what a board reads; `page` has the words of the page's own interface; `station` what
+takes the place of either on a device of the researchers, and the words of its own screens.
 """
 
 import re
@@ -26,6 +27,9 @@ Own = Mapping[str, Mapping[str, str]]
 
 OWN = "promise_"
 """With this before its name, a researcher gives a sentence of the promise in a language without a file."""
+
+STATION = "station"
+"""The table of what is said on a device of the researchers."""
 
 WAVES = (
     *("total_waves", "total_same", "waves", "waves_stored", "waves_phone", "waves_links", "odds_waves"),
@@ -142,6 +146,15 @@ def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dic
     ('Abschicken', 'Weiter', 'rtl')
     """
     return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
+
+
+def station_words(language: str) -> Mapping[str, str]:
+    """Return what the page says on a device of the researchers, besides or instead of what it says on a phone.
+
+    >>> station_words("en")["noise"]
+    'This tablet has added chance to your answer.'
+    """
+    return _set_apart(_file(base_language(language) or "en")[STATION], language)
 
 
 def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:

@@ -18,6 +18,10 @@ def add(verbs: Verbs) -> None:
         add_verb(verbs, verb, run, about)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
     invite.add_argument("count", type=int)
+    about = "print a link for a station: a device of yours on which many people answer, also without a network"
+    station = add_verb(verbs, "station", _station, about)
+    station.add_argument("what", choices=["new"])
+    station.add_argument("uses", type=int, help="how many people can answer with it")
 
 
 def _add_serve(verbs: Verbs) -> None:
@@ -226,6 +230,14 @@ _PLAIN = (
         "bring a collection of an older toolkit to today's tables; stop its servers and copy it first",
     ),
 )
+
+
+def _station(options: Options) -> None:
+    collection = collector(options)
+    link = collection.station(options.uses)
+    say(link, "", f"For one device and {options.uses:,} people. Open it there once with a network, and choose a PIN.")
+    if not link.startswith(("https:", "http://127.0.0.1", "http://localhost")):
+        say("Browsers need https for it: this address will not work on a device.")
 
 
 def _invite(options: Options) -> None:

@@ -292,12 +292,17 @@ def check_wheels(questions: Sequence[Question]) -> None:
                 refuse(rule, f"{len(design.options)} options", why)
 
 
-def check_size(questions: Sequence[Question]) -> None:
-    """Refuse a survey whose longest possible submission no server takes."""
-    largest = 0
+def largest(questions: Sequence[Question]) -> int:
+    """Return the bytes of the answers of the longest possible submission, at most."""
+    total = 0
     for question in questions:  # four bytes per character of text; every code of a list
         codes = 0 if question.kind == "number" else 5 * len(question.options)
-        largest += len(question.name) + 30 + (4 * LONGEST_ANSWER if question.free_text else codes)
-    if largest > LARGEST:
+        total += len(question.name) + 30 + (4 * LONGEST_ANSWER if question.free_text else codes)
+    return total
+
+
+def check_size(questions: Sequence[Question]) -> None:
+    """Refuse a survey whose longest possible submission no server takes."""
+    if (total := largest(questions)) > LARGEST:
         rule = f"the longest possible submission must stay below {LARGEST} bytes"
-        refuse(rule, largest, "fewer free texts, or fewer questions with many options")
+        refuse(rule, total, "fewer free texts, or fewer questions with many options")

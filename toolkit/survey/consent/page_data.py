@@ -12,7 +12,7 @@ from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.question import Question
 from toolkit.texts.multilingual import Text, in_language
 from toolkit.texts.odds import WEAK_EPSILON
-from toolkit.texts.phrases import Own, interface, phrases
+from toolkit.texts.phrases import Own, interface, phrases, station_words
 
 
 def page_words(
@@ -25,6 +25,7 @@ def page_words(
     promised: Own | None = None,
     waves: int = 1,
     household: bool = False,
+    station: bool = False,
 ) -> dict[str, dict[str, str]]:
     """Return all words of the page by language; what is said before sending is true of these questions.
 
@@ -45,6 +46,8 @@ def page_words(
         "review_plain": "plain" in modes,
     }
     pages = interface(languages, own)
+    if station:
+        pages = {code: {**words, **station_words(code)} for code, words in pages.items()}
     for code, words in pages.items():
         words["review_note"] = " ".join(words[name] for name, is_so in review.items() if is_so)
         if access == "blind":

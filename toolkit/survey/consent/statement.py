@@ -13,7 +13,7 @@ from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
 from toolkit.texts.multilingual import Text, text_in
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, Name, outcomes, sentences
-from toolkit.texts.phrases import LANGUAGES, OWN, Own, phrases
+from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases
 from toolkit.texts.voice import Voice
 
 OPTIONAL = ("withdrawal", "hashes")
@@ -115,16 +115,18 @@ def promise(
     wave: int = 1,
     least: Pure = Pure(0),  # noqa: B008 (a frozen value)
     send: str = "",
+    station: bool = False,
 ) -> list[Layer]:
     """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
     The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their
-    own to take back what was sent; `paper` that a sheet is handed in; `send` is what the button says. Of several
+    own to take back what was sent; `paper` that a sheet is handed in, `station` that the device is the researchers';
+    `send` is what the button says. Of several
     `waves` all is said for all of them together; a later wave does not say less than the first one did, `least`.
     """
     if paper:
         _check_paper(questions, waves)
-    voice = Voice(phrases(language, own))
+    voice = Voice(phrases(language, own, *([STATION] if station else [])))
     randomized = [question for question in questions if question.randomized]
     stored = _stored(questions, voice, check, access, paper, waves)
     back = [] if paper else [voice.say("may_stop", send=send)]
@@ -132,8 +134,7 @@ def promise(
     choice = Layer("choice", (" ".join(back), *_arms(questions, voice)), tuple(until(last, language, own)))
     if not randomized:
         return [Layer("head", (voice.say("head_plain"),)), stored, choice]
-    left_out = [voice.say("no_skip_paper" if paper else "no_skip")]
-    left_out += _declined(randomized, language, voice, waves, least)
+    left_out = [voice.say(f"no_skip{'_paper' * paper}"), *_declined(randomized, language, voice, waves, least)]
     return merged(
         [
             Layer("head", (_head(questions, voice, waves, least),)),

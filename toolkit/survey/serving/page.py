@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.survey import client
+from toolkit.survey.consent.page_data import shown_survey
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
+from toolkit.survey.serving.station import length
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import Own, phrases
 
@@ -21,19 +23,21 @@ HEAD = "head_"
 """How the names of words begin that head a last screen."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-# All that the page needs at once is asked for at once; what signs tokens is asked for when it is needed.
-_LATER = ("form.js", "blind.js", "signing.js")
+# All that the page needs at once is asked for at once; what signs tokens, or makes a station, when it is needed.
+_LATER = ("form.js", "blind.js", "signing.js", "station.js", "worker.js")
 _MODULES = "\n".join(
     f'<link rel="modulepreload" href="{name}">' for name in client.NAMES if name.endswith(".js") and name not in _LATER
 )
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> bytes:
+def page(
+    survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
+) -> bytes:
     """The HTML of a survey; `issuer` is the public key of blind tokens, `earlier` are hashes of pages that
-    this one replaces.
+    this one replaces, `station` is the public key that a station seals reports for, on its page.
     """
-    data = content(survey, issuer, earlier)
+    data = content(survey, issuer, earlier, station)
     first = survey.languages[0]
     words = data["words"][first]
     slots = {
@@ -49,15 +53,18 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
     return _SLOT.sub(lambda slot: slots[slot.group(1)], template).encode()
 
 
-def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> dict[str, Any]:
+def content(
+    survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
+) -> dict[str, Any]:
     """All that the scripts are told: the survey, the words of the interface, the hash of the program.
 
     The practice question and the question about the method become an introduction of the same shape as all questions.
     """
-    data, words = survey.for_page(), survey.page_words()
+    shown = survey if station is None else survey.at_station
+    data, words = shown_survey(shown), shown.page_words()
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice(question, words, place) for place, question in enumerate(practice)]
-    data["intro"] += items.checks(survey, words) if check else []
+    data["intro"] += items.checks(shown, words) if check else []
     data["questions"] = items.questions(data["questions"], words, data["intro"])
     data |= {
         "verify": items.verifying([*data["intro"], *data["questions"]]),
@@ -72,6 +79,9 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     }
     pages = [page_hash(one, issuer) for one in (survey.hash, *earlier)]
     data |= {"hash": pages[0], "pages": pages}
+    if station is not None and survey.field is not None:
+        own = {"kind": survey.field["station"], "key": station, "length": length(survey), "files": client.NAMES}
+        data |= {"station": own, "verify": ["station_verify"]}
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 

@@ -51,12 +51,15 @@ class Submission:
     token: str | BlindToken | None
 
 
-def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) -> Submission:
+def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: Any) -> Submission:
     """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
 
-    `pages` are the hashes that it may name: without them, the survey's own.
+    `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from a
+    station, is taken as its own.
     """
     data = parsed(raw)
+    if apart and isinstance(data, dict) and "token" not in data:
+        data["token"] = apart[0]
     several, personal = survey.waves > 1, survey.access != "open"
     fields = ["survey", "key", "answers", "understood"]
     fields += [*(["token"] if personal else []), *([PERSON] if several else [])]

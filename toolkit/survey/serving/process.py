@@ -36,6 +36,7 @@ from toolkit.survey.serving.connecting.connection import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application
+from toolkit.survey.serving.station import StationKey
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
 from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
@@ -185,7 +186,10 @@ def _serve(
     writer = Writer(store)
     try:
         earlier = [edition.hash for edition in store.editions() if edition.hash != survey.hash]
-        app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
+        station = StationKey.of(store)
+        app = application(
+            survey, writer, key=key, station=station, limits=limits, prefix=options.prefix, earlier=earlier
+        )
         config = _config(app, options, limits)
         if key is not None:
             _forget_sessions(config)

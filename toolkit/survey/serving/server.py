@@ -29,7 +29,8 @@ from toolkit.survey.serving.connecting.answer import Answer, Scope, Send, in_jso
 from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
-from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
+from toolkit.survey.serving.payload import OtherSurvey, PayloadError, Submission, checked
+from toolkit.survey.serving.station import StationKey, unsealed
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.writer import Writer
 from toolkit.survey.store import Entry, Outcome, StoreError
@@ -92,6 +93,7 @@ class Health:
 
 _SCRIPT = "text/javascript; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
+_HTML = "text/html; charset=utf-8"
 _JSON_NAMES = (b"application/json", b"application/json;charset=utf-8")
 _STORED = in_json(201, {"stored": "0" * 32})
 _REFUSALS = {
@@ -109,6 +111,7 @@ def application(
     writer: Writer,
     *,
     key: "IssuerKey | None" = None,
+    station: StationKey | None = None,
     limits: Limits | None = None,
     prefix: str = "",
     earlier: Sequence[str] = (),
@@ -123,6 +126,8 @@ def application(
         Takes the reports.
     key : IssuerKey, optional
         The issuer's private key, for access by blind tokens and for nothing else.
+    station : StationKey, optional
+        The private key that opens what stations have sealed, for surveys that have stations.
     limits : Limits, optional
         Of bodies; those of connections are the server process' own.
     prefix : str
@@ -145,11 +150,14 @@ def application(
     issuer = None if key is None else key.issuer
     pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
     health, own = Health(), limits or Limits()
-    endpoints = _Endpoints(survey, pages, writer, key, own, health)
+    endpoints = _Endpoints(survey, pages, writer, key, own, health, station)
     form = page(survey, issuer, earlier)
     table: dict[str, dict[str, Handler]] = {"/report": {"POST": endpoints.report}, "/health": _get(endpoints.health)}
     table |= {"/sign": {"POST": endpoints.sign}} if key is not None else {}
-    table |= {"/": _fixed(form, "text/html; charset=utf-8")}
+    table |= {"/": _fixed(form, _HTML)}
+    if station is not None:
+        table["/sealed"] = {"POST": endpoints.sealed}
+        table["/station"] = _fixed(page(survey, None, earlier, station.public), _HTML)
     for name in client.NAMES:  # all that the hash covers, so that anybody can compute it, and nothing else
         table[f"/{name}"] = _fixed(client.asset(name), _SCRIPT if name.endswith(".js") else _TEXT)
     return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
@@ -231,16 +239,28 @@ class _Endpoints:
     key: "IssuerKey | None"
     limits: Limits
     state: Health
+    station: StationKey | None = None
 
     async def report(self, scope: Scope, receive: Receive) -> Answer:
         """201 if a report with this key is on the disk now, by this request or by one before."""
         with _refusing():
             submission = checked(self.survey, await self._body(scope, receive), self.pages)
+        return await self._stored(submission, submission.key.hex())
+
+    async def sealed(self, scope: Scope, receive: Receive) -> Answer:
+        """The same for a report that a station has sealed, which is acknowledged by the hash of what was sent."""
+        assert self.station is not None  # the address exists only with a key
+        with _refusing():
+            report, token, name = unsealed(self.station, await self._body(scope, receive))
+            submission = checked(self.survey, report, self.pages, token)
+        return await self._stored(submission, name)
+
+    async def _stored(self, submission: Submission, name: str) -> Answer:
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
             raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
-        return _STORED.same(b'{"stored":"%s"}' % submission.key.hex().encode())
+        return _STORED.same(b'{"stored":"%s"}' % name.encode())
 
     async def sign(self, scope: Scope, receive: Receive) -> Answer:
         """200 with a blind signature; the invitation is used up before it is made."""

@@ -7,6 +7,7 @@ import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const tab = shelf(survey.pages, "", "sessionStorage");
+const fragment = location.hash;
 const link = invitation();
 const app = { survey, next, go, takePart, decline, submit };
 app.body = () => app.sheet.body(token);
@@ -27,7 +28,8 @@ function next() {
 }
 
 function go(screen) {
-  history.pushState(screen, "");
+  if (app.left) app.left(current);
+  else history.pushState(screen, "");
   show(screen);
 }
 
@@ -44,10 +46,15 @@ function show(screen) {
   const [n, of] = [place(screen) + 1, steps().length];
   const item = items().find((one) => one.name === about);
   if (survey.questions.includes(item)) app.sheet.practised();
-  part("screen", ...screens[name](app, item));
-  part("head", n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) }));
+  const step = n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) });
   const offline = consented || survey.access !== "blind"; // a ticket needs the network
-  part("foot", ...footer(survey, name, offline && !survey.intro.includes(item)));
+  display(screens[name](app, item), step, footer(survey, name, offline && !survey.intro.includes(item)));
+}
+
+function display(screen, head, foot = []) {
+  part("screen", ...screen);
+  part("head", head);
+  part("foot", ...foot);
   part("status");
   scrollTo(0, 0);
   appear();
@@ -63,9 +70,9 @@ function speak(code) {
 
 // The token leaves the address bar at once: no history and no screenshot shows it.
 function invitation() {
-  const found = /^#t=([\w-]+)$/.exec(location.hash);
+  const found = /^#t=([\w-]+)$/.exec(fragment);
   if (found) tab.write("link", found[1]); // a reload must not lose it
-  history.replaceState("consent", "", location.pathname + location.search);
+  history.replaceState((survey.station && history.state) || "consent", "", location.pathname + location.search);
   return survey.access !== "open" && (tab.read("link") || (found && found[1]));
 }
 
@@ -110,6 +117,7 @@ function begin() {
 }
 
 async function start() {
+  if (survey.station) return (await import("./station.js")).station(app, { begin, display, end, fragment, reload, show, speak, tell });
   const plain = link && !crypto.subtle; // without https browsers give no hash: nothing is kept
   who = plain ? secret(16) : link && (await hash(link));
   const own = (store, pages) => shelf(pages, who, plain || store);
@@ -135,6 +143,7 @@ function submit() {
   const mine = { key: app.sheet.key, body: app.sheet.body(token === link ? who : token) };
   const first = app.sheet.seal();
   app.sheet.end();
+  if (app.keep) return app.keep(mine.body);
   return first ? deliver(mine) : end({ how: ended() });
 }
 
@@ -170,8 +179,8 @@ addEventListener("pagehide", () => {
   if (app.sheet) app.sheet.forget();
   part("screen");
 });
-addEventListener("pageshow", (event) => event.persisted && begin());
-addEventListener("popstate", (event) => show(event.state || "consent"));
+addEventListener("pageshow", (event) => event.persisted && (survey.station ? reload : begin)());
+addEventListener("popstate", (event) => (app.returned || show)(event.state || "consent"));
 addEventListener("hashchange", reload);
 
 const liked = navigator.languages.map((code) => survey.languages.find((one) => one.slice(0, 2) === code.slice(0, 2)));

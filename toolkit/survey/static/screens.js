@@ -33,14 +33,14 @@ export function fill(element, children) {
   return element;
 }
 
-const p = (text, kind) => make("p", { class: kind }, say(text));
-const note = (word) => p(word, "note");
-const lead = (word) => p(word, "lead");
-const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
+export const p = (text, kind) => make("p", { class: kind }, say(text));
+export const note = (word) => p(word, "note");
+export const lead = (word) => p(word, "lead");
+export const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
 const back = (word) => button(word, () => history.back(), "");
-const row = (...children) => make("div", { class: "row" }, ...children);
+export const row = (...children) => make("div", { class: "row" }, ...children);
 const code = (words) => make("pre", { dir: "ltr" }, words);
-const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
+export const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
 
 const unfold = (texts, title) => {
@@ -49,7 +49,7 @@ const unfold = (texts, title) => {
   return part;
 };
 
-const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
+export const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
 // Browsers keep titles: the screen, but no question; and whether something is wrong.
 function entitle(wrong) {
@@ -123,11 +123,14 @@ function path(sheet, item) {
     fact(item.sends, received(item, sent)));
 }
 
+export const tongues = (survey, speak) =>
+  row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
+    make("button", { lang, click: () => speak(lang) }, survey.words[lang].name)));
+
 export const screens = {
   consent: ({ survey, speak, takePart, decline, anew, lacks }) => [
     heading(survey.title),
-    row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
-      make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
+    tongues(survey, speak),
     anew && lead("anew"),
     ...survey.consent[speech.code].map(({ title, open, more }) => make("div", {},
       title && make("h2", {}, title),
@@ -214,7 +217,7 @@ export const screens = {
     paid && (record || how === "already") && make("dl", {}, fact(paid === survey.completion ? "code_same" : "code_link", code(paid))),
     how === 201 && details("two_numbers",
       make("dl", {}, fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))), note("compare")),
-    back && button("back", back, ""),
+    back && button(survey.station ? "station_" + survey.station.kind : "back", back, ""),
     ...(survey.household && (how === 201 || how === "already") ? [button("another", another, ""), note("another_note")] : []),
   ],
 };
@@ -328,11 +331,12 @@ function counted(item, sent) {
   return all.map((one) => (step > 1 && one >= least ? from(one) : received(item, item.sets ? [one] : one)));
 }
 
-export function footer({ verify, code: program, help }, screen, checkable) {
+export function footer({ verify, code: program, help, station }, screen, checkable) {
   if (screen === "sending") return [button("try_now", () => dispatchEvent(new Event("trynow")), "")];
   if (screen === "end") return [];
   return [
     help && details("help_title", p(help)),
+    station && button("station_stop", () => location.reload(), ""),
     checkable && details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p("program"), code(program)),
   ];
 }

@@ -35,6 +35,7 @@ PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
 
 _SHOWN = "shown"  # how settings begin that say which reports a reader has seen
+_STATION = "station"  # and those of stations: the key that opens what they have sealed
 
 _NEXT = {
     State.DRAFT: (State.OPEN, State.CLOSED),
@@ -151,6 +152,7 @@ class Collection:
                     session.set_state(state.value)
                 elif not head.swept:
                     session.forget(_SHOWN)
+                    session.forget(_STATION)
                     survey = self._survey(session, head)
                     session.close(again=survey.wave < survey.waves)
             if state is State.CLOSED:

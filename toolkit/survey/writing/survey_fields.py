@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from toolkit.core.checks import exact, refuse, whole
+from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.survey.writing.dates import read_day
 from toolkit.survey.writing.strict_json import as_plain
@@ -35,6 +35,9 @@ ARM = "arm"
 
 BY_LINK = "link"
 """The code for payment that is part of each personal link."""
+
+STATIONS = ("kiosk", "interviewer")
+"""Devices of the researchers for many people: one that stands alone, and one that is handed over and back."""
 
 STEP = 10
 """By how many reports at once an open collection moves on."""
@@ -106,6 +109,27 @@ def checked_household(given: object, access: object, waves: int) -> bool:
         received = f"access {access!r}" if access != "open" else f"{waves} waves"
         refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
     return given
+
+
+def checked_field(given: Any, access: object, waves: int, languages: Sequence[str]) -> Frozen[str, Any] | None:
+    """Return how it is asked on the researchers' own devices; `auto` says that these may be told the truth."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        refuse("`field` must be a table", type(given).__name__, "write [field] before it", TypeError)
+    refuse_unknown(given, ("station", "auto"), "`field`")
+    if access != "token" or waves > 1:
+        received = f"{waves} waves" if waves > 1 else f"access {access!r}"
+        refuse(
+            '`field` needs access "token", and one wave', received, "each use of a station is a link that works once"
+        )
+    if strange := [code for code in languages if base_language(code) is None]:
+        rule = "a survey with stations must be in languages that the toolkit speaks"
+        refuse(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
+    auto = given.get("auto", False)
+    if not isinstance(auto, bool):
+        refuse("`field.auto` must be true or false", type(auto).__name__, "nothing else is defined", TypeError)
+    return Frozen({"station": choice(given.get("station"), "field.station", STATIONS), "auto": auto})
 
 
 def checked_arms(given: object) -> Frozen[str, Fraction] | None:

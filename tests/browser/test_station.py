@@ -1,0 +1,375 @@
+"""One tablet of the researchers, many people, no network: what is stored, what waits, and what is left behind."""
+
+import base64
+import json
+import threading
+from contextlib import suppress
+
+import psutil
+import pytest
+from playwright.sync_api import Error, expect
+
+from tests.browser.forms import PATIENT, Phone, listening, served
+from tests.browser.lab import chromium
+from tests.browser.test_form_axe import LOOKS, look
+from tests.survey.desk import Memory, sha256
+from toolkit import warner
+from toolkit.survey.client import NAMES, asset
+from toolkit.survey.question import Question
+from toolkit.survey.serving.server import application
+from toolkit.survey.serving.station import StationKey, length, new_link
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import interface, station_words
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PEOPLE = 30
+KEY = StationKey.generate()
+# What one person does, from "Begin" to "Send"; each screen is there at once.
+ANSWERS = """([yes, text, stop]) => {
+  const press = (name) => [...document.querySelectorAll("button")].find((one) => one.textContent === name).click();
+  press("Begin");
+  press("I take part");
+  press("Turn the wheel");
+  document.querySelectorAll("fieldset input")[yes].click();
+  press("Continue");
+  document.querySelector("textarea").value = text;
+  if (stop) return;
+  press("Continue");
+  press("Send");
+}"""
+# All that the browser keeps for this page, but for the files of the program.
+KEPT = """async () => {
+  const [{ name }] = await indexedDB.databases();
+  const asked = indexedDB.open(name);
+  const database = await new Promise((done) => { asked.onsuccess = () => done(asked.result); });
+  const all = (store, verb) => new Promise((done) => {
+    const asked = database.transaction(store).objectStore(store)[verb]();
+    asked.onsuccess = () => done(asked.result);
+  });
+  const found = {
+    own: await all("own", "getAll"), names: await all("waiting", "getAllKeys"), waiting: await all("waiting", "getAll"),
+    local: { ...localStorage }, session: { ...sessionStorage },
+    length: history.length, state: history.state, text: document.body.innerText,
+  };
+  database.close();
+  return found;
+}"""
+CACHED = """async () => {
+  const found = {};
+  for (const name of await caches.keys()) {
+    const cache = await caches.open(name);
+    for (const { url } of await cache.keys()) found[new URL(url).pathname] = await (await cache.match(url)).text();
+  }
+  return found;
+}"""
+
+
+def asked(**changes):
+    questions = [
+        Question("cheated", "Have you ever cheated?", design=warner(p="3/4")),
+        Question("comment", "Anything else?", free_text=True, required=False, warning="Name nobody."),
+    ]
+    said = {"access": "token", "field": {"station": "kiosk"}, "practice": False, "check": False, **changes}
+    return Survey("Exams", questions, consent="You may stop.", **said)
+
+
+class Recording(Memory):
+    """A store that remembers in which order reports came, and can end something right after it has stored one."""
+
+    def __init__(self, invited):
+        super().__init__("token", invited)
+        self.order, self.after = [], {}
+
+    async def put(self, entry):
+        outcome = await super().put(entry)
+        self.order.append(entry.key)
+        if act := self.after.pop(len(self.order), None):
+            act()
+        return outcome
+
+
+class Tablet:
+    """A browser with a folder of its own, which outlives it."""
+
+    def __init__(self, page, folder, url):
+        self.folder, self.url, self._type = folder, url, page.context.browser.browser_type
+        self.start()
+
+    def start(self, fragment=""):
+        self.context = self._type.launch_persistent_context(
+            str(self.folder), executable_path=chromium(), args=["--no-sandbox"], viewport={"width": 800, "height": 1280}
+        )
+        self.context.add_init_script(PATIENT)
+        self.page = self.context.pages[0]
+        self.page.goto(f"{self.url}station{fragment}") if fragment else None
+
+    def kill(self):
+        """End all its processes at once, as when the battery is taken out."""
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                if any(str(self.folder) in argument for argument in process.cmdline()):
+                    process.kill()
+
+    def again(self):
+        with suppress(Error):
+            self.context.close()
+        (self.folder / "SingletonLock").unlink(missing_ok=True)
+        self.start()
+
+    def press(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def unlock(self):
+        self.page.get_by_role("textbox").fill("2468")
+        self.page.keyboard.press("Enter")
+
+
+def on_disk(folder, words):
+    """The files below a folder that hold these words, as a browser may write them."""
+    spelled = [words.encode(), words.encode("utf-16-le")]
+    files = [one for one in folder.rglob("*") if one.is_file() and not one.is_symlink()]
+    return [one.name for one in files if any(text in one.read_bytes() for text in spelled)]
+
+
+def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_nothing(page, tmp_path):
+    """The browser is killed after a report was kept, in the middle of an answer, and while the server answers. That
+    orders drawn by chance are those of arrival, or sorted by answers, has a probability below 1e-8.
+    """
+    survey = asked()
+    link, uses = new_link("http://x/", PEOPLE)
+    memory = Recording(map(sha256, uses))
+    with listening(application(survey, memory, station=KEY)) as url:
+        tablet = Tablet(page, tmp_path / "profile", url)
+        tablet.page.goto(url + link.removeprefix("http://x/"))
+        tablet.unlock()
+        expect(tablet.page.get_by_text("This tablet now works without a network.")).to_be_visible()
+        tablet.press("Hand over")
+        fresh = None
+        tablet.context.set_offline(True)
+        for person in range(PEOPLE):
+            text = f"secret words of person {person:02d}"
+            expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+            if person in (10, 20):
+                if person == 20:
+                    tablet.page.evaluate(ANSWERS, [0, text, True])
+                tablet.kill()
+                tablet.again()
+                tablet.context.set_offline(True)
+                tablet.page.goto(f"{url}station")
+                expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+                fresh = None
+            tablet.page.evaluate(ANSWERS, [int(person < 15), text, False])
+            expect(tablet.page.get_by_role("heading", name="Thank you")).to_be_visible()
+            tablet.press("Done: for the next person")
+            expect(tablet.page.get_by_role("button", name="For the researchers")).to_be_visible()
+            kept = tablet.page.evaluate(KEPT)
+            here = [kept["length"], kept["state"], sorted(kept["own"][0])]
+            assert len(kept["names"]) == person + 1
+            assert here == (fresh or here)
+            fresh = here
+        check_waiting(kept, survey)
+        tablet.page.go_back()
+        assert tablet.page.evaluate(KEPT)["text"] == kept["text"]
+        files = tablet.page.evaluate(CACHED)
+        assert {name: files[f"/{name}"] for name in NAMES} == {name: asset(name).decode() for name in NAMES}
+        assert set(files) == {f"/{name}" for name in (*NAMES, "station")}
+        assert on_disk(tmp_path, "secret words of person") == []
+        assert memory.order == []
+        check_sent(tablet, memory, kept, url)
+        tablet.context.close()
+
+
+def check_waiting(kept, survey):
+    """Sealed, all of one length, in the order of random names, with nothing beside them; opened, all are there."""
+    assert [kept["local"], kept["session"], kept["state"]] == [{}, {}, "guard"]
+    assert kept["own"][0].keys() == {"links", "open", "salt", "pin"}
+    assert all(one.keys() == {"sealed"} for one in kept["waiting"])
+    assert {len(base64.b64decode(one["sealed"])) for one in kept["waiting"]} == {65 + length(survey) + 16}
+    bodies = [json.loads(KEY.opened(base64.b64decode(one["sealed"]))) for one in kept["waiting"]]
+    arrived = [int(body["answers"]["comment"][-2:]) for body in bodies]
+    assert sorted(arrived) == list(range(PEOPLE))
+    assert arrived not in (list(range(PEOPLE)), list(range(PEOPLE))[::-1])
+    answers = [body["answers"]["cheated"] for body in bodies]
+    assert answers not in (sorted(answers), sorted(answers)[::-1])
+
+
+def check_sent(tablet, memory, kept, url):
+    """In another order; killed when the twelfth is stored and its answer not yet heard; then each is there once."""
+    keys = [json.loads(KEY.opened(base64.b64decode(one["sealed"])))["key"] for one in kept["waiting"]]
+    ended = threading.Event()
+    memory.after[12] = lambda: [tablet.kill(), ended.set()]
+    tablet.context.set_offline(False)
+    tablet.press("For the researchers")
+    tablet.unlock()
+    tablet.press("Send what waits")
+    assert ended.wait(60)
+    tablet.again()
+    tablet.page.goto(f"{url}station")
+    tablet.unlock()
+    expect(tablet.page.locator("dd")).to_have_text([str(PEOPLE - 11), "0"])
+    tablet.press("Send what waits")
+    expect(tablet.page.get_by_text("All that waited is stored.")).to_be_visible()
+    expect(tablet.page.locator("dd")).to_have_text(["0", "0"])
+    assert len(memory.reports) == len(memory.spent) == PEOPLE
+    assert len(memory.order) == PEOPLE + 1
+    order = list(dict.fromkeys(one.hex() for one in memory.order))
+    assert sorted(order) == sorted(keys)
+    assert order not in (keys, keys[::-1])
+    comments = sorted(json.loads(body)["answers"]["comment"] for body in memory.reports.values())
+    assert comments == [f"secret words of person {person:02d}" for person in range(PEOPLE)]
+    tablet.press("Remove the station from this tablet")
+    expect(tablet.page.get_by_text("Nothing of the station is left")).to_be_visible()
+    assert tablet.page.evaluate("async () => [await caches.keys(), await indexedDB.databases()]") == [[], []]
+
+
+@pytest.fixture
+def station(phone):
+    """Makes a station that is set up, with so many uses; `link` opens another one."""
+    opened = []
+
+    def make(survey, uses=3, **options):
+        link, tokens = new_link("http://x/", uses)
+        context = served(survey, invited=set(map(sha256, tokens)), station=KEY)
+        site = context.__enter__()
+        opened.append(context)
+        person = phone(site=site, **options)
+        return person, link.removeprefix("http://x/")
+
+    yield make
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_screens_of_a_station_break_no_rule_of_wcag(station, name):
+    code = "ar" if "locale" in LOOKS[name] else "en"
+    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    questions = [Question("cheated", {code: text}, design=warner(p="3/4"))]
+    said = {"practice": False, "check": False, "access": "token", "field": {"station": "interviewer"}}
+    survey = Survey(text, questions, consent=text, languages=(code,), **said)
+    words = {**interface([code])[code], **station_words(code)}
+    tablet, link = station(survey, 1, **LOOKS[name])
+    tablet.open("station")
+    look(tablet)  # without a link
+    tablet.page.goto("about:blank")
+    tablet.open(link).press(words["station_set"])
+    look(tablet)  # a PIN, and what is wrong with it
+    tablet.page.get_by_role("textbox").fill("2468")
+    tablet.press(words["station_set"])
+    expect(tablet.page.get_by_text(words["station_offline"])).to_be_visible()
+    look(tablet)
+    tablet.press(words["station_over"])
+    look(tablet)
+    tablet.press(words["station_begin"])
+    look(tablet)
+    tablet.press(words["take_part"]).press(words["turn"])
+    tablet.page.locator("label.choice").first.click()
+    look(tablet)
+    tablet.press(words["continue"])
+    look(tablet)
+    tablet.press(words["send"]).sees(words["thanks"])
+    look(tablet)
+    tablet.press(words["station_interviewer"])
+    tablet.page.get_by_role("textbox").fill("1357")
+    tablet.press(words["station_unlock"])
+    expect(tablet.page.get_by_text(words["pin_wrong"])).to_be_visible()
+    look(tablet)
+    tablet.page.get_by_role("textbox").fill("2468")
+    tablet.press(words["station_unlock"])
+    expect(tablet.button(words["station_over"])).to_have_count(0)  # its one use is taken
+    tablet.press(words["station_send"])
+    expect(tablet.page.get_by_text(words["sent_all"])).to_be_visible()
+    look(tablet)
+
+
+def set_up(tablet, link):
+    tablet.open(link)
+    tablet.page.get_by_role("textbox").fill("2468")
+    tablet.press("Set up")
+    expect(tablet.page.get_by_text("This tablet now works without a network.")).to_be_visible()
+    return tablet
+
+
+def answer(tablet):
+    tablet.press("Begin").press("I take part").press("Turn the wheel").choose("Yes").write("").press("Send")
+    tablet.sees("Thank you")
+
+
+def test_another_program_is_refused_and_never_mixed_with_the_one_that_is_there(station, monkeypatch):
+    """The server's files change: the tablet goes on with all of its own; a new tablet refuses what fits no pin."""
+    tablet, link = station(asked())
+    set_up(tablet, link).press("Hand over")
+    site = tablet.site
+    before = tablet.page.evaluate(CACHED)
+    other = asset("form.js") + b"// another program\n"
+    with monkeypatch.context() as changed:
+        changed.setattr("toolkit.survey.client.asset", lambda name: other if name == "form.js" else asset(name))
+        changed.setattr("toolkit.survey.client.code_hash", lambda: "0" * 64)  # that of neither
+        with listening(application(site.survey, site.memory, station=KEY)) as url:
+            tablet.page.reload()
+            tablet.sees("Exams")
+            assert tablet.page.evaluate(CACHED) == before
+            fresh = Phone.of(tablet.page.context.browser.new_context(), type(site)(url, site.survey, site.memory))
+            fresh.open(link)
+            fresh.page.get_by_role("textbox").fill("2468")
+            fresh.press("Set up")
+            expect(fresh.page.get_by_text("does not work without a network yet")).to_be_visible()
+            assert fresh.page.evaluate(CACHED) == {}
+            fresh.page.context.close()
+
+
+def test_an_ordinary_phone_meets_nothing_of_a_station(station):
+    tablet, link = station(asked())
+    set_up(tablet, link)
+    person = Phone.of(tablet.page.context, tablet.site)
+    person.open("#t=" + "a" * 22).sees("Exams")
+    assert person.page.evaluate("() => navigator.serviceWorker.controller") is None
+    assert not [one for one in person.requests if "station" in one.url or "worker" in one.url]
+    expect(person.page.get_by_text("It stays on this phone")).to_have_count(0)
+
+
+def test_on_a_station_the_truth_is_told_only_where_the_survey_allows_it(station):
+    tablet, link = station(asked(field={"station": "kiosk", "auto": True}))
+    set_up(tablet, link).press("Hand over").press("Begin").press("I take part")
+    expect(tablet.page.get_by_text("This tablet is told it, and does not keep it")).to_be_visible()
+    tablet.choose("Yes").press("Next").write("").press("Send").sees("Thank you")
+
+
+def test_a_link_that_others_have_used_up_leaves_reports_waiting_until_another_one_is_opened(station):
+    tablet, link = station(asked(), 2)
+    set_up(tablet, link).press("Hand over")
+    for _ in range(2):
+        answer(tablet)
+        tablet.press("Done: for the next person")
+    expect(tablet.page.get_by_text("No more people can answer")).to_be_visible()
+    memory = tablet.site.memory
+    memory.spent = set(sorted(memory.invited)[:1])  # another tablet had the same link
+    tablet.press("For the researchers")
+    tablet.page.get_by_role("textbox").fill("2468")
+    tablet.press("Unlock").press("Send what waits")
+    expect(tablet.page.get_by_text("For some of what waits there is no place left.")).to_be_visible()
+    assert len(memory.reports) == 1
+    more, tokens = new_link("http://x/", 1)
+    memory.invited |= set(map(sha256, tokens))
+    tablet.open(more.removeprefix("http://x/"))
+    tablet.page.get_by_role("textbox").fill("2468")
+    tablet.press("Unlock").press("Send what waits")
+    expect(tablet.page.get_by_text("All that waited is stored.")).to_be_visible()
+    assert len(memory.reports) == 2
+
+
+def test_who_goes_away_leaves_nothing_on_the_screen(station):
+    """Long timers are run by the test, at once."""
+    tablet, link = station(asked())
+    held = "window.timers = {}; const own = setTimeout; window.setTimeout = (act, time) => "
+    tablet.page.add_init_script(held + "(time < 30000 ? own(act, time) : (timers[time] = act))")
+    set_up(tablet, link).press("Hand over").press("Begin").press("I take part").press("Turn the wheel")
+    tablet.page.get_by_label("Yes", exact=True).check()
+    tablet.page.evaluate("() => { timers[180000](); }")
+    expect(tablet.page.get_by_text("Are you still there?")).to_be_visible()
+    tablet.page.evaluate("() => { timers[30000](); }")
+    expect(tablet.button("Begin")).to_be_visible()
+    assert tablet.kept() == {}
+    tablet.press("Begin").press("I take part").press("Stop, and clear everything")
+    expect(tablet.button("Begin")).to_be_visible()

@@ -1,0 +1,166 @@
+"""Stations at the server: what is sealed is opened, each use counts once, and nothing else gets in."""
+
+import asyncio
+import base64
+import json
+import os
+import secrets
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent, sha256
+from toolkit.local import numeric, oracles
+from toolkit.survey.collector import prepare
+from toolkit.survey.question import LONGEST_ANSWER, Question
+from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.page import content
+from toolkit.survey.serving.server import application
+from toolkit.survey.serving.station import SETTING, StationKey, length, new_link, tokens
+from toolkit.survey.spec import Survey
+from toolkit.survey.storage.writer import Writer
+from toolkit.survey.store import open_store
+
+KEY = StationKey.generate()
+FIELD = {"station": "interviewer", "auto": True}
+
+
+def survey(**changes):
+    return campus("token", field=FIELD, **changes)
+
+
+def sealed(body, key=KEY, size=1024):
+    """What a station's browser makes of a report, by the steps that are written in `station.py`."""
+    own = ec.generate_private_key(ec.SECP256R1())
+    point = own.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+    theirs = bytes.fromhex(key.public)
+    shared = own.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), theirs))
+    once = HKDF(SHA256(), 32, salt=None, info=point + theirs).derive(shared)
+    return base64.b64encode(point + AESGCM(once).encrypt(bytes(12), body.ljust(size), None)).decode()
+
+
+def report(of, **changes):
+    return sent({name: value for name, value in payload(of, **changes).items() if name != "token"})
+
+
+def test_a_sealed_report_is_stored_and_acknowledged_by_what_was_sent():
+    of = survey()
+    (token,) = tokens("a" * 22, 1)
+    memory = Memory("token", {digest(token)})
+    app = application(of, memory, station=KEY)
+    text = sealed(report(of))
+    answers = [asked(app, "POST", "/sealed", sent({"sealed": text, "token": token})) for _ in range(2)]
+    assert [(one.status, one.json) for one in answers] == [(201, {"stored": sha256(text).hex()[:32]})] * 2
+    (body,) = memory.reports.values()
+    assert json.loads(body)["answers"] == ANSWERS
+    other = asked(app, "POST", "/sealed", sent({"sealed": sealed(report(of)), "token": token}))
+    assert (other.status, len(memory.reports)) == (403, 1)
+
+
+def test_what_was_not_sealed_for_this_collection_is_refused_without_a_word_of_it():
+    of = survey()
+    app = application(of, Memory("token"), station=KEY)
+    good = sealed(report(of))
+    raw = base64.b64decode(good)
+    wrong = {
+        "another key": sealed(report(of), StationKey.generate()),
+        "a changed byte": base64.b64encode(raw[:-1] + bytes([raw[-1] ^ 1])).decode(),
+        "no point": base64.b64encode(b"\4" + os.urandom(200)).decode(),
+        "no base64": "!" * 100,
+        "short": "",
+        "with a token of its own": sealed(sent(payload(of))),
+        "another survey": sealed(report(of, survey="0" * 64)),
+    }
+    token = {"token": "a" * 22}
+    seen = {name: asked(app, "POST", "/sealed", sent({"sealed": text, **token})).status for name, text in wrong.items()}
+    statuses = dict.fromkeys(wrong, 400) | {"another survey": 409, "with a token of its own": 403}
+    assert seen == statuses
+    more = {"sealed": good, **token, "x": 1}
+    for body in ({"sealed": good}, {"sealed": 1, **token}, {"sealed": good, "token": 1}, [], more):
+        assert asked(app, "POST", "/sealed", sent(body)).status == 400
+    assert asked(app, "POST", "/sealed", sent({"sealed": good}), headers=JSON[:0]).status == 415
+
+
+def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_repeats_itself(tmp_path):
+    """Nine reports for five uses, each sent to both servers of one database: five are stored, once each."""
+    database = f"sqlite:///{tmp_path}/field.db"
+    of = survey()
+    collector, _ = prepare(of, database)
+    link, uses = new_link("https://survey.example/", 5)
+    secret, count = link.partition("#s=")[2].split(".")
+    assert (tokens(secret, int(count)), len({*uses})) == (uses, 5)
+    collector._store.invite(map(digest, uses))
+    collector.release()
+    stores = [open_store(database) for _ in range(2)]
+    keys = [StationKey.of(store) for store in stores]
+    assert keys[0] == keys[1]
+    writers = [Writer(store) for store in stores]
+    apps = [application(of, writer, station=keys[0]) for writer in writers]
+    bodies = [sent({"sealed": sealed(report(of), keys[0]), "token": uses[i % 5]}) for i in range(9)]
+
+    async def all_at_once():
+        return await asyncio.gather(*(ask(app, "POST", "/sealed", body) for body in bodies for app in apps))
+
+    statuses = [answer.status for answer in asyncio.run(all_at_once())]
+    pairs = list(zip(statuses[::2], statuses[1::2], strict=True))
+    assert sorted(pairs) == [(201, 201)] * 5 + [(403, 403)] * 4
+    assert stores[0].count() == 5
+    for writer, store in zip(writers, stores, strict=True):
+        writer.stop()
+        store.close()
+    collector.close()
+    assert collector.kept(SETTING) is None  # what still waits can never be opened
+    collector.release()
+
+
+def test_no_report_is_longer_than_what_all_are_filled_up_to():
+    """The longest that each kind of question allows, as a browser writes it."""
+    many = [f"option {i}" for i in range(60)]
+    questions = [
+        Question("words", "Words?", free_text=True, warning="None."),
+        Question("boxes", "Boxes?", options=many, multiple=True),
+        Question("hash", "Hash?", design=oracles.local_hash(many, 1.0)),
+        Question("unary", "Unary?", design=oracles.unary(many, 0.5)),
+        Question("noise", "Noise?", design=numeric.local_laplace((-(10**6), 10**6), 0.5)),
+        Question("number", "Number?", bounds=(-1e9, 1e9)),
+    ]
+    of = Survey("All", questions, consent="Why.", access="token", field=FIELD, ceiling=10)
+    largest = 2**53 - 1
+    answers = {"words": "\U0001f512" * (LONGEST_ANSWER // 2) + "“" * (LONGEST_ANSWER % 2), "boxes": list(range(60))}
+    answers |= {"hash": [59, largest], "unary": list(range(60)), "noise": -largest, "number": -123456789.12345679}
+    body = {"survey": of.hash, "key": secrets.token_hex(16), "answers": answers, "understood": False}
+    assert len(sent(body)) <= length(of) < len(sent(body)) + 4 * LONGEST_ANSWER
+
+
+def test_a_survey_says_how_it_is_asked_there_and_only_where_it_can():
+    of = survey()
+    assert Survey.from_dict(of.to_dict()) == of
+    assert of.hash != campus("token").hash
+    for changes, said in (
+        ({"access": "open"}, "needs access"),
+        ({"field": {"station": "tent"}}, "kiosk"),
+        ({"field": {"station": "kiosk", "auto": 1}}, "true or false"),
+        ({"field": {"stations": "kiosk"}}, "station"),
+        ({"field": "kiosk"}, r"\[field\]"),
+        ({"field": {"station": "kiosk"}}, "must be asked by a wheel"),  # tick boxes have none
+    ):
+        with pytest.raises((ValueError, TypeError), match=said):
+            campus(**{"access": "token", "field": FIELD, **changes})
+
+
+def test_there_is_no_station_without_its_key_or_its_words():
+    of = survey()
+    assert {"/station", "/sealed"} <= application(of, Memory("token"), station=KEY).paths
+    assert not {"/station", "/sealed"} & application(of, Memory("token")).paths
+    page = asked(application(of, Memory("token"), station=KEY), "GET", "/station").body.decode()
+    phone = asked(application(of, Memory("token"), station=KEY), "GET", "/").body.decode()
+    assert "This tablet belongs to the researchers" in page
+    assert "tablet" not in phone
+    data = content(of, station=KEY.public)
+    words = {name for name, said in data.pop("words")["en"].items() if "phone" in str(said)}
+    assert words == {"another", "used_blind", "verify_2", "verify_5", "station_verify"}  # only the last is said there
+    assert "phone" not in json.dumps(data)

@@ -1,0 +1,237 @@
+// A device of the researchers on which many people answer, one after the other, also without a network. Reports wait here sealed for
+// the collection, of one length, by random names, and are sent in an order that is drawn then. Of people nothing else is kept: no
+// answer, no draw, no way through the questions; after each of them the page is loaded anew.
+
+import { sheet } from "./answers.js";
+import { post, shelf } from "./queue.js";
+import { below, hex, secret, words } from "./randomizer.js";
+import { button, fact, fill, heading, lead, make, note, p, say, tongues } from "./screens.js";
+
+const QUIET = [180000, 30000]; // milliseconds without a touch: then a question, then everything is cleared
+const LEAST = 4; // characters of a PIN
+const encode = (text) => new TextEncoder().encode(text);
+const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
+const base64 = (list) => btoa(Array.from(list, (byte) => String.fromCharCode(byte)).join(""));
+const join = (...parts) => new Uint8Array([].concat(...parts.map((part) => Array.from(new Uint8Array(part)))));
+const sha256 = (text) => crypto.subtle.digest("SHA-256", encode(text));
+
+// Sealed for the collection's key, filled up with spaces.
+export async function seal(body, { key, length }) {
+  const { subtle } = crypto;
+  const curve = { name: "ECDH", namedCurve: "P-256" };
+  const text = encode(body);
+  if (text.length > length) throw new Error("too long");
+  const own = await subtle.generateKey(curve, false, ["deriveBits"]);
+  const point = await subtle.exportKey("raw", own.publicKey);
+  const whose = await subtle.importKey("raw", bytes(key), curve, false, []);
+  const shared = await subtle.deriveBits({ name: "ECDH", public: whose }, own.privateKey, 256);
+  const rule = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: join(point, bytes(key)) };
+  const source = await subtle.importKey("raw", shared, "HKDF", false, ["deriveKey"]);
+  const once = await subtle.deriveKey(rule, source, { name: "AES-GCM", length: 256 }, false, ["encrypt"]);
+  const filled = new Uint8Array(length).fill(32);
+  filled.set(text);
+  return base64(join(point, await subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12) }, once, filled)));
+}
+
+// What is kept: "own" has the links, the PIN and the language; "waiting" the sealed reports. Done means on the disk.
+const opened = (name) =>
+  new Promise((resolve, reject) => {
+    const asked = indexedDB.open(name, 1);
+    asked.onupgradeneeded = () => ["own", "waiting"].forEach((one) => asked.result.createObjectStore(one));
+    asked.onsuccess = () => resolve(asked.result);
+    asked.onerror = reject;
+  });
+const within = (database, name, act) =>
+  new Promise((resolve, reject) => {
+    const work = database.transaction(name, "readwrite", { durability: "strict" });
+    const asked = act(work.objectStore(name));
+    work.oncomplete = () => resolve(asked.result);
+    work.onabort = reject;
+  });
+
+// The page's files for later, without a network; whether all of them are there.
+async function pinned({ code, hash, station }) {
+  const address = "worker.js?" + new URLSearchParams({ code, page: hash, files: station.files });
+  const trusted = window.trustedTypes && trustedTypes.createPolicy("station", { createScriptURL: (url) => url });
+  const made = await navigator.serviceWorker.register(trusted ? trusted.createScriptURL(address) : address, { scope: "station" });
+  const fresh = made.installing || made.waiting;
+  if (!fresh) return Boolean(made.active);
+  return new Promise((resolve) => {
+    const look = () => /activated|redundant/.test(fresh.state) && resolve(fresh.state === "activated");
+    fresh.onstatechange = look;
+    look();
+  });
+}
+
+const stretched = async (pin, salt) => {
+  const base = await crypto.subtle.importKey("raw", encode(pin), "PBKDF2", false, ["deriveBits"]);
+  const rule = { name: "PBKDF2", hash: "SHA-256", salt: bytes(salt), iterations: 100000 };
+  return hex(new Uint8Array(await crypto.subtle.deriveBits(rule, base, 256)));
+};
+
+export async function station(app, { begin, display, end, fragment, reload, show, speak, tell }) {
+  const { survey } = app;
+  const alone = (word) => display([heading(survey.title), lead(word)]);
+  if (!crypto.subtle || !navigator.serviceWorker) return alone("insecure");
+  const name = "toolkit:" + (survey.pages[1] || survey.hash); // of the first page, whichever came later
+  const database = await opened(name);
+  const on = (act) => within(database, "own", act);
+  const waiting = (act) => within(database, "waiting", act);
+  const own = (await on((place) => place.get("station"))) || { links: [] };
+  const save = (changes) => on((place) => place.put(Object.assign(own, changes), "station"));
+  const [, link, uses] = /^#s=([\w-]{22})\.(\d{1,5})$/.exec(fragment) || [];
+  if (link && !own.links.some((one) => one.link === link)) {
+    own.links.push({ link, uses: Number(uses), used: [] });
+    await save({ open: false });
+  }
+  if (history.state !== "guard") history.pushState("guard", ""); // there is one way back: within the survey
+  if (own.language) speak(own.language);
+  if (!own.links.length) return alone("station_link");
+  if (navigator.storage && navigator.storage.persist) navigator.storage.persist(); // some browsers ask a person, and wait
+  const offline = pinned(survey).catch(() => false);
+
+  // No screen of a person leaves a trace in the browser's history.
+  let trail = null; // the screens behind the one that is shown, while a person answers
+  app.left = (screen) => trail.push(screen);
+  app.returned = () => {
+    history.pushState("guard", "");
+    if (trail) show(trail.pop() || "consent");
+  };
+
+  // Somebody who has gone leaves nothing on the screen.
+  let rest;
+  const stay = () => {
+    clearTimeout(rest);
+    const clear = () => (rest = setTimeout(reload, QUIET[1]));
+    if (trail) rest = setTimeout(() => [tell("station_still"), clear()], QUIET[0]);
+  };
+  ["pointerdown", "keydown"].forEach((event) => addEventListener(event, stay));
+
+  // The uses that are left: the place of a link, and the number of the use.
+  const free = () => {
+    const each = own.links.map(({ used, uses: all }, i) => Array.from({ length: all }, (_, use) => !used.includes(use) && [i, use]));
+    return [].concat(...each).filter(Boolean);
+  };
+
+  function person() {
+    trail = [];
+    stay();
+    app.sheet = sheet(survey, shelf([], "", ""), shelf([], "", "")); // which keep nothing
+    begin();
+  }
+
+  app.keep = async (body) => {
+    alone("moment");
+    const kept = seal(body, survey.station).then((sealed) => waiting((place) => place.add({ sealed }, secret(16))));
+    const how = await kept.then(() => 201, () => "unkept");
+    end({ how, record: how === 201, back: reload });
+  };
+
+  // For who comes, or is handed the device.
+  async function welcome() {
+    const left = free().length - (await waiting((place) => place.count()));
+    const speaking = (code) => [speak(code), welcome()];
+    const kiosk = survey.station.kind === "kiosk";
+    display([
+      heading(survey.title),
+      tongues(survey, speaking),
+      lead(left > 0 ? (kiosk ? "station_welcome" : "station_hand") : "station_none"),
+      left > 0 && button("station_begin", person),
+      kiosk && button("station_staff", locked, ""),
+    ]);
+  }
+
+  function locked() {
+    const hidden = { webkitTextSecurity: "disc" };
+    const box = make("input", { type: "text", inputmode: "numeric", autocomplete: "off", maxlength: 20, style: hidden });
+    const problem = make("p", { class: "error", role: "alert" });
+    const enter = button(own.pin ? "station_unlock" : "station_set", async () => {
+      const salt = own.salt || secret(16);
+      const pin = await stretched(box.value, salt);
+      if (own.pin ? pin !== own.pin : box.value.length < LEAST) return fill(problem, [say(own.pin ? "pin_wrong" : "pin_short")]);
+      await save({ salt, pin, open: false });
+      return desk();
+    });
+    const keydown = (event) => event.key === "Enter" && enter.click();
+    display([
+      heading(survey.title),
+      lead(own.pin ? "station_locked" : "station_new"),
+      make("label", { keydown }, say("pin"), box),
+      problem,
+      enter,
+    ]);
+  }
+
+  // For the researchers, behind the PIN.
+  async function desk(told) {
+    const count = await waiting((place) => place.count());
+    const left = free().length - count;
+    const ready = note("moment");
+    const hand = () => save({ open: survey.station.kind === "kiosk" }).then(welcome);
+    const speaking = (code) => [speak(code), save({ language: code }), desk(told)];
+    display([
+      heading(survey.title),
+      told && lead(told),
+      tongues(survey, speaking),
+      make("dl", {}, fact("station_waiting", String(count)), fact("station_left", String(left))),
+      make("div", { role: "status" }, ready),
+      left > 0 ? button("station_over", hand) : lead("station_none"),
+      count > 0 && button("station_send", deliver, ""),
+      (!count || /closed|refused/.test(told)) && button(count ? "station_delete" : "station_remove", remove, ""),
+    ]);
+    fill(ready, [say((await offline) ? "station_offline" : "station_online")]);
+  }
+
+  // In an order that is drawn, each with a use that is drawn; both stay the same until it is settled.
+  async function deliver() {
+    alone("sending");
+    const names = await waiting((place) => place.getAllKeys());
+    let how = 201;
+    while (names.length && how === 201) how = await sent(names.splice(below(names.length, words()), 1)[0]);
+    const told = { 201: "sent_all", 410: "sent_closed", 400: "sent_refused", 409: "sent_refused", 413: "sent_refused" };
+    desk(how === 403 ? "sent_used_up" : told[how] || "sent_not");
+  }
+
+  async function sent(one) {
+    const report = await waiting((place) => place.get(one));
+    if (!report) return 201; // another window was faster
+    const uses = free();
+    if (!report.use && !uses.length) return 403;
+    report.use = report.use || uses[below(uses.length, words())];
+    await waiting((place) => place.put(report, one));
+    const [{ link: whose, used }, use] = [own.links[report.use[0]], report.use[1]];
+    const token = base64(join(await sha256(whose + ":" + use)).slice(0, 16)).replace(/\+/g, "-").replace(/\//g, "_").slice(0, 22);
+    const status = await settled({ sealed: report.sealed, token });
+    if (status === 201 || status === 403) {
+      if (!used.includes(use)) used.push(use);
+      await save({});
+    }
+    if (status === 201) await waiting((place) => place.delete(one));
+    if (status !== 403) return status;
+    await waiting((place) => place.put({ sealed: report.sealed }, one)); // somebody else has used it
+    return sent(one);
+  }
+
+  async function settled(report) {
+    try {
+      const answer = await post("sealed", JSON.stringify(report));
+      const told = await answer.json();
+      const name = hex(new Uint8Array(await sha256(report.sealed))).slice(0, 32);
+      return answer.status === 201 ? told.stored === name && 201 : typeof told.error === "string" && answer.status;
+    } catch (error) {
+      return 0;
+    }
+  }
+
+  async function remove() {
+    database.close();
+    indexedDB.deleteDatabase(name);
+    const made = await navigator.serviceWorker.getRegistration("station");
+    const files = (await caches.keys()).filter((one) => made && one.startsWith(made.scope + " "));
+    await Promise.all(files.map((one) => caches.delete(one)));
+    if (made) await made.unregister();
+    alone("station_removed");
+  }
+
+  (own.open ? welcome : locked)();
+}
