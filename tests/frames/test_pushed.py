@@ -45,8 +45,14 @@ def counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("counted_there")
-@pytest.mark.parametrize("caps", CAPS)
-@pytest.mark.parametrize("engine", ["polars lazy", "duckdb", "duckdb with a collation"])
+@pytest.mark.parametrize(
+    ("engine", "caps"),
+    [
+        *(("polars lazy", caps) for caps in ("rows", "text", "three")),
+        *(("duckdb", caps) for caps in ("rows", "one", "three")),
+        ("duckdb with a collation", "text"),
+    ],
+)
 def test_every_verb_has_the_integers_of_a_table_in_memory(engine: str, caps: str, expected: dict[str, Any]) -> None:
     collation = ["default_collation = 'NOCASE'"] if "collation" in engine else []
     table = people().lazy() if engine == "polars lazy" else relation(people(), *collation)

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from toolkit.frames import streams
 from toolkit.frames.column import Column
-from toolkit.frames.streams import Rows, Source, Term, whole_array
+from toolkit.frames.streams import Rows, Source, Term
 
 _DIGITS = 15  # hexadecimal ones of a hash: less than 2**63
 
@@ -32,38 +33,13 @@ class Text:
         right = other.text if isinstance(other, Text) else f"cast({other} as bigint)"
         return Text(f"({self.text} {sign} {right})")
 
-    def __add__(self, other: object) -> "Text":
-        return self._with("+", other)
-
-    def __sub__(self, other: object) -> "Text":
-        return self._with("-", other)
-
-    def __mul__(self, other: object) -> "Text":
-        return self._with("*", other)
-
-    def __mod__(self, other: object) -> "Text":
-        return self._with("%", other)
-
-    def __lt__(self, other: object) -> "Text":
-        return self._with("<", other)
-
-    def __le__(self, other: object) -> "Text":
-        return self._with("<=", other)
-
-    def __gt__(self, other: object) -> "Text":
-        return self._with(">", other)
-
-    def __ge__(self, other: object) -> "Text":
-        return self._with(">=", other)
-
-    def __and__(self, other: object) -> "Text":
-        return self._with("and", other)
-
-    def __or__(self, other: object) -> "Text":
-        return self._with("or", other)
-
     def __invert__(self) -> "Text":
         return Text(f"(not {self.text})")
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "mod": "%", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "and"}
+for _name, _sign in (_SIGNS | {"or": "or"}).items():
+    setattr(Text, f"__{_name}__", partialmethod(Text._with, _sign))
 
 
 class Sql(Source):
@@ -222,8 +198,8 @@ class Relation(Sql):
         names = list(found.columns)
         if not any(name.startswith("t") for name in names):  # else sums are of 128 bits
             return {name: np.ma.filled(column, 0) for name, column in found.fetchnumpy().items()}
-        columns = list(zip(*found.fetchall(), strict=True)) or [()] * len(names)
-        return {name: whole_array(column) for name, column in zip(names, columns, strict=True)}
+        columns = np.array([[number or 0 for number in row] for row in found.fetchall()], dtype=object)
+        return dict(zip(names, columns.reshape(-1, len(names)).T, strict=True))
 
     def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
         found = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
@@ -262,7 +238,9 @@ class Spark(Sql):
     def says(self, column: Column, *, days: bool = False) -> bool:
         if column.kind.name != "moment":
             return super().says(column)
-        return column.kind.zoned and (not days or _zone(self._table) == self._zone)  # else its days begin elsewhere
+        if not column.kind.zoned:
+            return days  # it has no microseconds
+        return not days or _zone(self._table) == self._zone  # by whose clock they begin
 
     def start(self, columns: Mapping[str, str]) -> Rows:
         chosen = ", ".join(f"{_quoted(label)} as {name}" for name, label in columns.items()) or "1 as one"

@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from toolkit.frames.column import Column
@@ -140,8 +139,3 @@ def text_tag(text: str, secret: bytes, modulus: int) -> int:
     """A number of a text, by a hash with a secret that DuckDB and Spark have, too: 60 bits of SHA-256."""
     digest = hashlib.sha256(secret + text.encode("utf-8", "surrogatepass")).digest()
     return (int.from_bytes(digest[:8]) >> 4) % modulus
-
-
-def whole_array(values: Any) -> npt.NDArray[Any]:
-    """Numbers of 64 bits, or Python's own where an engine has longer ones."""
-    return np.array([0 if value is None else value for value in values], dtype=object)
