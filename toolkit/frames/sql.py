@@ -90,7 +90,8 @@ class Sql(Source):
     def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
         if column.kind.name == "text":
             digest = self._hash.format(f"unhex('{secret.hex()}') || {term.text}")
-            return Text(self._digits.format(f"substr({digest}, 1, {_DIGITS})")) % modulus
+            digits: Term = Text(self._digits.format(f"substr({digest}, 1, {_DIGITS})"))
+            return digits % modulus
         return Text(f"cast({((term % modulus + modulus) % modulus).text} as bigint)")
 
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
