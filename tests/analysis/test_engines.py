@@ -173,7 +173,9 @@ def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
 ) -> None:
     """Neither by Java nor by PySpark's own logger; both write it where the toolkit does not ask."""
     files = list(tmp_path_factory.getbasetemp().glob("spark*/stderr"))
-    broken = spark.sql("SELECT CAST(x AS DOUBLE) AS x, x AS k FROM VALUES ('1'), ('secret Bob') AS people(x)")
+    path = str(tmp_path_factory.mktemp("broken") / "people.parquet")
+    pl.DataFrame({"x": ["1", "secret Bob"]}).write_parquet(path)
+    broken = spark.read.parquet(path).selectExpr("CAST(x AS DOUBLE) AS x")
     keeper = Curator(broken, Ledger(Pure(10)), "add_remove")
     for call in (
         lambda: keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1),

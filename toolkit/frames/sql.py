@@ -313,7 +313,11 @@ def _silent(table: Any) -> Iterator[None]:
     """Spark writes the value that a task failed at to stderr, and so does the logger of PySpark: both are silent
     meanwhile. What executors write on other machines is in files there.
     """
-    logger, context, level = logging.getLogger("SQLQueryContextLogger"), None, "WARN"
+    logger, context, level = logging.Logger("none"), None, "WARN"
+    with suppress(Exception):  # its own class, which must make it
+        from pyspark.logger import PySparkLogger
+
+        logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     disabled = logger.disabled
     with suppress(Exception):  # a session over a network has none
         context = table.sparkSession.sparkContext
