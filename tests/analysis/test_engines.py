@@ -19,14 +19,17 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
 from tests.curator import test_movement
-from tests.frames import tables
+from tests.frames import contract, tables
 from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
+from toolkit import Curator, Ledger, Pure
 from toolkit.analysis import association, estimates, logistic
 from toolkit.analysis import estimating as counted
+from toolkit.central.robust import Huber
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.sql import Spark
 from toolkit.survey.results import estimate
 
 DATA = survey()
@@ -90,7 +93,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     builder = SparkSession.builder.master("local[1]")
     for name, value in settings.items():
         builder = builder.config(name, value)
+    stderr, written = os.dup(2), os.open(tmp_path_factory.mktemp("spark") / "stderr", os.O_CREAT | os.O_WRONLY)
+    os.dup2(written, 2)  # what Java writes there from now on
     session = builder.getOrCreate()
+    os.dup2(stderr, 2)
     yield session
     gateway = session.sparkContext._gateway
     session.stop()
@@ -141,6 +147,49 @@ def test_and_a_curator_releases_the_same_from_it(spark: Any, tmp_path: Path) -> 
     tables.table().write_parquet(tmp_path / "people.parquet")
     frame = spark.read.parquet(str(tmp_path / "people.parquet"))
     assert tables.released(frame) == tables.released(tables.table().to_pandas())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_and_every_verb_has_the_integers_of_a_table_in_memory_in_it(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No row comes here; it has no unsigned numbers."""
+    table = contract.people().drop("large").with_columns(pl.col("kind").cast(pl.String))
+    table.write_parquet(tmp_path / "people.parquet")
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    monkeypatch.setattr(Spark, "parts", None)
+    caps = Caps(5, 3, 2), "name"
+    reads = contract.Reads(spark.read.parquet(str(tmp_path / "people.parquet")), *caps)
+    found = contract.integers(reads, unsigned=False, few=True)
+    expected = contract.integers(contract.Reads(table, *caps), unsigned=False, few=True)
+    assert {name: one for name, one in found.items() if one != expected[name]} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
+    spark: Any, tmp_path_factory: pytest.TempPathFactory, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Neither by Java nor by PySpark's own logger; both write it where the toolkit does not ask."""
+    files = list(tmp_path_factory.getbasetemp().glob("spark*/stderr"))
+    path = str(tmp_path_factory.mktemp("broken") / "people.parquet")
+    pl.DataFrame({"x": ["1", "secret Bob"]}).write_parquet(path)
+    broken = spark.read.parquet(path).selectExpr("CAST(x AS DOUBLE) AS x")
+    keeper = Curator(broken, Ledger(Pure(10)), "add_remove")
+    for call in (
+        lambda: keeper.mean("x", bounds=(0, 9), missing="drop", epsilon=1),
+        lambda: keeper.median("x", bounds=(0, 9), epsilon=1),
+        lambda: keeper.location("x", estimator=Huber(5), bounds=(0, 9), step=1, epsilon=1),
+    ):
+        with pytest.raises(RuntimeError, match="a failure that is not told") as error:
+            call()
+        assert (error.value.__context__, error.value.__cause__) == (None, None)
+    written = "".join(capfd.readouterr()) + "".join(file.read_text() for file in files)
+    assert "Bob" not in written
+    with pytest.raises(Exception, match="Bob"):
+        broken.collect()
+    assert "Bob" in "".join(capfd.readouterr()) + "".join(file.read_text() for file in files)
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def test_a_list_and_one_have_the_same_odds_where_there_is_one() -> None:
 def test_places_keep_steps_and_tell_equal_values_apart() -> None:
     grid = Grid(Bounds.of((0, 100), GRID_BITS))
     values = np.array([50.0, 50.0, np.nan, -5.0, 500.0, np.inf])
-    places = grid.places(values, np.random.default_rng(1))
+    places = grid.places(grid.limits.steps(values), np.random.default_rng(1))
     assert places[2] == -1
     assert places[0] != places[1]
     assert grid.value(int(places[0])) == grid.value(int(places[1])) == 50

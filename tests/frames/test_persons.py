@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 from uuid import UUID
 
@@ -23,11 +24,11 @@ from toolkit.frames.sums import grouping
 KEY = bytes(range(32))
 
 
-def used(table: pd.DataFrame, caps: Caps, by: dict | None = None) -> pd.Series:
+def used(table: pd.DataFrame, caps: Caps, by: dict | None = None, *steps: tuple[Any, int]) -> pd.Series:
     """The code of each row, by its index; always with the same key."""
     frame = Frame(table)
     people = Persons(label="id", name="id", caps=caps, key=KEY)
-    return pd.Series(grouping(frame, None, by, people).codes(frame), index=table.index)
+    return pd.Series(grouping(frame, None, by, people).codes(frame, *steps), index=table.index)
 
 
 def table(people: int = 200, rows: int = 10) -> pd.DataFrame:
@@ -61,21 +62,55 @@ def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Cap
     assert (every[every >= 0] == data["group"][every >= 0]).all()
 
 
-def test_the_same_rows_are_used_in_every_table_and_another_key_uses_others() -> None:
-    data = table()
-    assert (used(data, Caps(2)) == used(data, Caps(2))).all()
+def test_the_same_rows_are_used_of_the_same_table_and_another_key_uses_others() -> None:
+    data, by = table(), {"group": range(6)}
+    assert (used(data, Caps(2), by) == used(data, Caps(2), by)).all()
     frame = Frame(data)
     other = Persons(label="id", name="id", caps=Caps(2), key=b"another")
-    assert (grouping(frame, None, None, other).codes(frame) != used(data, Caps(2)).to_numpy()).any()
+    assert (grouping(frame, None, by, other).codes(frame) != used(data, Caps(2), by).to_numpy()).any()
     assert Persons.of(frame, "id", Caps(2)).key != Persons.of(frame, "id", Caps(2)).key
     assert "key" not in repr(other)
 
 
 def test_each_row_of_a_person_is_equally_likely() -> None:
-    """3000 people with 4 rows, 1 used: each place a quarter of the time; 4.5 standard errors."""
+    """3000 people with 4 rows, 1 used: each step, and each cell, a quarter of the time; 4.5 standard errors, which for
+    eight shares has a probability of 6e-5. Rows of one cell and one step are interchangeable, and the first is used.
+    """
     data = pd.DataFrame({"id": np.repeat(np.arange(3000), 4), "place": np.tile(np.arange(4), 3000)})
-    shares = np.bincount(data["place"][used(data, Caps(1)) >= 0], minlength=4) / 3000
-    assert np.abs(shares - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 3000)
+    by_step = used(data, Caps(1), None, (data["place"].to_numpy(), 3))
+    for rows in (by_step, used(data, Caps(1), {"place": range(4)}), used(data, Caps(4, 1), {"place": range(4)})):
+        shares = np.bincount(data["place"][rows >= 0], minlength=4) / 3000
+        assert np.abs(shares - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 3000)
+    assert data["place"][used(data, Caps(1)) >= 0].eq(0).all()
+
+
+def test_what_a_person_adds_is_a_function_of_their_own_rows_and_within_the_caps() -> None:
+    """All sets of up to four rows in two cells with two steps, every cap: alone and among others the same counts and
+    sums, in any order of rows; their sum and squares within what `Caps` claims, which some set reaches.
+    """
+    kinds = [(cell, step) for cell in range(2) for step in range(2)]
+    sets = [rows for number in range(1, 5) for rows in combinations_with_replacement(kinds, number)]
+    for caps in (Caps(1), Caps(2), Caps(3, 1), Caps(3, None, 1), Caps(3, 2, 2), Caps(4, 1, 2)):
+        people = [(person, *row) for person, rows in enumerate(sets) for row in rows]
+        together = _added(people, caps, len(sets))
+        assert np.array_equal(together, _added(people[::-1], caps, len(sets)))
+        alone = [_added([(place, *row) for row in rows], caps, len(sets))[place] for place, rows in enumerate(sets)]
+        assert np.array_equal(together, alone)
+        counts = together[:, :, 0]
+        assert counts.sum(axis=1).max() == caps.most(2)
+        assert (counts**2).sum(axis=1).max() == caps.squares(2)
+        assert (together[:, :, 1] <= counts).all()  # a step is at most 1
+
+
+def _added(rows: list[tuple[int, int, int]], caps: Caps, people: int) -> Any:
+    """Of each person and cell the rows that are used, and the sum of their steps."""
+    data = pd.DataFrame(rows, columns=["id", "cell", "step"])
+    codes = used(data, caps, {"cell": range(2)}, (data["step"].to_numpy(), 1))
+    found = np.zeros((people, 2, 2), dtype=int)
+    at = codes[codes >= 0].index
+    np.add.at(found, (data["id"][at], codes[at], 0), 1)
+    np.add.at(found, (data["id"][at], codes[at], 1), data["step"][at])
+    return found
 
 
 def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> None:
@@ -329,8 +364,8 @@ def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -
     assert grouping(frame, None, by).codes(part).tolist() == [1, 2, 2, 0]
     everybody = np.ones(4, dtype=bool)
     assert people_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
-    persons = np.array([0, 0, 0, 1]), np.zeros(4, dtype=np.uint64)
-    once = people_by_key_once(part.column("id"), everybody, *persons, KEY, 2)
+    owners = Frame(pd.DataFrame({"owner": [0, 0, 0, 1]}))
+    once = people_by_key_once(part.column("id"), everybody, owners, Persons("owner", "owner", Caps(2), KEY), 2)
     assert once == {first - 1: 1, first: 1, second: 1}
 
 

@@ -12,6 +12,7 @@ from tests.frames.tables import BY, ROWS, released, table
 from toolkit import Curator, Ledger, Pure
 from toolkit.frames import streams
 from toolkit.frames.frame import Frame
+from toolkit.frames.sql import Spark
 from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
 
 
@@ -161,7 +162,7 @@ class Sparks:
 
 
 def test_names_of_columns_are_quoted_for_spark() -> None:
-    source = streams.Spark(Sparks(table().rename({"pay": "the `pay`"})))
+    source = Spark(Sparks(table().rename({"pay": "the `pay`"})))
     (part,) = source.parts(["the `pay`", "age"])
     assert part.column_names == ["the `pay`", "age"]
     assert (source.rows(), source.whole().num_rows, source.empty().num_rows) == (ROWS, ROWS, 0)

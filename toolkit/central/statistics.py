@@ -118,11 +118,16 @@ class Edges:
     def names(self) -> tuple[str, ...]:
         return tuple(f"{written(low)} to {written(high)}" for low, high in pairwise(self.limits.tolist()))
 
+    @property
+    def cuts(self) -> tuple[list[float], list[int]]:
+        """Where bins begin, and which lies below the first, between them and above the last; -1 is none."""
+        closed = [*self.limits[:-1].tolist(), float(np.nextafter(self.limits[-1], np.inf))]
+        return closed, [*range(-1, len(closed) - 1), -1]
+
     def codes(self, values: Array) -> Steps:
         """The bin of each number, -1 where it is in none."""
-        closed = np.append(self.limits[:-1], np.nextafter(self.limits[-1], np.inf))
-        places = np.searchsorted(closed, values, side="right")  # 0 below, len(closed) above and for NaN
-        return np.where(places < len(closed), places - 1, -1)
+        closed, codes = self.cuts
+        return np.array(codes)[np.searchsorted(closed, values, side="right")]  # NaN is above
 
 
 def _enough(n: int, least: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.release import released
 from toolkit.central.sensitivity import table_counts
 from toolkit.central.statistics import Statistic
-from toolkit.core.arrays import Codes, Label, Steps
+from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.curator.release import Noise, Query, Release
+from toolkit.frames import pushed
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
 from toolkit.frames.sums import BoundsLike, By, Grouping, Missing, Sums, Variable, axes_of, counted, summed
 from toolkit.frames.values import Keys
@@ -109,18 +110,35 @@ def linear(
     )
 
 
+class Cut(Protocol):
+    """Numbers at which the bins of a line end."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def cuts(self) -> pushed.Cuts: ...
+
+    def codes(self, values: Array) -> Steps: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Bins:
     """A column that is split at given numbers."""
 
     label: Label
     name: str
-    edges: statistics.Edges
+    edges: Cut
 
     @property
     def labels(self) -> tuple[str, ...]:
         """What the bins are called."""
         return self.edges.names
+
+    @property
+    def cuts(self) -> pushed.Cuts:
+        """Where bins end, and which follows."""
+        return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
         """The bin of each row, -1 for none."""
@@ -203,6 +221,8 @@ def _listed(table: object) -> dict[Any, list[Any]]:
 
 def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
     """How many rows each cell of each table has."""
+    if pushed.can(frame, rows):
+        return pushed.joint_counts(frame, rows, tables)
     shapes = [tuple(sizes[place] for place in one) for one in tables]
     counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
     for part in frame.parts(rows.columns, whole=rows.limited):

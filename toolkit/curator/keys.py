@@ -1,11 +1,9 @@
 """What must be known before a table can be asked for: its keys, bounds of a column, the most frequent options."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from toolkit.central.publishing.keys import KeyThreshold, RangeFinder
 from toolkit.central.publishing.top import TopK
@@ -15,7 +13,9 @@ from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
+from toolkit.curator.counts import Bins
 from toolkit.curator.release import Query, Release, chosen_by_cell
+from toolkit.frames import pushed
 from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
 from toolkit.frames.sums import counted
@@ -36,18 +36,17 @@ def keys(query: Query, column: Label, delta: Number | None) -> Release[Any]:
     most = caps.rows if caps.groups is None else min(caps.rows, caps.groups)
     mechanism = make(query.price.amount, delta, neighbors=unit.neighbors, keys=most)
 
-    def read() -> dict[Any, int]:
+    def read() -> Mapping[Any, int] | Iterable[tuple[Any, int]]:
+        if pushed.can_find(query.frame, rows, column):
+            return pushed.people_by_key(query.frame, rows, column, most)
         parts = query.frame.parts((*rows.columns, column), whole=rows.limited)
         return ordered(item for part in parts for item in occurring(part).items())
 
     def occurring(part: Frame) -> dict[Any, int]:
         mask, values = rows.where.mask(part), part.column(column)
-        if persons is None:
-            return people_by_key(values, mask)
-        person, tags = persons.tagged(part)
-        return people_by_key_once(values, mask, person, tags, persons.key, most)
+        return people_by_key(values, mask) if persons is None else people_by_key_once(values, mask, part, persons, most)
 
-    def draw(counts: dict[Any, int], rng: Rng) -> Estimate:
+    def draw(counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng) -> Estimate:
         return replace(mechanism.release(counts, rng=rng), axes=(name,))
 
     def public_keys(estimate: Estimate) -> dict[str, Any]:
@@ -65,14 +64,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
     noise = query.price.noise(table_counts(max(bins, 1), unit.neighbors, unit.caps))
     mechanism = RangeFinder(noise, first, last, exact(beta, "beta"))
-
-    def read() -> Steps:
-        total = np.zeros(mechanism.bins, dtype=np.int64)
-        for part in query.frame.parts((*rows.columns, column), whole=rows.limited):
-            codes = np.where(rows.where.mask(part), mechanism.codes(part.column(column).floats()), -1)
-            codes = codes if unit.persons is None else unit.persons.limited(part, codes)
-            total += np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:]
-        return total
+    binned = query.by(Bins(column, name, mechanism)).rows
 
     def draw(counts: Steps, rng: Rng) -> Estimate:
         low, high = mechanism.choose(counts, rng)
@@ -85,7 +77,7 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
     )
     label = f"bounds of {name}{rows.words}"
     facts = {"powers of two": [first, last], "beta": str(beta)}
-    return query.release(label, mechanism, read, draw, query=facts, notes=(note,))
+    return query.release(label, mechanism, lambda: counted(query.frame, binned), draw, query=facts, notes=(note,))
 
 
 def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:

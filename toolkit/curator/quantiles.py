@@ -16,6 +16,7 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 from toolkit.curator.release import Price, Query, Release, chosen_by_cell
+from toolkit.frames import pushed
 from toolkit.frames.frame import as_list
 from toolkit.frames.sums import Bounds, BoundsLike, Variable, split, values_of
 
@@ -42,9 +43,17 @@ def quantiles(
     mechanism = _mechanism(price, tuple(ordered), unit.neighbors, most, rows.cells)
     names = [f"{float(share):.15g}" for share in shares]
 
-    def draw(read: tuple[Codes, Array], rng: Rng) -> Estimate:
-        codes, places = read[0], grid.places(read[1], rng)
-        cells = split(np.where(places < 0, -1, codes), places, rows.cells)
+    def read() -> tuple[Codes, Array] | Steps:
+        if query.frame.source is not None and pushed.can_spread(query.frame, rows, column, limits):
+            return pushed.histogram(query.frame, rows, column, limits)
+        return values_of(query.frame, rows, column, limits)
+
+    def draw(read: tuple[Codes, Array] | Steps, rng: Rng) -> Estimate:
+        if isinstance(read, tuple):
+            places = grid.places(limits.steps(read[1]), rng)
+            cells = split(np.where(places < 0, -1, read[0]), places, rows.cells)
+        else:
+            cells = [grid.places(np.repeat(np.arange(len(counts)), counts), rng) for counts in read]
         cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
@@ -56,7 +65,7 @@ def quantiles(
     return query.release(
         f"{names[0] if single else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}",
         mechanism,
-        lambda: values_of(query.frame, rows, column),
+        read,
         draw,
         variables=[Variable(column, limits, None, name, "missing left out")],
         query={"by": keys} if keys else None,
@@ -86,9 +95,8 @@ class Grid:
         """Where the last step ends."""
         return (self.limits.span + 1) << self.extra
 
-    def places(self, values: Array, rng: Rng) -> Steps:
-        """-1 for a missing value; the digits of one value are independent of all others."""
-        steps = self.limits.steps(values)
+    def places(self, steps: Steps, rng: Rng) -> Steps:
+        """-1 for a missing value; the digits of one value are independent of all others. Steps are overwritten."""
         bits = 32 if self.extra <= 32 else 64
         drawn = words(len(steps), bits, rng)
         steps <<= self.extra

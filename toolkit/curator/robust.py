@@ -52,7 +52,7 @@ def location(query: Query, column: Label, estimator: object, bounds: BoundsLike,
     return query.release(
         f"{mechanism.statistic!r} location of {name}{rows.words}",
         mechanism,
-        lambda: values_of(query.frame, rows, column),
+        lambda: values_of(query.frame, rows, column, mechanism.bounds),
         draw,
         variables=[Variable(column, mechanism.bounds, None, name, "missing left out")],
         notes=(*each, "a Huber location, which of skewed values is neither their median nor their mean"),

@@ -33,8 +33,10 @@ from toolkit.frames.column import (
     numpy_column,
     whole_kind,
 )
+from toolkit.frames.lazy import Lazy
 from toolkit.frames.polars import polars_column
-from toolkit.frames.streams import SOURCES, Source
+from toolkit.frames.sql import Relation, Spark
+from toolkit.frames.streams import Source
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""
@@ -47,6 +49,9 @@ _FRAMES = {
     "duckdb": ("duckdb", "DuckDBPyRelation"),
     "pyspark": ("pyspark.sql", "DataFrame"),
 }
+
+SOURCES: dict[str, Callable[[Any], Source]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
+"""Engines that compute rows when they are read."""
 
 _REMEDIES = {
     ("polars", "Series"): "make it a column: series.to_frame()",
@@ -78,14 +83,13 @@ class Frame:
 
     def __init__(self, table: DataFrame) -> None:
         self._engine = _recognized(table)
-        self._source: Source | None = None
+        self.source: Source | None = None
+        """The engine that computes its rows when they are read, perhaps each time in another order."""
         self._length: int | None = None
         native: Any = table
         if self._engine in SOURCES:
-            self._source, native = _opened(self._engine, table)
+            self.source, native = _opened(self._engine, table)
             self._engine = _recognized(native)
-        self.streamed = self._source is not None
-        """Whether an engine computes its rows when they are read, perhaps each time in another order."""
         self._table = (
             native.copy(deep=False)
             if self._engine == "pandas"
@@ -104,10 +108,10 @@ class Frame:
             refuse("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
 
     def __len__(self) -> int:
-        if self._source is None:
+        if self.source is None:
             return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = read_by_engine(self._source.rows)
+            self._length = read_by_engine(self.source.rows)
         return self._length
 
     def column(self, label: object, *, numbers: bool = False) -> Column:
@@ -131,9 +135,9 @@ class Frame:
 
     def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
         """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` in one."""
-        if self._source is not None:
+        if self.source is not None:
             names = list(dict.fromkeys(map(str, labels)))
-            parts = map(Frame, self._source.parts(names or self._source.names[:1]))
+            parts = map(Frame, self.source.parts(names or self.source.names[:1]))
             yield from [_joined(list(parts), self)] if whole else parts
         elif self._engine == "polars" and not whole and len(self) > streams.ROWS:
             starts = range(0, len(self), streams.ROWS)  # some rows stay in the cache of a processor
@@ -143,16 +147,16 @@ class Frame:
 
     def copy(self) -> Any:
         """The table again, for code that might change it."""
-        if self._source is not None:
-            return self._source.whole()
+        if self.source is not None:
+            return self.source.whole()
         if self._engine == "pandas":
             return self._table.copy()
         return self._table.clone() if self._engine == "polars" else self._table
 
     def _column(self, place: int) -> Column:
         column = _column(self._engine, self._table, place)
-        if self._source is not None:
-            column = Streamed(self._source, self._source.names[place], column, partial(_column, self._engine, place=0))
+        if self.source is not None:
+            column = Streamed(self.source, self.source.names[place], column, partial(_column, self._engine, place=0))
         column.name = self.names[place]
         return column
 
@@ -374,7 +378,10 @@ class ArrowColumn(Column):
         return pa.concat_arrays([*(chunk.cast(plain) for chunk in chunks), pa.nulls(1, plain)])
 
     def floats(self) -> Array:
-        numbers = self._pc.cast(self._padded(), self._pa.float64(), safe=False)
+        padded = self._padded()
+        if self._pa.types.is_decimal(padded.type):  # its own way from decimals to floats is a last bit off
+            padded = padded.cast(self._pa.string())
+        numbers = self._pc.cast(padded, self._pa.float64(), safe=False)
         return np.asarray(self._pc.fill_null(numbers, float("nan")))[:-1]
 
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:

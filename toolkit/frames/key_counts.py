@@ -5,7 +5,6 @@ type are no keys; equal numbers of different types are one.
 """
 
 import datetime as dt
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -15,13 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Codes, Mask
+from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse
 from toolkit.frames import cells
 from toolkit.frames.column import Column
+from toolkit.frames.frame import Frame
+from toolkit.frames.persons import Persons
 from toolkit.frames.values import numeric
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
+_SORTS = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 def check_keys(column: Column) -> None:
@@ -45,18 +47,16 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
         raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
     if kind == "whole" and not column.kind.long:
         return raw  # in order, and each a key
-    return ordered((_key(kind, value), number) for value, number in raw.items())
+    return ordered((key_of(kind, value), number) for value, number in raw.items())
 
 
-def people_by_key_once(
-    column: Column, counted: Mask, person: Codes, tags: Codes, secret: bytes, most: int
-) -> dict[Any, int]:
+def people_by_key_once(column: Column, counted: Mask, frame: Frame, persons: Persons, most: int) -> dict[Any, int]:
     """How many people have each key: a person counts once in a key, and in at most `most` keys.
 
-    Which keys of a person who has more are counted is drawn by a hash of the key with a secret and the
-    person's own tag, so that nobody else's rows decide.
+    Which keys of a person who has more are counted is drawn by a hash of the key and the person, so that nobody
+    else's rows decide.
     """
-    kind = column.kind.name
+    kind, (person, tags) = column.kind.name, persons.tagged(frame)
     used = counted & (person >= 0)
     if kind == "text" or column.kind.one_by_one:
         listed = [cells.key(cell) for cell in compress(column.cells(), used.tolist())]
@@ -66,25 +66,24 @@ def people_by_key_once(
         listed = values[used].tolist()
     own: dict[int, dict[Any, int]] = {}
     for one, tag, value in zip(person[used].tolist(), tags[used].tolist(), listed, strict=True):
-        key = _key(kind, value)
+        key = key_of(kind, value)
         if key is not None:
             own.setdefault(one, {})[key] = tag
-    used_keys = (key for keys in own.values() for key in _drawn(keys, secret, most))
+    used_keys = (key for keys in own.values() for key in _drawn(keys, persons, most))
     return ordered(Counter(used_keys).items())
 
 
-def _drawn(keys: dict[Any, int], secret: bytes, most: int) -> Iterable[Any]:
+def _drawn(keys: dict[Any, int], persons: Persons, most: int) -> Iterable[Any]:
     if len(keys) <= most:
         return keys
 
-    def place(item: tuple[Any, int]) -> bytes:
-        text = f"{type(item[0]).__name__} {item[0]} {item[1]}"
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).digest()
+    def place(key: Any) -> tuple[int, int, Any]:
+        return persons.draws(keys[key], persons.tag(key), 0)[0], _SORTS[type(key)], key
 
-    return [key for key, _ in sorted(keys.items(), key=place)[:most]]
+    return sorted(keys, key=place)[:most]
 
 
-def _key(kind: str, value: Any) -> Any:
+def key_of(kind: str, value: Any) -> Any:
     """As it is told and as `by` can ask for it; None for what is no key."""
     if value is None or value is cells.NOTHING:
         return None
@@ -114,5 +113,4 @@ def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
             totals[key] = totals.get(key, 0) + number
     if set(map(type, totals)) <= {int, float}:
         return {key: totals[key] for key in sorted(totals)}
-    sorts = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
-    return {key: totals[key] for key in sorted(totals, key=lambda key: (sorts[type(key)], key))}
+    return {key: totals[key] for key in sorted(totals, key=lambda key: (_SORTS[type(key)], key))}

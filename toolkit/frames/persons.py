@@ -1,29 +1,30 @@
 """`Persons`: whose each row is, and which rows of a person are used where one has more than the caps allow.
 
-What is kept of a person depends on that person's own rows alone: on their number and order, never on anybody
-else's. Which they are is drawn by a hash with a key that is made once for each curator and never told, so
-that no value could be chosen in order to be kept, and the same rows are used in every table of one frame.
+What is used of a person depends on that person's own rows alone, never on anybody else's, nor on where a row
+stands. Which they are is drawn by a hash with a key that is made once for each curator and never told, so that
+no value could be chosen in order to be used.
 """
 
+import datetime as dt
 import hashlib
 import secrets
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Label
+from toolkit.core.arrays import Codes, Label, Mask, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.frames import cells
 from toolkit.frames import values as typed
 from toolkit.frames.column import Column
 from toolkit.frames.frame import Frame
+from toolkit.frames.streams import text_tag
 
 
 class Visits:
@@ -78,7 +79,8 @@ def _is_name(value: object) -> bool:
         return False
 
 
-_Hashes = npt.NDArray[np.uint64]
+PRIME = 2**31 - 1
+"""Products of two remainders, and a step beside them, stay below 2**63 in every engine."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,18 @@ class Caps:
         return full * self._each**2 + rest**2
 
     @property
+    def windows(self) -> list[tuple[int, tuple[str, ...], tuple[str, ...], bool]]:
+        """How rows are cut, one after the other: the most, within what, in which order, and whether equals share a
+        rank. Without a cap there is none.
+        """
+        windows = (
+            (self.each, ("person", "cell"), ("row", "step"), False),
+            (self.groups, ("person",), ("group", "cell"), True),
+            (self.rows, ("person",), ("row", "cell", "step"), False),
+        )
+        return [(cap, by, order, dense) for cap, by, order, dense in windows if cap is not None]
+
+    @property
     def _each(self) -> int:
         return self.rows if self.each is None else min(self.each, self.rows)
 
@@ -118,30 +132,42 @@ class Caps:
         return cells if self.groups is None else min(self.groups, cells)
 
 
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
 ONE = Caps()
 """One row per person."""
 
 
 @dataclass(frozen=True, eq=False)
-class Owned:
-    """Of each row the person it is of, -1 for nobody; a hash of that person, and one of the row's place among
-    that person's rows.
-    """
-
-    person: Codes
-    tag: _Hashes
-    draw: _Hashes
-
-
-@dataclass(frozen=True, eq=False)
 class Persons:
-    """The column that says whose a row is, and how much of one person is used; a row of nobody is not."""
+    """The column that says whose a row is, and how much of one person is used; a row of nobody is not.
+
+    Of a row only the person, the cell and the step of its value are read. Rows are put in an order by a hash of the
+    three, and those that are equal in all three add the same to every sum: whichever of them is used, no place of a row
+    in a frame is needed, and every engine uses the same. Once the key is drawn, what one person adds to a table is a
+    fixed function of that person's own rows: `each` cuts the rows in a cell, then `groups` the cells, then `rows` all
+    of them. The table is the sum of these functions over people, so who comes or goes changes it by their own, whose
+    counts add up to at most `Caps.most` and their squares to at most `Caps.squares`; who is replaced, by two such.
+    Privacy does not rest on the hash, but nobody can choose a value in order to be used. Rows that are used in one
+    table need not be those in a table of other cells or of another column.
+
+    Parameters
+    ----------
+    label : str or int
+        The column.
+    name : str
+        What it is called.
+    caps : Caps
+        How much of one person is used.
+    key : bytes
+        What is drawn depends on it; never told.
+    """
 
     label: Any
     name: str
     caps: Caps
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    _known: "WeakKeyDictionary[Frame, Owned]" = field(default_factory=WeakKeyDictionary, repr=False)
+    _known: "WeakKeyDictionary[Frame, tuple[Codes, Codes]]" = field(default_factory=WeakKeyDictionary, repr=False)
 
     @classmethod
     def of(cls, frame: Frame, label: Label, caps: Caps) -> "Persons":
@@ -163,36 +189,59 @@ class Persons:
         drawn = "drawn by a secret key from that person's own rows"
         return f"{self.words} {used}, {drawn}; a row that names nobody is not used"
 
-    def limited(self, frame: Frame, codes: Codes) -> Codes:
-        """Codes of cells, -1 for the rows beyond the caps: first those in a cell, then cells, then all."""
-        owned, caps = self._owned(frame), self.caps
-        used = np.flatnonzero((codes >= 0) & (owned.person >= 0))
-        if caps.each is not None:
-            used = used[_ranks(owned.draw[used], codes[used], owned.person[used]) < caps.each]
-        if caps.groups is not None:
-            drawn = _mixed(owned.tag[used] + _mixed(codes[used].astype(np.uint64)))
-            used = used[_group_ranks(drawn, owned.person[used], codes[used]) < caps.groups]
-        used = used[_ranks(owned.draw[used], owned.person[used]) < caps.rows]
+    @cached_property
+    def factors(self) -> tuple[int, ...]:
+        """Five secret numbers that the hashes are made with."""
+        digests = (hashlib.blake2b(bytes([place]), key=self.key[:64], digest_size=16).digest() for place in range(5))
+        return tuple(1 + int.from_bytes(digest) % (PRIME - 1) for digest in digests)
+
+    def draws(self, tag: Any, cell: Any, step: Any) -> tuple[Any, Any]:
+        """Hashes of a person and a cell, and of the two and a step: of arrays, or of an engine's expressions."""
+        a, b, c, d, e = self.factors
+        group = (tag * a + cell % PRIME * b) % PRIME
+        row = (group * c + step) % PRIME
+        return _cubed(group, d), _cubed(row, e)
+
+    def limited(self, frame: Frame, codes: Codes, steps: Steps | None = None) -> Codes:
+        """Codes of cells, -1 for the rows beyond the caps: first those in a cell, then cells, then all; `steps` are
+        those of a value from 0 on, -1 where it is missing.
+        """
+        (person, tags), caps = self.tagged(frame), self.caps
+        used = np.flatnonzero((codes >= 0) & (person >= 0))
+        person, cell, step = person[used], codes[used], np.zeros(len(used), int) if steps is None else steps[used] + 1
+        groups, rows = self.draws(tags[used], cell, step)
+        within = np.ones(len(used), dtype=bool)
+        columns = {"person": person, "cell": cell, "group": groups, "row": rows, "step": step}
+        for cap, by, order, dense in caps.windows:
+            at = np.flatnonzero(within)
+            ranks = _ranks([columns[one][at] for one in by], [columns[one][at] for one in order], dense=dense)
+            within[at] = ranks < cap
         limited_codes = np.full(len(codes), -1, dtype=np.int64)
-        limited_codes[used] = codes[used]
+        limited_codes[used[within]] = cell[within]
         return limited_codes
 
-    def tagged(self, frame: Frame) -> tuple[Codes, _Hashes]:
-        """Whose each row is, -1 for nobody, and what was drawn for that person."""
-        owned = self._owned(frame)
-        return owned.person, owned.tag
-
-    def _owned(self, frame: Frame) -> Owned:
-        """Read once: a frame does not change."""
+    def tagged(self, frame: Frame) -> tuple[Codes, Codes]:
+        """Whose each row is, -1 for nobody, and a number of that person; read once, as a frame does not change."""
         if frame not in self._known:
             person, names = identities(frame.column(self.label))
-            tags = np.array([self._tag(name) for name in names] + [0], dtype=np.uint64)[person]
-            place = _ranks(np.arange(len(person), dtype=np.uint64), person)
-            self._known[frame] = Owned(person, tags, _mixed(tags ^ _mixed(place.astype(np.uint64) + np.uint64(1))))
+            self._known[frame] = person, np.array([*map(self.tag, names), 0], dtype=np.int64)[person]
         return self._known[frame]
 
-    def _tag(self, name: Hashable) -> int:
-        return int.from_bytes(hashed(name, self.key, 8))
+    def tag(self, name: Hashable) -> int:
+        """A number of a person, or of a key: of whole numbers and days their remainder, as engines have it, too."""
+        if isinstance(name, str):
+            return text_tag(name, self.key, PRIME)
+        if isinstance(name, dt.date):
+            return (name.toordinal() - _EPOCH) % PRIME
+        if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
+            name = cells.key(name)
+        if isinstance(name, int) or (isinstance(name, float) and name.is_integer()):
+            return int(name) % PRIME
+        return int.from_bytes(hashed(name, self.key, 8)) % PRIME
+
+
+def _cubed(number: Any, factor: int) -> Any:
+    return (number * number % PRIME * number + number * factor) % PRIME
 
 
 def identities(column: Column) -> tuple[Codes, list[Hashable]]:
@@ -235,34 +284,16 @@ def _spelled(name: Hashable) -> bytes:
     return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
 
 
-def _mixed(numbers: _Hashes) -> _Hashes:
-    """Each number to another one that looks random (the finalizer of SplitMix64)."""
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+def _ranks(groups: Sequence[Codes], order: Sequence[Codes], *, dense: bool) -> Codes:
+    """The rank of each row among those of its group, or `dense`, of its different values."""
+    at = np.lexsort((*reversed(order), *reversed(groups)))
 
+    def begins(columns: Sequence[Codes]) -> Mask:
+        new = np.ones(len(at), dtype=bool)
+        new[1:] = np.logical_or.reduce([np.diff(column[at]) != 0 for column in columns])
+        return new
 
-def _ranks(draw: npt.NDArray[Any], *groups: Codes) -> Codes:
-    """The rank of each row among those of its group, by what was drawn."""
-    order = np.lexsort((draw, *groups))
-    first = np.ones(len(order), dtype=bool)
-    if len(order):
-        first[1:] = np.logical_or.reduce([np.diff(group[order]) != 0 for group in groups])
-    count = np.arange(len(order))
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = count - np.maximum.accumulate(np.where(first, count, 0))
-    return ranks
-
-
-def _group_ranks(draw: _Hashes, person: Codes, codes: Codes) -> Codes:
-    """The rank of each row's cell among those of its person."""
-    order = np.lexsort((codes, draw, person))
-    new, again = np.ones(len(order), dtype=bool), np.zeros(len(order), dtype=bool)
-    if len(order):
-        again[1:] = np.diff(person[order]) == 0
-        new[1:] = ~again[1:] | (np.diff(codes[order]) != 0)
-    count = np.cumsum(new)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = count - np.maximum.accumulate(np.where(again, 0, count))
+    count = np.cumsum(begins([*groups, *order])) if dense else np.arange(len(at))
+    ranks = np.empty(len(at), dtype=np.int64)
+    ranks[at] = count - np.maximum.accumulate(np.where(begins(groups), count, 0))
     return ranks

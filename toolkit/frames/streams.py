@@ -1,20 +1,34 @@
 """Tables that an engine computes when they are read: polars LazyFrames, DuckDB relations and PySpark frames.
 
-They are read some rows at a time, only the columns that are asked for, and as tables in memory are read; so
-the same integers come out of every engine, and no more than a part of the rows is ever here. What an engine
-says when it fails may quote data: it is read only where nothing of that comes out.
+What can be said in an engine's own expressions is counted and added up there (`pushed`): a `Source` says them,
+and only the counts come here. All else is read some rows at a time, only the columns that are asked for, and as
+tables in memory are read; so the same integers come out of every engine. What an engine says when it fails may
+quote data: it is read only where nothing of that comes out.
 """
 
+import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+
+from toolkit.frames.column import Column
 
 ROWS = 2**20
-"""Rows that are read at a time."""
+"""Rows that are read at a time, and keys."""
+
+Term: TypeAlias = Any
+"""An expression of an engine; it has Python's operators for numbers, comparisons, and & and |."""
+Rows: TypeAlias = Any
+"""A table of an engine that is not computed yet."""
 
 
 class Source(ABC):
-    """A table of an engine."""
+    """A table of an engine, and the few expressions that integers of it are made of.
+
+    No expression can fail, whatever a cell holds; a comparison with what is missing holds for no row.
+    """
 
     names: list[str]
 
@@ -34,73 +48,94 @@ class Source(ABC):
     def whole(self) -> Any:
         """All of it, in memory."""
 
+    def says(self, column: Column, *, days: bool = False) -> bool:  # noqa: ARG002
+        """Whether `key` can read a column exactly."""
+        return not column.kind.one_by_one and column.kind.name in ("text", "whole", "number", "truth", "day")
 
-class Lazy(Source):
-    """A LazyFrame of polars."""
+    @abstractmethod
+    def start(self, columns: Mapping[str, str]) -> Rows:
+        """Columns under other names: names that are of no meaning, to their labels."""
 
-    def __init__(self, table: Any) -> None:
-        self._table, self.names = table, list(table.collect_schema().names())
+    @abstractmethod
+    def term(self, name: str) -> Term:
+        """A column of `Rows`."""
 
-    def empty(self) -> Any:
-        import polars as pl
+    @abstractmethod
+    def constant(self, value: float | str) -> Term:
+        """A whole number of 64 bits, a float, or a text as `key` has it."""
 
-        return pl.DataFrame(schema=self._table.collect_schema())
+    @abstractmethod
+    def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
+        """What values are compared by: text, a float, or whole numbers; NaN is missing."""
 
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
-        return iter(self._table.select(list(names)).collect_batches(chunk_size=ROWS))
+    @abstractmethod
+    def number(self, term: Term, column: Column) -> Term:
+        """A float; NaN is missing."""
 
-    def rows(self) -> int:
-        import polars as pl
+    @abstractmethod
+    def rounded(self, term: Term) -> Term:
+        """A float of less than 2**62 as the nearest whole number, halves to even."""
 
-        return int(self._table.select(pl.len()).collect().item())
+    @abstractmethod
+    def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
+        """A key as a number from 0 up to a modulus, as `Persons.tag` makes it."""
 
-    def whole(self) -> Any:
-        return self._table.collect()
+    @abstractmethod
+    def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
+        """One of two, the second where a condition does not hold or is missing; without one, nothing."""
+
+    @abstractmethod
+    def missing(self, term: Term) -> Term:
+        """Whether nothing is there; what is not `missing` compares."""
+
+    @abstractmethod
+    def among(self, term: Term, values: Sequence[Any]) -> Term:
+        """Whether a key is one of the values."""
+
+    @abstractmethod
+    def counted(self) -> Term:
+        """The number of rows of a group."""
+
+    @abstractmethod
+    def totals(self, term: Term, most: int) -> dict[int, Term]:
+        """Sums over a group of numbers from 0 to `most`, which none of 2**35 rows lets overflow: by the power of two
+        that they are to be multiplied with before they are added up.
+        """
+
+    @abstractmethod
+    def again(self, name: str) -> Term:
+        """The sum of sums, or of counts."""
+
+    @abstractmethod
+    def extended(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+        """More columns, or these alone."""
+
+    @abstractmethod
+    def filtered(self, rows: Rows, condition: Term) -> Rows:
+        """The rows for which a condition holds."""
+
+    @abstractmethod
+    def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+        """One row a group; without columns to group by, one."""
+
+    @abstractmethod
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        """With a column of the code of a key, missing where it has none."""
+
+    @abstractmethod
+    def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+        """With the rank of each row within its group from 1 on, or `dense`, that of its different values."""
+
+    @abstractmethod
+    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        """The columns, of whole numbers, 0 where a sum is of nothing."""
+
+    @abstractmethod
+    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+        """Keys in their order, each with its number; some at a time are here."""
 
 
-class Relation(Source):
-    """A relation of DuckDB."""
-
-    def __init__(self, table: Any) -> None:
-        self._table, self.names = table, list(table.columns)
-
-    def empty(self) -> Any:
-        return self._table.limit(0).to_arrow_table()
-
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
-        import duckdb
-        import pyarrow as pa
-
-        chosen = self._table.select(*(duckdb.ColumnExpression(name) for name in names))
-        newer = hasattr(type(chosen), "to_arrow_reader")
-        for batch in chosen.to_arrow_reader(ROWS) if newer else chosen.fetch_arrow_reader(ROWS):
-            yield pa.Table.from_batches([batch])
-
-    def rows(self) -> int:
-        return int(self._table.aggregate("count(*)").fetchall()[0][0])
-
-    def whole(self) -> Any:
-        return self._table.to_arrow_table()
-
-
-class Spark(Source):
-    """A frame of PySpark: the columns that are asked for are brought here in one piece."""
-
-    def __init__(self, table: Any) -> None:
-        self._table, self.names = table, list(table.columns)
-
-    def empty(self) -> Any:
-        return self._table.limit(0).toArrow()
-
-    def parts(self, names: Sequence[str]) -> Iterator[Any]:
-        quoted = [f"`{name.replace('`', '``')}`" for name in names]
-        yield self._table.select(*quoted).toArrow()
-
-    def rows(self) -> int:
-        return int(self._table.count())
-
-    def whole(self) -> Any:
-        return self._table.toArrow()
-
-
-SOURCES: dict[str, Callable[[Any], Source]] = {"polars lazy": Lazy, "duckdb": Relation, "pyspark": Spark}
+def text_tag(text: str, secret: bytes, modulus: int) -> int:
+    """A number of a text, by a hash with a secret that DuckDB and Spark have, too: 60 bits of SHA-256."""
+    digest = hashlib.sha256(secret + text.encode("utf-8", "surrogatepass")).digest()
+    return (int.from_bytes(digest[:8]) >> 4) % modulus

@@ -27,6 +27,7 @@ from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.sampling.noise import floor_log2
+from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW, Condition, OfFunction, Where, condition
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list
 from toolkit.frames.persons import Persons
@@ -87,9 +88,11 @@ class Grouping:
             return self.axes[0].labels
         return tuple(product(*(axis.labels for axis in self.axes)))
 
-    def codes(self, frame: Frame) -> Codes:
-        """The cell of each row; -1 where it does not count, or is beyond what is used of a person."""
-        if frame.streamed:  # two columns of it may be read in different orders
+    def codes(self, frame: Frame, *steps: tuple[Steps, int]) -> Codes:
+        """The cell of each row; -1 where it does not count, or is beyond what is used of a person, which the steps of
+        values decide, too: from 0 to a most, -1 where missing.
+        """
+        if frame.source is not None:  # two columns of it may be read in different orders
             raise RuntimeError("rows of a stream are coded part by part: see Frame.parts")
         codes = None
         for axis in self.axes:
@@ -99,7 +102,12 @@ class Grouping:
             codes = np.where(self.where.mask(frame), 0 if codes is None else codes, -1)
         elif codes is None:
             codes = np.zeros(len(frame), dtype=np.int64)
-        return codes if self.people is None else self.people.limited(frame, codes)
+        if self.people is None:
+            return codes
+        together = None
+        for one, most in steps:
+            together = one if together is None else (together + 1) * (most + 2) + one
+        return self.people.limited(frame, codes, together)
 
 
 def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:
@@ -243,6 +251,13 @@ class Bounds:
         return round(self.low / self.step) if start else self._ends[0] - int(np.array(unit).view(np.int64))
 
     @property
+    def factors(self) -> tuple[float, float, int]:
+        """What is subtracted from a clamped value, multiplied with it, and subtracted again once that is rounded."""
+        start, rate, unit = self._grid
+        first = self._ends[0] - int(np.array(unit).view(np.int64))
+        return start, rate if rate != 1 else float(1 / self.step), first
+
+    @property
     def most(self) -> int:
         """The upper limit, in steps from zero."""
         return self.least + self.span
@@ -354,17 +369,24 @@ class Variable:
     def steps(self, frame: Frame) -> Steps:
         """0 … span, and -1 for what is left out."""
         steps = self.limits.steps(frame.column(self.label).floats())
-        if self.fill is None:
-            return steps
-        return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
+        return steps if self.fill is None else np.where(steps < 0, self.filled or 0, steps)
+
+    @cached_property
+    def filled(self) -> int | None:
+        """The step of a missing value."""
+        return None if self.fill is None else int(self.limits.steps(np.array([float(self.fill)]))[0])
 
 
-def values_of(frame: Frame, rows: Grouping, label: Label) -> tuple[Codes, Array]:
-    """The cell of each row, and its number in a column, NaN where missing."""
-    parts = frame.parts((*rows.columns, label), whole=rows.limited)
-    read = [(rows.codes(part), part.column(label).floats()) for part in parts]
-    codes, numbers = zip((np.empty(0, dtype=np.int64), np.empty(0)), *read, strict=True)
-    return (codes[1], numbers[1]) if len(read) == 1 else (np.concatenate(codes), np.concatenate(numbers))
+def values_of(frame: Frame, rows: Grouping, label: Label, limits: Bounds) -> tuple[Codes, Array]:
+    """The cell of each row, and its number in a column, NaN where missing; of a person's rows by their steps."""
+
+    def read(part: Frame) -> tuple[Codes, Array]:
+        numbers = part.column(label).floats()
+        return rows.codes(part, *([(limits.steps(numbers), limits.span)] if rows.limited else ())), numbers
+
+    both = [read(part) for part in frame.parts((*rows.columns, label), whole=rows.limited)]
+    codes, numbers = zip((np.empty(0, dtype=np.int64), np.empty(0)), *both, strict=True)
+    return (codes[1], numbers[1]) if len(both) == 1 else (np.concatenate(codes), np.concatenate(numbers))
 
 
 def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
@@ -376,6 +398,8 @@ def split(codes: Codes, numbers: Numbers, cells: int) -> list[Numbers]:
 
 def counted(frame: Frame, rows: Grouping) -> Steps:
     """How many rows each cell has."""
+    if frame.source is not None and pushed.can(frame, rows):
+        return pushed.counts(frame, rows)
 
     def count(part: Frame) -> Steps:
         if not rows.axes and not rows.limited:
@@ -389,20 +413,23 @@ def counted(frame: Frame, rows: Grouping) -> Steps:
 def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list[list[int]]:
     """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
     limits = variable.limits
+    if frame.source is not None and pushed.can(frame, rows, variable.label):
+        return pushed.sums(frame, rows, [variable], [(power,) for power in range(order + 1)])
 
     def of_cells(part: Frame) -> Whole:
         steps = variable.steps(part)
         terms = [(steps, 0), (steps, limits.span)]
         if order == 2:
             terms.append((steps**2, limits.span**2))
-        return _by_cell(np.where(steps < 0, -1, rows.codes(part)), terms, rows.cells)
+        return _by_cell(np.where(steps < 0, -1, rows.codes(part, (steps, limits.span))), terms, rows.cells)
 
     def of_one_cell(part: Frame) -> Whole:
         """Rows that do not count are left out as missing values are."""
         values, fill = part.column(variable.label).floats(), variable.fill
         if rows.is_part or rows.limited:
             filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
-            values, fill = np.where(rows.codes(part) < 0, np.nan, filled), None
+            steps = [(limits.steps(filled), limits.span)] if rows.limited else ()
+            values, fill = np.where(rows.codes(part, *steps) < 0, np.nan, filled), None
         sums = limits.sums(values, squares=order == 2, fill=fill)
         return np.array([[sums.number, sums.first, sums.second][: order + 1]], dtype=object)
 
@@ -414,10 +441,12 @@ def summed(frame: Frame, rows: Grouping, variable: Variable, order: int) -> list
 def summed_pairs(frame: Frame, rows: Grouping, pair: tuple[Variable, Variable]) -> list[list[int]]:
     """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
     spans = [variable.limits.span for variable in pair]
+    if frame.source is not None and pushed.can(frame, rows, *(variable.label for variable in pair)):
+        return pushed.sums(frame, rows, pair, [(i, j) for i in range(3) for j in range(3)])
 
     def of_cells(part: Frame) -> Whole:
         x, y = (variable.steps(part) for variable in pair)
-        codes, both = rows.codes(part), (x >= 0) & (y >= 0)
+        codes, both = rows.codes(part, (x, spans[0]), (y, spans[1])), (x >= 0) & (y >= 0)
         powers = [(x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)]
         return _by_cell(np.where(both, codes, -1), powers, rows.cells)
 

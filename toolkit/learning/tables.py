@@ -21,8 +21,7 @@ from toolkit.core.arrays import Array, Codes, DataFrame, number, objects
 from toolkit.core.checks import exact, positive, refuse, untold
 from toolkit.frames import values
 from toolkit.frames.column import Column, numpy_column
-from toolkit.frames.frame import Frame, column_of, engine_of
-from toolkit.frames.streams import SOURCES
+from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
 
 _FAR = 1e100  # where no bounds are said, numbers are cut here: their squares are still floats
 _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is longer than 1

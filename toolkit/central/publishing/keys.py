@@ -6,12 +6,13 @@ every number is a fraction that is never below the truth.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,6 +36,8 @@ Tail: TypeAlias = Callable[[int], Fraction]
 """A bound of Pr[noise >= k], for k of at least 1; it falls with k."""
 
 _BITS = 256
+
+_AT_A_TIME = 2**16  # keys that get their noise
 
 _DIGITS = Context(prec=60)
 
@@ -199,22 +202,27 @@ class KeyThreshold:
         words = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
         return words | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
 
-    def release(self, counts: Mapping[Any, int], rng: Rng = None) -> Estimate:
+    def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
         """The keys that reach the threshold with their noisy counts, the largest first.
 
         `counts` holds every key that occurs; equal noisy counts are told in its order, which must follow
-        from the keys alone.
+        from the keys alone. Keys may come one after the other: those that do not reach the threshold are forgotten.
         """
-        source, keys = check_rng(rng), list(counts)
-        drawn = self.noise.release(np.array([*counts.values(), 0], dtype=np.int64), rng=source)  # never empty
-        values, law = np.asarray(drawn.value)[:-1], cast("NoiseBasis", drawn.basis).law
-        above = np.flatnonzero(values >= self.threshold)
-        order = above[np.argsort(-values[above], kind="stable")]
-        counts_above = values[order]
+        source, law = check_rng(rng), self.noise.whole_law
+        items = iter(counts.items() if isinstance(counts, Mapping) else counts)
+        above: list[tuple[Any, int]] = []
+        some: list[tuple[Any, int]] | None = None
+        while some is None or len(some) == _AT_A_TIME:
+            some = list(islice(items, _AT_A_TIME))
+            answer = np.array([*(number for _, number in some), 0], dtype=np.int64)  # never empty
+            noisy = np.asarray(self.noise.release(answer, rng=source).value)[:-1]
+            above += [(some[place][0], int(noisy[place])) for place in np.flatnonzero(noisy >= self.threshold).tolist()]
+        above.sort(key=lambda item: -item[1])
+        counts_above: Any = np.array([number for _, number in above], dtype=np.int64)
         return Estimate(
             value=counts_above,
             se=np.full(len(counts_above), law.sd),
-            labels=tuple(keys[place] for place in order.tolist()),
+            labels=tuple(key for key, _ in above),
             cov=equal_diagonal(law.sd**2, len(counts_above)) if len(counts_above) else None,
             n=None,
             loss=self.loss if source is None else None,
@@ -295,10 +303,19 @@ class RangeFinder:
 
         return least_reach(tail_of(self.noise), enough)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the bins: the number of each."""
+        return tuple(map(str, range(self.bins)))
+
+    @property
+    def cuts(self) -> tuple[list[float], list[int]]:
+        """Where bins end inside, and all bins."""
+        return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
+
     def codes(self, values: Array) -> Steps:
         """The bin of each value, its lower edge included; -1 for a missing one."""
-        inner = np.array([float(edge) for edge in self.edges[1:-1]])
-        return np.where(np.isnan(values), -1, np.searchsorted(inner, values, side="right"))
+        return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
     def counts(self, values: Array) -> Steps:
         """How many values are in each bin."""

@@ -1,0 +1,114 @@
+"""Every verb on every engine has the integers of a table in memory, before noise, and no row comes here."""
+
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.frames.contract import Reads, integers, people
+from toolkit import Curator, Ledger, Pure
+from toolkit.frames import pushed
+from toolkit.frames.frame import Frame
+from toolkit.frames.lazy import Lazy
+from toolkit.frames.persons import Caps
+from toolkit.frames.sql import Relation
+from toolkit.frames.sums import Bounds, grouping
+
+CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}
+
+
+def relation(table: pl.DataFrame, *settings: str) -> Any:
+    con = duckdb.connect()
+    for setting in ("TimeZone = 'Europe/Berlin'", *settings):
+        con.execute(f"set {setting}")
+    con.register("given", table.with_columns(pl.col("kind").cast(pl.String)).to_arrow())
+    con.execute("create type kinds as enum ('z', 'y', 'x')")
+    con.execute("create table people as select * replace (cast(kind as kinds) as kind) from given")
+    return con.table("people")
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    return {name: integers(Reads(people(), *one)) for name, one in CAPS.items()}
+
+
+@pytest.fixture
+def counted_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No part of a table is read here."""
+    for source in (Lazy, Relation):
+        monkeypatch.setattr(source, "parts", None)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("counted_there")
+@pytest.mark.parametrize(
+    ("engine", "caps"),
+    [
+        *(("polars lazy", caps) for caps in ("rows", "text", "three")),
+        *(("duckdb", caps) for caps in ("rows", "one", "three")),
+        ("duckdb with a collation", "text"),
+    ],
+)
+def test_every_verb_has_the_integers_of_a_table_in_memory(engine: str, caps: str, expected: dict[str, Any]) -> None:
+    collation = ["default_collation = 'NOCASE'"] if "collation" in engine else []
+    table = people().lazy() if engine == "polars lazy" else relation(people(), *collation)
+    found = integers(Reads(table, *CAPS[caps]))
+    assert {name: one for name, one in found.items() if one != expected[caps][name]} == {}
+
+
+@pytest.mark.slow
+def test_and_so_have_other_tables_in_memory(expected: dict[str, Any]) -> None:
+    """Decimals through Arrow among them."""
+    for name, one in CAPS.items():
+        assert integers(Reads(people().to_arrow(), *one)) == expected[name]
+
+
+def test_decimals_of_arrow_are_the_nearest_floats() -> None:
+    """30,000 of up to 17 digits: with pyarrow 26 its own way is a last bit off for 801 of them."""
+    texts = [f"{one}e-4" for one in np.random.default_rng(1).integers(-(10**17), 10**17, 30_000).tolist()]
+    column = pa.array([*map(Decimal, texts), None], pa.decimal128(38, 4))
+    assert Frame(pa.table({"x": column})).column("x").floats()[:-1].tolist() == [*map(float, texts)]
+
+
+def test_steps_are_those_in_memory_at_halves_and_their_neighbors() -> None:
+    for limits in (Bounds.of((0, 80), 6), Bounds.of((0, 7)).with_step("1/3"), Bounds.of((10**12, 10**12 + 1), 6)):
+        halves = float(limits.low) + (np.arange(200) / 2 - 3) * float(limits.step)
+        values = np.concatenate([halves, np.nextafter(halves, np.inf), np.nextafter(halves, -np.inf)])
+        expected = np.bincount(limits.steps(values), minlength=limits.span + 1)
+        table = pl.DataFrame({"x": values})
+        for one in (table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
+            frame = Frame(one)
+            assert np.array_equal(pushed.histogram(frame, grouping(frame), "x", limits)[0], expected)
+
+
+@pytest.mark.usefixtures("counted_there")
+def test_what_comes_back_is_no_larger_than_the_public_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 5,000 different keys two are public: four cells, whatever the engine has."""
+    table, sizes = pl.DataFrame({"k": range(5000), "x": [1.0] * 5000}), []
+    fetched = {source: source.fetched for source in (Lazy, Relation)}
+
+    def watched(source: Any, rows: Any) -> Any:
+        found = fetched[type(source)](source, rows)
+        sizes.append(max(map(len, found.values())))
+        return found
+
+    for source in fetched:
+        monkeypatch.setattr(source, "fetched", watched)
+    for one in (table.lazy(), duckdb.connect().from_arrow(table.to_arrow())):
+        keeper = Curator(one, Ledger(Pure(10)), "add_remove")
+        assert len(keeper.mean("x", bounds=(0, 1), missing="drop", by={"k": [3, 4]}, epsilon=1).labels) == 2
+    assert sizes == [2, 2]
+
+
+def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
+    table = people()
+    for one in (table.lazy(), relation(table)):
+        frame = Frame(one)
+        assert not pushed.can(frame, grouping(frame, lambda row: row["age"] == 3))
+        assert not pushed.can(frame, grouping(frame, {"money": 25}))
+        assert not pushed.can(frame, grouping(frame, None, {"large": range(2**16 + 1)}))
+        assert not pushed.can_spread(frame, grouping(frame, None, {"age": range(100)}), "pay", Bounds.of((0, 80), 20))

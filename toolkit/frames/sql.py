@@ -1,0 +1,332 @@
+# ruff: noqa: S608 (queries are made here, of names without meaning, hexadecimal digits and numbers)
+"""Relations of DuckDB and frames of PySpark: what is said in SQL, and where the two differ.
+
+Texts are compared as bytes, so that no collation of a session or a column decides, and written as hexadecimal
+digits, so that none ends a query.
+"""
+
+import logging
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partialmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.frames import streams
+from toolkit.frames.column import Column
+from toolkit.frames.streams import Rows, Source, Term
+
+_DIGITS = 15  # hexadecimal ones of a hash: less than 2**63
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """An expression of SQL."""
+
+    text: str
+
+    def _with(self, sign: str, other: object) -> "Text":
+        right = other.text if isinstance(other, Text) else f"cast({other} as bigint)"
+        return Text(f"({self.text} {sign} {right})")
+
+    def __invert__(self) -> "Text":
+        return Text(f"(not {self.text})")
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "mod": "%", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "and"}
+for _name, _sign in (_SIGNS | {"or": "or"}).items():
+    setattr(Text, f"__{_name}__", partialmethod(Text._with, _sign))
+
+
+class Sql(Source):
+    """What both say alike; a table of it is the text of a query."""
+
+    _text = "{}"
+    """Text as bytes."""
+    _hash = "{}"
+    """The hash of bytes, as hexadecimal digits."""
+    _digits = "{}"
+    """Hexadecimal digits as a whole number."""
+    _day = "{}"
+    """A date as days since 1970."""
+    _long = "bigint"
+    """Whole numbers of more than 63 bits."""
+
+    def term(self, name: str) -> Term:
+        return Text(name)
+
+    def constant(self, value: float | str) -> Term:
+        if isinstance(value, str):
+            return Text(f"unhex('{value.encode().hex()}')")
+        kind = "double" if isinstance(value, float) else "bigint" if value < 2**63 else self._long
+        return Text(f"cast('{value!r}' as {kind})")
+
+    def key(self, term: Term, column: Column, *, days: bool = False) -> Term:
+        kind = column.kind
+        if kind.name == "moment":
+            return self._moment(term, column, days)
+        if kind.name == "number":
+            return self.number(term, column)
+        if kind.name == "day":
+            return Text(self._day.format(term.text))
+        if kind.name == "text":
+            return Text(self._text.format(term.text))
+        return Text(f"cast({term.text} as {'bigint' if kind.limits[1] < 2**63 else self._long})")
+
+    def number(self, term: Term, column: Column) -> Term:
+        numbers = Text(f"cast({term.text} as double)")
+        if column.kind.name != "number" or column.kind.long:
+            return numbers
+        return self.case(numbers <= self.constant(float("inf")), numbers)  # NaN is above all
+
+    @abstractmethod
+    def _moment(self, term: Term, column: Column, days: bool) -> Term:
+        """Days since 1970 by the column's clock, or microseconds."""
+
+    def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
+        if column.kind.name == "text":
+            digest = self._hash.format(f"unhex('{secret.hex()}') || {term.text}")
+            digits: Term = Text(self._digits.format(f"substr({digest}, 1, {_DIGITS})"))
+            return digits % modulus
+        return Text(f"cast({((term % modulus + modulus) % modulus).text} as bigint)")
+
+    def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
+        rest = "" if otherwise is None else f" else {otherwise.text}"
+        return Text(f"(case when {condition.text} then {value.text}{rest} end)")
+
+    def missing(self, term: Term) -> Term:
+        return Text(f"({term.text} is null)")
+
+    def among(self, term: Term, values: Sequence[Any]) -> Term:
+        return Text(f"({term.text} in ({', '.join(self.constant(value).text for value in values)}))")
+
+    def counted(self) -> Term:
+        return Text("count(*)")
+
+    def again(self, name: str) -> Term:
+        return Text(f"sum({name})")
+
+    def extended(self, rows: Rows, terms: Mapping[str, Term], *, only: bool = False) -> Rows:
+        listed = [f"{term.text} as {name}" for name, term in terms.items()]
+        return f"(select {', '.join(listed if only else ['*', *listed])} from {rows})"
+
+    def filtered(self, rows: Rows, condition: Term) -> Rows:
+        return f"(select * from {rows} where {condition.text})"
+
+    def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
+        listed = [*by, *(f"{term.text} as {name}" for name, term in terms.items())]
+        groups = f" group by {', '.join(by)}" if by else ""
+        return f"(select {', '.join(listed)} from {rows}{groups})"
+
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        table = self._listed(codes, name)
+        return f"(select a.*, b.{name} from {rows} a left join {table} b on a.{key} = b.value)"
+
+    @abstractmethod
+    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        """A table of values and their codes."""
+
+    def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
+        function = "dense_rank" if dense else "row_number"
+        rank = f"{function}() over (partition by {', '.join(by)} order by {', '.join(order)})"
+        return f"(select *, {rank} as {name} from {rows})"
+
+
+class Relation(Sql):
+    """A relation of DuckDB."""
+
+    _text, _hash, _digits = "encode(cast({} as varchar))", "sha256({})", "cast('0x' || {} as bigint)"
+    _day = "cast({} - date '1970-01-01' as bigint)"
+    _long = "hugeint"
+
+    def __init__(self, table: Any) -> None:
+        self._table, self.names = table, list(table.columns)
+
+    def empty(self) -> Any:
+        return self._table.limit(0).to_arrow_table()
+
+    def parts(self, names: Sequence[str]) -> Iterator[Any]:
+        import duckdb
+        import pyarrow as pa
+
+        for batch in _batches(self._table.select(*(duckdb.ColumnExpression(name) for name in names))):
+            yield pa.Table.from_batches([batch])
+
+    def rows(self) -> int:
+        return int(self._table.aggregate("count(*)").fetchall()[0][0])
+
+    def whole(self) -> Any:
+        return self._table.to_arrow_table()
+
+    def says(self, column: Column, *, days: bool = False) -> bool:
+        return super().says(column) or (column.kind.name == "moment" and (days or column.kind.tick == 1000))
+
+    def start(self, columns: Mapping[str, str]) -> Rows:
+        quoted = {name: f'"{label.replace(chr(34), chr(34) * 2)}"' for name, label in columns.items()}
+        return f"(select {', '.join(f'{label} as {name}' for name, label in quoted.items()) or '1'} from confidential)"
+
+    def _moment(self, term: Term, column: Column, days: bool) -> Term:
+        if days:
+            zone = str(getattr(_type(column), "tz", None) or "").replace("'", "''")
+            local = f"timezone('{zone}', {term.text})" if zone else term.text
+            return Text(self._day.format(f"cast({local} as date)"))
+        far = f"case when {term.text} > make_timestamp(0) then {2**63 - 1} else {-(2**63) + 1} end"
+        if column.kind.zoned:
+            far = far.replace("make_timestamp(0)", "to_timestamp(0)")
+        finite = f"when isfinite({term.text}) then epoch_us({term.text})"
+        return Text(f"(case {finite} when {term.text} is not null then {far} end)")
+
+    def rounded(self, term: Term) -> Term:
+        return Text(f"try_cast({term.text} as bigint)")  # to the nearest, halves to even
+
+    def totals(self, term: Term, most: int) -> dict[int, Term]:  # noqa: ARG002
+        return {0: Text(f"sum({term.text})")}  # of 128 bits
+
+    def again(self, name: str) -> Term:
+        return Text(f"cast(sum({name}) as {'hugeint' if name.startswith('t') else 'bigint'})")
+
+    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        values = ", ".join(self.constant(value).text for value, _ in codes)
+        places = ", ".join(f"{code}::bigint" for _, code in codes)
+        return f"(select unnest([{values}]) as value, unnest([{places}]) as {name})"
+
+    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        found = self._table.query("confidential", f"select * from {rows}")
+        names = list(found.columns)
+        if not any(name.startswith("t") for name in names):  # else sums are of 128 bits
+            return {name: np.ma.filled(column, 0) for name, column in found.fetchnumpy().items()}
+        columns = np.array([[number or 0 for number in row] for row in found.fetchall()], dtype=object)
+        return dict(zip(names, columns.reshape(-1, len(names)).T, strict=True))
+
+    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+        found = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
+        for batch in _batches(found):
+            yield from (
+                (_plain(value), count) for value, count in zip(*(one.to_pylist() for one in batch.columns), strict=True)
+            )
+
+
+class Spark(Sql):
+    """A frame of PySpark. What cannot be said in SQL is brought here in one piece."""
+
+    _text, _hash, _digits = "cast(cast({} as string) as binary)", "sha2({}, 256)", "cast(conv({}, 16, 10) as bigint)"
+    _day = "cast(unix_date({}) as bigint)"
+
+    def __init__(self, table: Any) -> None:
+        self._table, self.names = table, list(table.columns)
+        self._zone = _zone(table)
+
+    def empty(self) -> Any:
+        with _silent(self._table):
+            return self._table.limit(0).toArrow()
+
+    def parts(self, names: Sequence[str]) -> Iterator[Any]:
+        with _silent(self._table):
+            yield self._table.select(*map(_quoted, names)).toArrow()
+
+    def rows(self) -> int:
+        with _silent(self._table):
+            return int(self._table.count())
+
+    def whole(self) -> Any:
+        with _silent(self._table):
+            return self._table.toArrow()
+
+    def says(self, column: Column, *, days: bool = False) -> bool:
+        if column.kind.name != "moment":
+            return super().says(column)
+        if not column.kind.zoned:
+            return days  # it has no microseconds
+        return not days or _zone(self._table) == self._zone  # by whose clock they begin
+
+    def start(self, columns: Mapping[str, str]) -> Rows:
+        chosen = ", ".join(f"{_quoted(label)} as {name}" for name, label in columns.items()) or "1 as one"
+        return f"(select {chosen.replace('{', '{{').replace('}', '}}')} from {{confidential}})"
+
+    def _moment(self, term: Term, column: Column, days: bool) -> Term:  # noqa: ARG002
+        return Text(self._day.format(f"to_date({term.text})") if days else f"unix_micros({term.text})")
+
+    def rounded(self, term: Term) -> Term:
+        return Text(f"try_cast(rint({term.text}) as bigint)")
+
+    def totals(self, term: Term, most: int) -> dict[int, Term]:
+        if most < 2**27:
+            return {0: Text(f"sum({term.text})")}
+        shift = -(-most.bit_length() // 2)
+        high = Text(f"sum(shiftright({term.text}, {shift}))")
+        return {0: Text(f"sum({term.text} & {2**shift - 1})"), shift: high}
+
+    def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
+        listed = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)
+        return f"(select * from values {listed} as listed(value, {name}))"
+
+    def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
+        with _silent(self._table):
+            table = self._run(f"select * from {rows}").toArrow()
+        return {name: table.column(name).fill_null(0).to_numpy() for name in table.column_names}
+
+    def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
+        with _silent(self._table):
+            for value, count in self._run(f"select {key}, {number} from {rows} order by {key}").toLocalIterator():
+                yield _plain(value), count
+
+    def _run(self, query: str) -> Any:
+        return self._table.sparkSession.sql(query, confidential=self._table)
+
+
+def _batches(relation: Any) -> Any:
+    """The rows of a relation, some at a time."""
+    newer = hasattr(type(relation), "to_arrow_reader")
+    return (relation.to_arrow_reader if newer else relation.fetch_arrow_reader)(streams.ROWS)
+
+
+def _type(column: Column) -> Any:
+    return column.empty()._values.type
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _zone(table: Any) -> str | None:
+    """The clock of a session of Spark."""
+    with suppress(Exception):
+        return str(table.sparkSession.conf.get("spark.sql.session.timeZone"))
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """A key of a stream; None for bytes that are no text."""
+    if not isinstance(value, bytes | bytearray):
+        return value
+    with suppress(UnicodeDecodeError):
+        return bytes(value).decode()
+    return None
+
+
+@contextmanager
+def _silent(table: Any) -> Iterator[None]:
+    """Spark writes the value that a task failed at to stderr, and so does the logger of PySpark: both are silent
+    meanwhile. What executors write on other machines is in files there.
+    """
+    logger, context, level = logging.Logger("none"), None, "WARN"
+    with suppress(Exception):  # its own class, which must make it
+        from pyspark.logger import PySparkLogger
+
+        logger = PySparkLogger.getLogger("SQLQueryContextLogger")
+    disabled = logger.disabled
+    with suppress(Exception):  # a session over a network has none
+        context = table.sparkSession.sparkContext
+        level = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString()
+        context.setLogLevel("OFF")
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = disabled
+        with suppress(Exception):
+            context.setLogLevel(level)  # type: ignore[union-attr]
