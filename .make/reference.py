@@ -20,7 +20,8 @@ FACES = (
     *("toolkit.central", "toolkit.central.stream", "toolkit.central.robust", "toolkit.budget", "toolkit.curator"),
     *("toolkit.analysis", "toolkit.analysis.latent", "toolkit.planning", "toolkit.learning"),
     *("toolkit.survey", "toolkit.survey.results", "toolkit.attacks", "toolkit.attacks.audit"),
-    *("toolkit.show", "toolkit.show.widgets", "toolkit.course", "toolkit.core", "toolkit.frames", "toolkit"),
+    *("toolkit.show", "toolkit.show.widgets", "toolkit.studio", "toolkit.course", "toolkit.core", "toolkit.frames"),
+    "toolkit",
 )
 DIRECTIVE = re.compile(r"^```\{(room|commands)\} ?(\S*)\n```$", re.MULTILINE)
 

@@ -173,6 +173,7 @@ TYPED = {
     "delete --yes": None,
     "doctor http://127.0.0.1:1/": 1,
     "invite 3": 2,
+    "station new 3": 2,
 }
 
 

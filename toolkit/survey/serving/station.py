@@ -113,6 +113,7 @@ class StationKey:
 
     def opened(self, sealed: bytes) -> bytes:
         """What a station has sealed; raises `PayloadError` for anything else."""
+        check_extras("cryptography")
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.asymmetric import ec
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
