@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.local.design import Design, has_matrix
+from toolkit.local.design import has_matrix
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.question import Question
@@ -69,7 +69,7 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
 def _forced(question: Question) -> list[int]:
     """The reports that chance may ask of everybody."""
     design = question.design
-    if isinstance(design, Design) and has_matrix(design) and (question.mode == "guided" or "forced" in design.name):
+    if design is not None and has_matrix(design) and (question.mode == "guided" or "forced" in design.name):
         orders = [says[0] for _, _, says in sectors(design) if len(set(says)) == 1]
         if orders:
             return sorted(orders)

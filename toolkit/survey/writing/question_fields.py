@@ -6,7 +6,7 @@ from typing import Any
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.birthdays import born, days, innocent_share
-from toolkit.local.design import Design
+from toolkit.local.design import Design, has_matrix
 from toolkit.local.likert import Likert
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
@@ -71,7 +71,7 @@ def _innocent(given: Any, design: Any, mode: str) -> Frozen[str, str] | None:
     if given is None:
         return None
     months = checked_innocent(given)["born"]
-    share = innocent_share(design) if isinstance(design, Design) else None
+    share = innocent_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
         refuse(rule, f"{getattr(design, 'name', 'no design')} in mode {mode!r}", "there is no other question")
