@@ -9,6 +9,7 @@ one notebook as plain Python, without a kernel, up to the first that fails.
 import ast
 import gc
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -354,8 +355,8 @@ MUTANTS = {
     "09: margins five per cent too large": Mutant(
         "09",
         "toolkit.analysis.regression.marginal_effects",
-        "means = np.array([mass @ effect.each for effect in found])",
-        "means = 1.05 * np.array([mass @ effect.each for effect in found])",
+        "means = np.array([mass @ effect.each for effect in averages])",
+        "means = 1.05 * np.array([mass @ effect.each for effect in averages])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(
@@ -445,8 +446,8 @@ MUTANTS = {
     "14: keys without noise": Mutant(
         "14",
         "toolkit.central.publishing.keys",
-        "values, law = np.asarray(drawn.value)[:-1], c",
-        "values, law = np.array([*counts.values()]), c",
+        "np.asarray(self.noise.release(answer, rng=source).value)[:-1]",
+        "answer[:-1]",
         "keys-below-check",
     ),
     "14: keys with half the noise": Mutant(
@@ -937,11 +938,19 @@ def _all_failures(chosen: list[str]) -> None:
 @pytest.fixture(scope="module")
 def failures(request) -> dict[str, dict[str, str]]:
     """Of all mutants that are chosen to be tried, by one process, which has no threads."""
-    items = [item for item in request.session.items if item.path == Path(__file__)]
+    items = [item for item in request.session.items if item.path == Path(__file__) and "failures" in item.fixturenames]
     environment = os.environ | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, __file__, *(item.callspec.params["name"] for item in items)]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return {failure["name"]: failure for failure in map(json.loads, answer.stdout.splitlines())}
+
+
+def test_what_a_change_replaces_stands_once_in_its_module():
+    """So that a new name in the toolkit is noticed by the fast tests, too."""
+    counts = {
+        name: inspect.getsource(importlib.import_module(one.module)).count(one.here) for name, one in MUTANTS.items()
+    }
+    assert {name: count for name, count in counts.items() if count != 1} == {}
 
 
 @pytest.mark.slow
