@@ -212,7 +212,7 @@ def check_sent(tablet, memory, kept, url):
     expect(tablet.page.get_by_text("All that waited is stored.")).to_be_visible()
     expect(tablet.page.locator("dd")).to_have_text(["0", "0"])
     assert len(memory.reports) == len(memory.spent) == PEOPLE
-    assert len(memory.order) == PEOPLE + 1
+    assert len(set(memory.order)) == PEOPLE < len(memory.order)  # the twelfth came again
     order = list(dict.fromkeys(one.hex() for one in memory.order))
     assert sorted(order) == sorted(keys)
     assert order not in (keys, keys[::-1])
