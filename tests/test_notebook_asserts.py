@@ -423,17 +423,13 @@ MUTANTS = {
         "step-check",
     ),
     "11: moments without noise": Mutant(
-        "11",
-        "toolkit.learning.moments",
-        "self.mechanism.noisy(whole_moments(rows, target), rng)",
-        "whole_moments(rows, target)",
-        "pca-below-check",
+        "11", "toolkit.learning.moments", "self.mechanism.noisy(sums, rng)", "sums", "pca-below-check"
     ),
     "11: moments with half the noise": Mutant(
         "11",
         "toolkit.learning.moments",
-        "np.asarray(self.mechanism.noisy(whole_moments(rows, target), rng))",
-        "(lambda exact: (self.mechanism.noisy(exact, rng) + exact) / 2)(whole_moments(rows, target))",
+        "np.asarray(self.mechanism.noisy(sums, rng))",
+        "(lambda exact: (self.mechanism.noisy(exact, rng) + exact) / 2)(sums)",
         "pca-below-check",
     ),
     "11: a holdout that tells the truth": Mutant(

@@ -1,5 +1,6 @@
 """Every verb on every engine has the integers of a table in memory, before noise, and no row comes here."""
 
+import datetime as dt
 from decimal import Decimal
 from typing import Any
 
@@ -102,6 +103,21 @@ def test_what_comes_back_is_no_larger_than_the_public_table(monkeypatch: pytest.
         keeper = Curator(one, Ledger(Pure(10)), "add_remove")
         assert len(keeper.mean("x", bounds=(0, 1), missing="drop", by={"k": [3, 4]}, epsilon=1).labels) == 2
     assert sizes == [2, 2]
+
+
+@pytest.mark.usefixtures("counted_there")
+def test_a_folder_that_is_partitioned_by_date_is_a_table(tmp_path: Any) -> None:
+    days = [dt.date(2026, 1, 30), dt.date(2026, 1, 31)]
+    for place, day in enumerate(days):
+        (tmp_path / f"day={day}").mkdir()
+        pl.DataFrame({"pay": [1.0, 2.0, 4.0][place:]}).write_parquet(tmp_path / f"day={day}" / "a.parquet")
+    everything = str(tmp_path / "**" / "*.parquet")
+    lake = duckdb.connect().read_parquet(everything, hive_partitioning=True)
+    for one in (pl.scan_parquet(tmp_path, hive_partitioning=True), lake):
+        frame = Frame(one)
+        rows = grouping(frame, None, {"day": days})
+        assert pushed.can(frame, rows, "pay")
+        assert pushed.counts(frame, rows).tolist() == [3, 2]
 
 
 def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:

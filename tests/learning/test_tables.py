@@ -1,6 +1,7 @@
 import decimal
 from fractions import Fraction
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +9,14 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
+from toolkit.frames import streams
+from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
 from toolkit.learning.tables import numbers, one_column, places, table
+
+
+def placed(target, classes):
+    return places(target.column, classes)(target.column)
+
 
 WANTED = np.array([[1.0, 2.5], [3.0, np.nan]])
 PANDAS = pd.DataFrame({"a": [1, 3], "b": [2.5, None]})
@@ -57,7 +65,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 def test_no_cell_decides_an_error(cell) -> None:
     assert numbers(np.array([cell, 1], dtype=object))[1] == 1
     assert table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]
-    assert places(one_column([cell, 1], 2), (0, 1))().tolist() == [-1, 1]
+    assert placed(one_column([cell, 1], 2), (0, 1)).tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +105,7 @@ def test_types_and_shapes_are_refused_in_a_sentence(given, error) -> None:
     ids=lambda given: type(given).__module__.partition(".")[0],
 )
 def test_a_label_that_is_no_class_has_no_place(given) -> None:
-    assert places(one_column(given, 3), ("no", "yes"))().tolist() == [0, 1, -1]
+    assert placed(one_column(given, 3), ("no", "yes")).tolist() == [0, 1, -1]
 
 
 def test_numbers_and_truth_values_are_labels_too() -> None:
@@ -108,7 +116,7 @@ def test_numbers_and_truth_values_are_labels_too() -> None:
         ([1, "1", 0], ("0", "1"), [-1, 1, -1]),
         (np.array([2**53, 2**53 + 1, 1]), (2**53 + 1, 1), [-1, 0, 1]),
     ):
-        assert places(one_column(given, 3), classes)().tolist() == expected
+        assert placed(one_column(given, 3), classes).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -133,7 +141,7 @@ def test_classes_that_a_column_can_never_hold_are_refused_by_its_type(given, cla
     """Before anything is charged, and the same whatever is in it."""
     for rows in (2, 0):
         with pytest.raises((TypeError, ValueError), match=r"\by\b.* hold"):
-            places(one_column(given[:rows], rows), classes)
+            places(one_column(given[:rows], rows).column, classes)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +197,69 @@ def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkey
     columns = [pd.Series(cells, dtype="boolean"), pl.Series(cells), pa.array(cells)]
     frames = [column.to_frame("a") for column in columns[:2]] + [pa.table({"a": columns[2]})]
     tables = [table(frame) for frame in frames]
-    labels = [places(one_column(column, 3), (False, True)) for column in columns]
+    targets = [one_column(column, 3).column for column in columns]
+    labels = [places(target, (False, True)) for target in targets]
     for name in ("learning.tables.number", "frames.column.number", "frames.cells.key"):
         monkeypatch.setattr(f"toolkit.{name}", cell_by_cell)
-    for found, codes in zip(tables, labels, strict=True):
+    for found, target, codes in zip(tables, targets, labels, strict=True):
         np.testing.assert_array_equal(found.cells()[:, 0], [1, np.nan if missing is None else 1, 0])
-        assert codes().tolist() == [1, -1 if missing is None else 1, 0]
+        assert codes(target).tolist() == [1, -1 if missing is None else 1, 0]
+
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [None if place == 7 else place * 37 % 80 for place in range(500)],
+        "pay": [place * 91 % 100 / 10 for place in range(500)],
+        "cheated": [("no", "yes", None)[place % 3] for place in range(500)],
+    }
+)
+LEARNERS = {
+    "linear": lambda rng: PrivateLinearRegression(
+        rho=1, bounds=(0, 80), target_bounds=(0, 10), missing="drop", rng=rng
+    ),
+    "descent": lambda rng: PrivateLogisticRegression(
+        rho=1, bounds=(0, 80), classes=("no", "yes"), missing=0, method="descent", steps=3, rng=rng
+    ),
+    "objective": lambda rng: PrivateLogisticRegression(
+        1, bounds=(0, 80), classes=("no", "yes"), missing="middle", rng=rng
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_an_engine_is_read_in_parts_and_teaches_what_a_table_in_memory_teaches(name, monkeypatch) -> None:
+    """In another order of rows, too; whether each row meets its own target would show in the weights."""
+    monkeypatch.setattr(streams, "ROWS", 64)
+    target = "pay" if name == "linear" else "cheated"
+    people = PEOPLE.select("age", target)
+
+    def fitted(x, y):
+        learner = LEARNERS[name](np.random.default_rng(3)).fit(x, y)
+        assert list(learner.feature_names_in_) == ["age"]
+        return np.append(learner.coef_, learner.intercept_)
+
+    expected = fitted(people.drop(target), people[target])
+    shuffled = people.sample(fraction=1, shuffle=True, seed=5)
+    for x in (people, people.to_pandas(), people.lazy(), duckdb.connect().from_arrow(shuffled.to_arrow())):
+        exact = not isinstance(x, duckdb.DuckDBPyRelation) or name != "objective"
+        np.testing.assert_allclose(fitted(x, target), expected, rtol=0 if exact else 1e-9)
+
+
+def test_components_of_an_engine_are_those_of_a_table_in_memory() -> None:
+    people = PEOPLE.select("age", "pay")
+    tables = (people, people.lazy(), duckdb.connect().from_arrow(people.to_arrow()))
+    fits = [PrivatePCA(rho=1, bounds=(0, 80), missing=0, rng=np.random.default_rng(3)).fit(x) for x in tables]
+    for one in fits[1:]:
+        np.testing.assert_array_equal(one.components_, fits[0].components_)
+
+
+def test_a_target_of_an_engine_goes_by_its_name() -> None:
+    learner = LEARNERS["linear"](None)
+    with pytest.raises(TypeError, match=r"y must name a column of X, .*fit\(frame, 'target'\)"):
+        learner.fit(PEOPLE.lazy(), PEOPLE["pay"])
+    with pytest.raises(ValueError, match="`column` must be one of age, pay, cheated"):
+        learner.fit(PEOPLE.lazy(), "wages")
+    with pytest.raises(ValueError, match="X must have columns"):
+        learner.fit(PEOPLE.lazy().select("pay"), "pay")
+    with pytest.raises(TypeError, match="X must be in memory"):
+        table(PEOPLE.lazy())

@@ -22,7 +22,8 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.tables import Scale, Table, Target, one_column, scale, table
+from toolkit.frames.column import Column
+from toolkit.learning.tables import Examples, Scale, Table, examples, one_column, scale, table
 
 PROMISES = {
     "replace": "whatever one person's row is replaced by",
@@ -81,9 +82,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             refuse("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
-    def _opened(self, x: DataFrame | npt.ArrayLike) -> Table:
-        """The table, known by types and shape alone; its columns are remembered, and are public."""
-        rows, relation = table(x), check_neighbors(self.neighbors)
+    def _opened(self, x: DataFrame | npt.ArrayLike, y: object, *, target: bool = True) -> Examples:
+        """Rows and targets, known by types and shape alone; the names of columns are remembered, and are public."""
+        pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
+        rows = pairs.rows
         if rows.shape[0] == 0 and relation == "replace":
             refuse("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
         self.n_features_in_ = rows.shape[1]
@@ -91,7 +93,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.array(rows.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return rows
+        return pairs
 
     def _scale(self, rows: Table, *, intercept: bool = True) -> Scale:
         """The public scales of a table; refused if it can hold missing numbers and nothing was said."""
@@ -137,17 +139,18 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         Estimate
             The count, with noise.
         """
-        known, mechanism = self._known(one_column(y)), Laplace.for_epsilon(epsilon)
+        column = one_column(y).column
+        known, mechanism = self._known(column), Laplace.for_epsilon(epsilon)
         check_neighbors(self.neighbors)
         simulated = getattr(self, "simulated_", None)
         self.known_rows_ = self._released(
-            mechanism, "rows with a known label", lambda rng: mechanism.release(int(known().sum()), rng=rng)
+            mechanism, "rows with a known label", lambda rng: mechanism.release(int(known(column).sum()), rng=rng)
         )
         self.simulated_ = self.simulated_ if simulated is None else simulated
         return self.known_rows_
 
-    def _known(self, y: Target) -> Callable[[], Mask]:
-        """Which rows have a label or a target; read later."""
+    def _known(self, y: Column) -> Callable[[Column], Mask]:
+        """Which rows of such a column have a label or a target."""
         raise NotImplementedError
 
     def _rows_to_predict(self, x: DataFrame | npt.ArrayLike) -> Table:

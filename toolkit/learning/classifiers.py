@@ -1,7 +1,7 @@
 """`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers whose weights promise privacy."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from toolkit.core.arrays import Array, DataFrame, Label, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
+from toolkit.frames.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.descent import NoisyDescent
 from toolkit.learning.fitting.perturbation import (
@@ -25,7 +26,7 @@ from toolkit.learning.fitting.perturbation import (
     OutputPerturbation,
     zcdp_within,
 )
-from toolkit.learning.tables import Scale, Target, one_column, places
+from toolkit.learning.tables import Scale, places
 
 METHODS = ("objective", "output", "descent")
 WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
@@ -48,27 +49,32 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
+            two and of polars' lazy frames a part at a time is read.
         y : array-like
-            A label per row.
+            A label per row, or the name of the column of X that holds them.
 
         Returns
         -------
         Self
             The learner, with `coef_`, `intercept_`, `classes_` and `loss_`.
         """
-        rows, classes = self._opened(X), _two(self.classes)
-        count = rows.shape[0]
-        scaling = self._scale(rows, intercept=bool(self.fit_intercept))
-        noise, labels = self._noise(count, scaling), places(one_column(y, count), classes)
+        pairs, classes = self._opened(X, y), _two(self.classes)
+        count = pairs.rows.shape[0]
+        scaling = self._scale(pairs.rows, intercept=bool(self.fit_intercept))
+        assert pairs.target is not None
+        noise, labels = self._noise(count, scaling), places(pairs.target, classes)
 
-        def learn(source: Rng) -> Array:
-            table = scaling.rows(rows.read())
-            table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class adds nothing
-            return noise.weights(table, source)
+        def parts() -> Iterator[Array]:
+            for cells, column in pairs.parts():
+                table = scaling.rows(cells)
+                table *= np.array([-1.0, 1.0, 0.0])[labels(column)]  # a row of no class adds nothing
+                yield table
 
         words = f"noise {WHERE[self.method]}, {scaling.size} weights"
-        slopes, constant = scaling.linear(self._released(noise.price, words, learn))
+        slopes, constant = scaling.linear(
+            self._released(noise.price, words, lambda source: noise.weights(parts, source))
+        )
         alike = type(classes[0]) is type(classes[1])
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
         self.coef_, self.intercept_, self._scaling = slopes[None, :], np.array([constant]), scaling
@@ -76,9 +82,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         self.n_rows_ = count if self.neighbors == "replace" else None
         return self
 
-    def _known(self, y: Target) -> Callable[[], Mask]:
+    def _known(self, y: Column) -> Callable[[Column], Mask]:
         labels = places(y, _two(self.classes))
-        return lambda: labels() >= 0
+        return lambda column: labels(column) >= 0
 
     def _noise(self, rows: int, scaling: Scale) -> Noise:
         loss, margins, size = self._claimed_loss(), self._margins(), scaling.size

@@ -11,7 +11,7 @@ Each product is rounded to a step of 2**-30 before it is summed, so that sums ar
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -27,9 +27,10 @@ from toolkit.core.arrays import Array, DataFrame, Mask, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
+from toolkit.frames.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.fitting.perturbation import additive
-from toolkit.learning.tables import Target, ends, one_column
+from toolkit.learning.tables import ends
 
 STEPS = 2**30
 
@@ -72,9 +73,12 @@ class Moments:
         """The standard deviation of noise on the diagonal; off it, that by sqrt(2)."""
         return self.mechanism.scale / STEPS
 
-    def release(self, rows: Array, target: Array | None, rng: Rng) -> tuple[Array, Array]:
+    def release(self, parts: Iterable[tuple[Array, Array | None]], rng: Rng) -> tuple[Array, Array]:
         """The matrix of moments and the moments with the target, with noise; one column per person."""
-        noisy = np.asarray(self.mechanism.noisy(whole_moments(rows, target), rng)) / STEPS
+        sums = np.zeros(self.entries, dtype=np.int64)
+        for rows, target in parts:
+            sums += whole_moments(rows, target)
+        noisy = np.asarray(self.mechanism.noisy(sums, rng)) / STEPS
         matrix = np.zeros((self.size, self.size))
         upper = np.triu_indices(self.size)
         count = len(upper[0])
@@ -172,25 +176,30 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
+            two and of polars' lazy frames a part at a time is read.
         y : array-like
-            A number per row; a row without one adds nothing.
+            A number per row, or the name of the column of X that holds them; a row without one adds nothing.
 
         Returns
         -------
         Self
             The learner, with `coef_`, `intercept_` and `loss_`.
         """
-        rows, (low, high) = self._opened(X), _ends(self.target_bounds)
-        scaling = self._scale(rows, intercept=bool(self.fit_intercept))
-        column, half = one_column(y, rows.shape[0]).column.adds_up("y"), (high - low) / 2
+        pairs, (low, high) = self._opened(X, y), _ends(self.target_bounds)
+        scaling, half = self._scale(pairs.rows, intercept=bool(self.fit_intercept)), (high - low) / 2
+        assert pairs.target is not None
+        pairs.target.adds_up("y")
         moments = Moments(self._claimed_loss(), scaling.size, self.neighbors, target=True)
 
-        def learn(source: Rng) -> tuple[Array, Array]:
+        def part(cells: Array, column: Any) -> tuple[Array, Array]:
             goal = column.floats()
             known = ~np.isnan(goal)
             signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
-            return moments.release(scaling.rows(rows.read()) * known, signed, source)
+            return scaling.rows(cells) * known, signed
+
+        def learn(source: Rng) -> tuple[Array, Array]:
+            return moments.release((part(*one) for one in pairs.parts()), source)
 
         words = f"moments of {scaling.size} weights and a target"
         matrix, products = self._released(moments.mechanism, words, learn)
@@ -199,9 +208,9 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
         return self
 
-    def _known(self, y: Target) -> Callable[[], Mask]:
-        column = y.column.adds_up("y")
-        return lambda: ~np.isnan(column.floats())
+    def _known(self, y: Column) -> Callable[[Column], Mask]:
+        y.adds_up("y")
+        return lambda column: ~np.isnan(column.floats())
 
     def predict(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
         """Predict the mean of y for each row, linear in its numbers.
@@ -314,7 +323,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Parameters
         ----------
         X : array-like
-            The rows: a matrix, a list of rows, or a frame of pandas, polars or pyarrow.
+            The rows: a matrix, a list of rows, or a frame of pandas, polars, pyarrow, DuckDB or PySpark. Of the last
+            two and of polars' lazy frames a part at a time is read.
         y : None
             Ignored.
 
@@ -323,7 +333,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         Self
             The learner, with `components_`, `mean_`, `explained_variance_` and `loss_`.
         """
-        rows = self._opened(X)
+        pairs = self._opened(X, None, target=False)
+        rows = pairs.rows
         features = rows.shape[1]
         count = features if self.n_components is None else whole(self.n_components, "n_components")
         if count > features:
@@ -333,7 +344,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         matrix, _ = self._released(
             moments.mechanism,
             f"moments of {features} columns",
-            lambda source: moments.release(scaling.rows(rows.read()), None, source),
+            lambda source: moments.release(((scaling.rows(cells), None) for cells, _ in pairs.parts()), source),
         )
         people = self._people(matrix, rows.shape[0])
         unit = scaling.row_norm / math.sqrt(features / (features + 1))

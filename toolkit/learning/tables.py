@@ -7,10 +7,10 @@ column for the intercept. None is read from the data: a mean or a spread of them
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,16 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Examples:
+    """Rows of numbers with a target each, or without one, which are not read yet."""
+
+    rows: Table
+    target: Column | None
+    parts: Callable[[], Iterator[tuple[Array, Any]]]
+    """All of them; where an engine has them, some after the other, each time perhaps in another order."""
+
+
+@dataclass(frozen=True)
 class Target:
     """A column that is not read yet, and how many cells it has."""
 
@@ -60,7 +70,9 @@ def table(x: DataFrame | npt.ArrayLike) -> Table:
         refuse("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
         if engine_of(x) is not None:
-            return _frame(x)
+            if engine_of(x) in SOURCES:
+                refuse("X must be in memory", f"{engine_of(x)}", "its rows have no order; collect it first", TypeError)
+            return _frame(Frame(cast("DataFrame", x)), x)
         x = np.asarray(x) if hasattr(x, "__array__") else _matrix(_listed(x))
     kind, shape = x.dtype.kind, x.shape
     if kind == "c":
@@ -74,6 +86,33 @@ def table(x: DataFrame | npt.ArrayLike) -> Table:
     return Table(shape, None, lambda: numbers(x), gaps=not whole)
 
 
+def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
+    """Rows and their targets; where `y` is a text, it names a column of the frame `x`, and the others are the rows.
+
+    >>> import pandas as pd
+    >>> both = examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
+    >>> both.rows.names, [(cells.tolist(), column.cells()) for cells, column in both.parts()]
+    (('age',), [([[21.0], [34.0]], ['no', 'yes'])])
+    """
+    named = target and isinstance(y, str)
+    if not named and engine_of(x) not in SOURCES:
+        rows = table(x)
+        column = one_column(y, rows.shape[0]).column if target else None
+        return Examples(rows, column, lambda: iter([(rows.read(), column)]))
+    if target and not named:
+        remedy = "rows of an engine have no order that another column could follow: fit(frame, 'target')"
+        refuse("y must name a column of X", type(y).__name__, remedy, TypeError)
+    frame = Frame(x)
+    goal = [frame.column(y)] if named else []
+    rows, labels = _frame(frame, x, y if named else None), [one for one in frame.labels if not named or one != y]
+
+    def parts() -> Iterator[tuple[Array, Any]]:
+        for part in frame.parts([*labels, y] if named else labels):
+            yield _cells([part.column(label) for label in labels]), part.column(y) if named else None
+
+    return Examples(rows, goal[0] if goal else None, parts)
+
+
 def numbers(cells: npt.NDArray[Any]) -> Array:
     """Cells as floats, NaN where they are missing or no numbers; never an error."""
     if isinstance(cells, np.ma.MaskedArray):
@@ -85,12 +124,11 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
         return cells.astype(np.float64)
 
 
-def places(target: Target, classes: tuple[Any, ...]) -> Callable[[], Codes]:
+def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
     """A function that finds the place of each label among the classes, -1 for a label that is none of them.
 
-    Refused if the column's type can never hold one of them.
+    It is for columns of one type; refused if that can never hold one of the classes.
     """
-    column = target.column
     plain = values.plain(classes, column.kind)
     if plain is not None:
         targets: Sequence[Any] = plain[1]
@@ -98,7 +136,7 @@ def places(target: Target, classes: tuple[Any, ...]) -> Callable[[], Codes]:
         listed = [values.value_of(label, "a class") for label in classes]
         values.check_kinds(listed, column.kind, "y")
         targets = [values.fitted(value, column.kind, "y") for value in listed]
-    return lambda: values.places_among(column, targets, days=False)
+    return lambda some: values.places_among(some, targets, days=False)
 
 
 def one_column(y: Any, rows: int | None = None) -> Target:
@@ -159,21 +197,23 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
     return objects(chain.from_iterable(rows)).reshape(len(rows), lengths.pop())
 
 
-def _frame(x: Any) -> Table:
-    if engine_of(x) in SOURCES:
-        refuse("X must be in memory", f"{engine_of(x)}", "rows meet those of y; collect it first", TypeError)
-    frame = Frame(x)
-    columns = [one.adds_up(f"{name} of X") for one, name in zip(frame.all(), frame.names, strict=True)]
+def _frame(frame: Frame, x: Any, target: str | None = None) -> Table:
+    """A frame's columns but the target."""
+    listed = [
+        one for one in zip(frame.all(), frame.names, frame.labels, strict=True) if target is None or one[2] != target
+    ]
+    columns = [column.adds_up(f"{name} of X") for column, name, _ in listed]
     if not columns:
         refuse("X must have columns", "0 feature(s) while a minimum of 1 is required", "nothing is learnt")
-    texts = tuple(label for label in frame.labels if isinstance(label, str))
-    whole = hasattr(x, "iloc") and all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in x.dtypes)
-    return Table(
-        (len(frame), len(columns)),
-        texts if len(texts) == len(columns) else None,
-        lambda: np.column_stack([column.floats() for column in columns]),
-        gaps=not whole,
-    )
+    texts = tuple(label for *_, label in listed if isinstance(label, str))
+    types = x.drop(columns=[target] * (target is not None)).dtypes if hasattr(x, "iloc") else [None]
+    whole = all(isinstance(dtype, np.dtype) and dtype.kind in "biu" for dtype in types)
+    names = texts if len(texts) == len(columns) else None
+    return Table((len(frame), len(columns)), names, lambda: _cells(columns), gaps=not whole)
+
+
+def _cells(columns: Sequence[Column]) -> Array:
+    return np.column_stack([column.floats() for column in columns])
 
 
 @dataclass(frozen=True, eq=False)

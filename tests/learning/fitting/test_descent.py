@@ -53,7 +53,7 @@ def test_without_noise_it_arrives_at_the_minimum() -> None:
     rows = rng.normal(size=(3, 1000))
     rows /= np.linalg.norm(rows, axis=0)
     there = minimum(rows, LOGISTIC, 10.0, np.zeros(3), 1e-9)
-    np.testing.assert_allclose(descent(Zcdp(10**15), steps=200).weights(rows, None), there, atol=1e-3)
+    np.testing.assert_allclose(descent(Zcdp(10**15), steps=200).weights(lambda: [rows], None), there, atol=1e-3)
 
 
 def test_no_noise_is_finer_than_the_grid_allows(monkeypatch) -> None:

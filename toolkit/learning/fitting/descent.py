@@ -23,7 +23,7 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.fitting.perturbation import MarginLoss, zcdp_within
+from toolkit.learning.fitting.perturbation import MarginLoss, Parts, zcdp_within
 
 STEPS = 2**30
 _FOR_GRID = Fraction(1, 1000)
@@ -81,17 +81,21 @@ class NoisyDescent:
         delta = float(self._slack * (1 - _FOR_GRID))
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
 
-    def weights(self, rows: Array, rng: Rng) -> Array:
-        """The last place, from 0. The pace suits the largest curvature that there can be."""
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        """The last place, from 0. The pace suits the largest curvature that there can be. Rows are read at every step,
+        so that no more than a part has to be in memory.
+        """
         longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
         noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
         place, part = np.zeros(self.size), float(self.rate) * self.people
         shrink = self.ridge / self.people
         pace = 1 / (self.margins.curvature + shrink)
         for _ in range(self.steps):
-            some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
-            gradients = np.rint(some * self.margins.slope(place @ some) * STEPS).astype(np.int64)
-            noisy = (gradients.sum(axis=1) + noise.draw(self.size, rng)).astype(float) / STEPS
+            total = np.zeros(self.size, dtype=np.int64)
+            for rows in parts():
+                some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
+                total += np.rint(some * self.margins.slope(place @ some) * STEPS).astype(np.int64).sum(axis=1)
+            noisy = (total + noise.draw(self.size, rng)).astype(float) / STEPS
             place = place - pace * (noisy / part + shrink * place)
         return np.asarray(place)
 

@@ -19,6 +19,7 @@ solver, moves the weights by a known length; noise for that, paid with a 64th of
 """
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -106,6 +107,16 @@ _ROUNDS = 500
 _HURRIED = 50  # after these rounds, every step is as long as the objective falls, so that it ends
 _LONGEST, _HALVINGS = 2.0**20, 45
 _SAMPLED = 20_000  # beyond these rows, the search starts from the minimum of every sixteenth row
+
+
+Parts: TypeAlias = Callable[[], Iterable[Array]]
+"""Reads all rows, some after the other; one column per person."""
+
+
+def in_memory(parts: Parts) -> Array:
+    """All rows at once."""
+    listed = list(parts())
+    return listed[0] if len(listed) == 1 else np.concatenate(listed, axis=1)
 
 
 def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
@@ -447,8 +458,8 @@ class OutputPerturbation:
         """What a ledger is charged: the mechanism, which may know its cost in more than one currency."""
         return self.mechanism
 
-    def weights(self, rows: Array, rng: Rng) -> Array:
-        weights = minimum(rows, self.margins, self.ridge, np.zeros(self.size), self.tolerance)
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        weights = minimum(in_memory(parts), self.margins, self.ridge, np.zeros(self.size), self.tolerance)
         return np.asarray(self.mechanism.noisy(weights, rng))
 
 
@@ -510,8 +521,8 @@ class ObjectivePerturbation:
     def price(self) -> Loss:
         return self.loss
 
-    def weights(self, rows: Array, rng: Rng) -> Array:
-        weights = minimum(rows, self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        weights = minimum(in_memory(parts), self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
         return np.asarray(self.mechanism.noisy(weights, rng))
 
 
