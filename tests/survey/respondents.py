@@ -69,9 +69,9 @@ class Respondent(threading.Thread):
 
 
 @contextmanager
-def crowd(survey, port, size=8, tokens=None):
+def crowd(survey, port, size=8, tokens=None, first=0):
     """So many phones at once; afterwards each has delivered its last report."""
-    clients = [Respondent(survey, port, number, tokens) for number in range(size)]
+    clients = [Respondent(survey, port, number, tokens) for number in range(first, first + size)]
     for client in clients:
         client.start()
     try:

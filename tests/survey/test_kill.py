@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
@@ -71,3 +71,26 @@ def test_twenty_kills_lose_nothing_and_double_nothing(request, tmp_path, databas
     if database == "sqlite":
         with closing(sqlite3.connect(tmp_path / "campus.db")) as file:
             assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_nor_do_twenty_kills_among_four_servers_of_one_collection(postgres, tmp_path):
+    """Each server has its own phones; whichever is killed, the others go on, below a cap that they share."""
+    url, survey, _ = collection(tmp_path, url=postgres.url(), cap=100_000)
+    with ExitStack() as stack:
+        servers, crowds = [], []
+        for place in range(4):
+            process, port = stack.enter_context(nursery(url))
+            servers.append((process, process.stdout.readline()))  # it has its port, and the next finds another
+            crowds.append(stack.enter_context(crowd(survey, port, size=2, first=10 * place)))
+        for _ in range(KILLS // 4):
+            for place, (process, line) in enumerate(servers):
+                time.sleep(0.05)
+                os.kill(json.loads(line)["pid"], signal.SIGKILL)
+                servers[place] = process, process.stdout.readline()
+    clients = [client for one in crowds for client in one]
+    count = stored_once(clients, bodies(url))
+    assert count > 2 * KILLS
+    assert [client.odd for client in clients] == [[]] * len(clients)
+    assert sum(client.tries - client.deliveries for client in clients) >= KILLS // 2  # the kills were felt
