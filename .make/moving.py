@@ -53,7 +53,7 @@ def composition() -> str:
     added = [0.1 * week for week in range(1, WEEKS + 1)]
     best = [compose([Pure("1/10")] * week, delta=1e-6).epsilon for week in range(1, WEEKS + 1)]
     dots, names = [], []
-    for kind, totals, name, off in (("yes", added, "added up", -14), ("no", best, "best rule", 28)):
+    for kind, totals, name, off in (("yes", added, "added up", -14), ("no", best, "best rule", 75)):
         dots += [_dot(60 + 9.5 * w, FLOOR - 58 * total, 0.12 * w, kind) for w, total in enumerate(totals)]
         ends = math.ceil(100 * totals[-1] - 1e-9) / 100
         height = FLOOR - 58 * totals[-1] + off
@@ -112,6 +112,20 @@ def noises() -> str:
     )
 
 
+def planned() -> str:
+    """The surveys of notebook 06: planned to 3 points, and done 4,000 times."""
+    rng, ax, (no, yes) = np.random.default_rng(1956), canvas.axes(None), warner(epsilon=1).matrix[:, 1]
+    cheated = rng.binomial(4613, 0.2, size=4000)
+    said = (rng.binomial(4613 - cheated, no) + rng.binomial(cheated, yes)) / 4613
+    estimates = 100 * (said - no) / (yes - no)
+    ax.hist(estimates, bins=np.arange(14, 26.5, 0.5), color=canvas.SKY)
+    for end in (17, 23):
+        ax.axvline(end, color=canvas.VERMILLION, linestyle="--", linewidth=2)
+    ax.set(xlabel="estimate, %", ylabel="surveys")
+    inside = f"{100 * np.mean(np.abs(estimates - 20) <= 3):.1f} % of 4,000 surveys are within 3 points of 20 %"
+    return _still(canvas.finish(ax, inside, f"a heap around 20 %, with lines at 17 and 23 %: {inside}"))
+
+
 def groups() -> str:
     """The factor on the odds for a group, if one person's is 2."""
     ax = canvas.axes(None)
@@ -142,6 +156,7 @@ PICTURES = {
     "composition": composition,
     "shares": shares,
     "noises": noises,
+    "planned": planned,
     "groups": groups,
     "spent": spent,
     "believed at 1": functools.partial(believed, 1.0),

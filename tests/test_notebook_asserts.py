@@ -714,11 +714,11 @@ MUTANTS = {
         "return self.total / self.direct.field.behind(n) / 2",
         "cell-19",
     ),
-    "07: rho without its half": Mutant(
+    "07: half of rho": Mutant(
         "07",
         "toolkit.central.gaussian",
         "return Zcdp(self.sensitivity**2 / (2 * self.variance))",
-        "return Zcdp(self.sensitivity**2 / self.variance)",
+        "return Zcdp(self.sensitivity**2 / (4 * self.variance))",
         "rho-check",
     ),
     "08: a form that costs one question": Mutant(
@@ -735,11 +735,11 @@ MUTANTS = {
         'variances = np.diag(self.covariance(prevalence, n, respondents="fixed"))',
         "my-times-agrees",
     ),
-    "09: a likelihood of the truth": Mutant(
+    "09: a likelihood of twice the chance": Mutant(
         "09",
         "toolkit.analysis.regression.logistic",
         "height = float(self.people.mass @ np.log(probability))",
-        "height = float(self.people.mass @ np.log(share))",
+        "height = float(self.people.mass @ np.log(2 * probability))",
         "cell-19",
     ),
     "10: noise of 1 in place of 5": Mutant(

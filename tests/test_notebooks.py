@@ -4,6 +4,7 @@ nbval.
 
 import ast
 import copy
+import csv
 import functools
 import itertools
 import re
@@ -474,3 +475,22 @@ def test_the_map_of_the_lectures_leads_to_headings_that_exist():
     found = list(mapped())
     assert len(found) > 80
     assert sorted({entry for entry in found if entry[1] not in headings[entry[0]]}) == []
+
+
+def test_of_141_ideas_of_the_lectures_120_are_held_by_an_assert_where_the_table_says():
+    """Seen by a reader, or folded behind what it checks; what only a solution holds, or words alone, does not count."""
+    with (FOLDER / "teaching" / "ideas.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["number"]) for row in rows] == list(range(1, 142))
+    cells = {(path.stem[:2], cell.id): cell for path in NOTEBOOKS for cell in book(path).cells}
+    kinds = {"assert": [], "folded assert": ["check"], "weak": []}
+    for row in rows:
+        first, *others = [cells[tuple(place.split())] for place in row["cells"].split("; ")]
+        if row["held by"] == "prose":
+            assert first.cell_type == "markdown", row
+            continue
+        assert first.metadata.get("tags", []) == kinds[row["held by"]], row
+        for cell in (first, *others):
+            assert any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell.source))), row
+            assert "solution" not in cell.metadata.get("tags", []), row
+    assert sum(row["held by"] in ("assert", "folded assert") for row in rows) >= 120

@@ -102,6 +102,8 @@ def test_the_pictures_that_move_show_what_the_theory_says():
     mean = float(re.search(r"mean of 1,000 surveys: ([\d.]+) %<", module.sampling())[1])
     assert abs(mean - 25) < 4 * 100 * math.sqrt(warner(p="2/3").variance(0.25, n=1200) / 1000)
     assert module.sampling().count("<circle") == 1000
+    within = float(re.search(r"([\d.]+) % of 4,000 surveys are within 3 points", module.planned())[1])
+    assert abs(within - 95) < 4 * 100 * math.sqrt(0.95 * 0.05 / 4000)
     totals = re.findall(r"(added up|best rule): ε = ([\d.]+)<", module.composition())
     assert totals == [("added up", "5.20"), ("best rule", "3.25")]
     assert module.composition().count("<circle") == 2 * 52
