@@ -123,7 +123,7 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
 def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(monkeypatch, kind, table):
     monkeypatch.setattr(checking, "_GRID", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
-    for family in checking.families(kind):
+    for family in checking.FAMILIES[kind]:
         rows = checking.curve(table, family, 1000, 0.1, "en")
         assert len(rows) > 3
         assert [row for row in rows if "problem" in row] == []

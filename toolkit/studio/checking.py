@@ -12,19 +12,22 @@ from toolkit.survey.consent.statement import loss, missing, odds
 from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PROTECTION, STATED
+from toolkit.survey.writing.survey_fields import STATED
 from toolkit.texts.odds import WEAK_EPSILON
 
 _TRIES = 12  # refusals that are told at once
 _WHERE = re.compile(r"question (?:'(\w+)'|(\d+))")
 _FIELD = re.compile(r"`([a-z_]+)(?:\.([\w]+))?`")
 _GRID = [step / 10 for step in range(1, 31)]
-_EPSILON: dict[str, tuple[str, ...]] = {
+FAMILIES = {
+    "yesno": ("warner", "forced", "crosswise"),
     "options": ("k_ary",),
     "likert": ("likert",),
     "ticks": ("tick_boxes",),
     "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
 }
+"""Ways to protect a question, by its kind; the usual one first."""
+
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 
@@ -139,9 +142,7 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
         "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
         "missing": missing(stated),
         "hash": None if survey is None else survey.hash,
-        "practice": None if survey is None else survey.practice,
-        "stated": list(STATED),
-        "protection": list(PROTECTION),
+        "families": FAMILIES,
     }
 
 
@@ -163,13 +164,7 @@ def _number(value: float) -> float | str:
 
 
 def _question(question: Question, language: str, waves: int) -> dict[str, Any]:
-    told = _odds(question, language)
-    return {
-        "kind": question.kind,
-        "mode": question.mode,
-        "epsilon": _number(question.cost(waves).epsilon),
-        "odds": told,
-    }
+    return {"epsilon": _number(question.cost(waves).epsilon), "odds": _odds(question, language)}
 
 
 def _odds(question: Question, language: str) -> list[str]:
@@ -223,15 +218,6 @@ def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: s
             | {"number": _number(one.margin), "share": one.share, "pictures": _pictures(design)}
         )
     return rows
-
-
-def families(kind: str) -> list[str]:
-    """Return the ways to protect a question of a kind, the usual one first.
-
-    >>> families("yesno")
-    ['warner', 'forced', 'crosswise']
-    """
-    return ["warner", "forced", "crosswise"] if kind == "yesno" else [*_EPSILON.get(kind, ())]
 
 
 def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:

@@ -48,7 +48,9 @@ function steps(file, current) {
   const items = Object.entries(SCREENS).map(([name, [title]], i) => h("li", {}, h("a", {
     href: `#/survey/${encodeURIComponent(file)}/${name}`, "aria-current": name === current ? "page" : null,
   }, h("span", { class: "place" }, `${i + 1}`), h("span", {}, t(title)), badge(name))));
-  return h("nav", { "aria-label": t("Steps") }, h("ol", {}, ...items));
+  const list = h("ol", {}, ...items);
+  requestAnimationFrame(() => list.scrollTo({ left: (list.querySelector("[aria-current]")?.offsetLeft ?? 0) - list.clientWidth / 3 }));
+  return h("nav", { "aria-label": t("Steps") }, list);
 }
 
 function header(title) {

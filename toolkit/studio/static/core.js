@@ -1,6 +1,7 @@
 // What all screens share: words, elements, requests, and the survey that is open. Nothing here is kept but a draft that was not
 // saved yet, until it is; and never anything of a table.
 import { html, svg } from "./elements.js";
+import { readings } from "./numbers.js";
 
 export { svg };
 
@@ -25,6 +26,12 @@ export function speak(code) {
 
 /** A number as people of the studio's language write it. */
 export const number = (value, digits = 2) => value.toLocaleString(state.speak, { maximumFractionDigits: digits });
+
+/** What a person means who types a number, NaN if none; "1.500" is read as people of the studio's language write. */
+export function numberIn(text) {
+  const found = readings(`${text}`), grouped = /[.,]/.exec(text)?.[0] === (state.speak === "de" ? "." : ",");
+  return found.length ? found.at(grouped ? -1 : 0) : NaN;
+}
 
 // ---------------------------------------------------------------- elements
 

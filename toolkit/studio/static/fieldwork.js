@@ -1,5 +1,5 @@
 // Open and Collect: rehearse with invented people, open, invite, watch, close. Single reports are never shown.
-import { api, ask, button, change, copier, field, h, input, notice, number, same, save, select, state, svg, t, toggle, work } from "./core.js";
+import { api, ask, button, copier, field, h, input, notice, number, numberIn, same, save, select, state, svg, t, toggle, work } from "./core.js";
 import { fillResults } from "./results.js";
 
 const STATES = { draft: "not open yet", open: "open", paused: "paused", closed: "closed" };
@@ -17,7 +17,7 @@ export async function opening(main) {
   await save();
   let now = await api("field", { file: state.survey.file });
   const body = h("div", {});
-  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
+  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations(), stations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
   const act = (pressed, place, action, given, done) => work(pressed, place, async () => {
     const { file } = state.survey;
     const answer = await api(action, { file, ...given });
@@ -28,7 +28,7 @@ export async function opening(main) {
   function rehearsal() {
     const said = h("div", {}), found = h("div", {}), count = input("200", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => {
-      const answer = await api("rehearse", { file: state.survey.file, people: Number(count.value) });
+      const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value) });
       now = { real: answer.real, rehearsal: answer.rehearsal };
       await fillResults(found, "rehearsal", "");
       return t("{n} invented people have answered. This is what you would see:", { n: number(answer.stored, 0) });
@@ -67,11 +67,21 @@ export async function opening(main) {
     if (!now.real?.serving || now.real.access === "open") return null;
     const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => {
-      const { links } = await api("invite", { file: state.survey.file, count: Number(count.value) });
+      const { links } = await api("invite", { file: state.survey.file, count: numberIn(count.value) });
       const text = links.join("\n");
       return h("div", {}, notice(t("{n} links. Each works once, and they are kept nowhere: save them now.", { n: number(links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
     });
     return h("section", { class: "panel", "aria-labelledby": "o3" }, h("h2", { id: "o3" }, t("3. Invite")), h("div", { class: "row" }, field(t("How many links"), count), button(t("Make links"), run, "main")), said, same("invite"));
+  }
+  function stations() {
+    if (!now.real?.serving || !now.real.station) return null;
+    const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
+    const run = (event) => work(event.target, said, async () => {
+      const made = await api("station", { file: state.survey.file, uses: numberIn(count.value) });
+      return h("div", {}, notice(t("One link for one device. It is kept nowhere: open it there once, with a network, and choose a PIN."), "good"), linkOf(made));
+    });
+    return h("section", { class: "panel", "aria-labelledby": "o4" }, h("h2", { id: "o4" }, t("4. Stations")), h("p", {}, t("A device of yours on which many people answer, one after the other, also without a network.")),
+      h("div", { class: "row" }, field(t("How many people can answer on it"), count), button(t("Make a link for a station"), run, "main")), said, same("station"));
   }
   main.append(h("p", { class: "lead" }, t("First a rehearsal, then the real thing.")), body);
   paint();
@@ -101,7 +111,7 @@ export async function collect(main) {
       if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: "close" })));
     }, "danger");
     const closed = real.state === "closed";
-    const seen = closed ? t("All reports can be read now.") : t("Results move on in steps of {step}, from {minimum} reports on: nobody's report can be seen as it comes.", real);
+    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");
     body.replaceChildren(h("section", { class: "panel" }, h("p", { class: "state" }, h("span", { class: `chip ${real.state}` }, t(STATES[real.state]))),
       h("p", { class: "big" }, h("strong", {}, number(real.stored, 0)), ` ${t("reports")}${real.cap ? ` / ${number(real.cap, 0)}` : ""}`), h("p", { class: "hint" }, seen), !closed && linkOf(real),
       real.serving || closed ? null : notice(t("No server runs. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),

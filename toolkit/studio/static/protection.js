@@ -1,5 +1,5 @@
 // Protection: what each answer costs a person, and how precise it would be; live, from numbers that Python computed.
-import { api, button, change, field, h, input, meter, notice, number, repaint, same, select, slot, state, svg, t } from "./core.js";
+import { api, button, change, field, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
 import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
 const FAMILIES = {
@@ -17,10 +17,10 @@ const FAMILIES = {
 };
 const MODES = [["", "The phone does it"], ["guided", "The phone shows what chance says, the person taps"], ["physical", "The person has a coin or a die"]];
 const PICTURES = {
-  of_yes: "Of 100 people whose true answer is yes, about {count} send yes",
-  of_no: "Of 100 people whose true answer is no, about {count} send yes",
-  same: "Of 100 people, about {count} send their true answer",
-  guess: "Of 100 guesses between two answers, at most {count} are right (50 without the report)",
+  of_yes: "True answer yes: about {count} of 100 send yes",
+  of_no: "True answer no: about {count} of 100 send yes",
+  same: "About {count} of 100 send their true answer",
+  guess: "At most {count} of 100 guesses between two answers are right",
 };
 const settings = JSON.parse(sessionStorage.getItem("studio:people") ?? '{"n":1000,"subgroup":10}');
 const curves = new Map();
@@ -31,7 +31,7 @@ export function protection(main) {
   const cards = (data.questions ?? []).map((question, i) => (isProtected(question) ? card(question, i, data) : plainCard(question, i, data)));
   const planned = h("div", {});
   const people = (name) => (text) => {
-    const value = Number(text);
+    const value = numberIn(text);
     if (!(value > 0)) return;
     settings[name] = name === "n" ? Math.round(value) : value;
     sessionStorage.setItem("studio:people", JSON.stringify(settings));
@@ -75,7 +75,7 @@ export function protection(main) {
       h("div", { class: "row" },
         field(t("People who answer"), input(settings.n, people("n"), { inputmode: "numeric", "data-key": "n" })),
         field(t("Smallest group, in percent of them"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
-        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : Number(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
+        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : numberIn(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
       total, button(t("Divide the ceiling evenly"), evenly, "small")),
     h("ol", { class: "questions" }, ...cards.map((one) => one.element)), planned, same("protection"));
   update();
@@ -172,7 +172,7 @@ function card(question, i, data) {
   }
   slider.addEventListener("input", draw);
   slider.addEventListener("change", () => take(slider.value));
-  const families = { yesno: ["warner", "forced", "crosswise"], options: ["k_ary"], likert: ["likert"], ticks: ["tick_boxes"], number: ["one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"] }[kind] ?? [];
+  const families = state.survey.facts.families[kind] ?? [];
   const offered = families.includes(family) ? families : [family, ...families];
   const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
   const pick = async (name) => {
@@ -201,7 +201,7 @@ function card(question, i, data) {
 /** "I want ± 3 points": how many people, or which setting. */
 function solver(question, rows, take) {
   const answer = h("div", { role: "status" }), wish = input("", () => {}, { inputmode: "decimal", placeholder: "3" });
-  const value = () => Number(wish.value.replace(",", ".") || 3);
+  const value = () => numberIn(wish.value || "3");
   const solve = async () => {
     const share = rows()[0]?.share ?? true, margin = share ? value() / 100 : value();
     const place = rows().findIndex((row) => !row.problem && row.number !== "inf" && row.number <= margin);
