@@ -189,6 +189,10 @@ class Curating:
             return {**told, "published": one.get("file") not in self._unpublished}
         try:
             names, keywords, code = call(one, session["columns"])
+            if one["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:
+                refuse(
+                    "rows must be counted by a column", "all of them", "how many there are is public by your promise"
+                )
             curator = self._curator(table, session, self._ledger(table, session))
             made: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
         except (ValueError, TypeError, KeyError) as problem:

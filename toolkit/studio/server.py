@@ -46,6 +46,7 @@ _SHARED = {  # modules that the widgets and the form have, too
 }
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 _MOST_PAGES = 32
+_CONTAINER = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that there are in containers alone
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -404,7 +405,7 @@ def _elsewhere(port: int | None) -> list[str]:
     if hub := os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
         way = f"--port {port} --public-url https://HUB{hub.rstrip('/')}/proxy/{port}/"
         return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {way}"]
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+    if any(path.exists() for path in _CONTAINER):
         way = (
             f"start it with --network=host, or forward port {port} to the same port of yours, as editors and kubectl do"
         )

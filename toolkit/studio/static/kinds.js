@@ -54,6 +54,7 @@ export function protect(question, on) {
 
 // ---------------------------------------------------------------- texts in several languages
 
+export const LANGUAGE_WORDS = { ar: "العربية", de: "Deutsch", en: "English", es: "Español", fr: "Français" };
 export const languagesOf = (data) => (Array.isArray(data.languages) && data.languages.length ? data.languages : ["en"]);
 
 export function textIn(value, code, first) {

@@ -1,9 +1,8 @@
 // Questions: what people are asked, in which order and in which languages.
 import { area, button, change, field, h, input, numberIn, repaint, same, select, slot, state, t, toggle } from "./core.js";
-import { KINDS, isProtected, kindOf, languagesOf, make, nameFrom, protect, textIn, withText } from "./kinds.js";
+import { KINDS, LANGUAGE_WORDS, isProtected, kindOf, languagesOf, make, nameFrom, protect, textIn, withText } from "./kinds.js";
 
 export const KIND_WORDS = { yesno: "Yes or no", options: "One of several", likert: "Scale", ticks: "Any of several", number: "Number", text: "Free text", own: "Own design" };
-const LANGUAGE_WORDS = { ar: "العربية", de: "Deutsch", en: "English", es: "Español", fr: "Français" };
 
 /** A text in each language of the survey; `get` and `set` are of the whole value. */
 export function texts(label, get, set, { at, hint, rows = 2, line = false, key } = {}) {
