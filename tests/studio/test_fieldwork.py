@@ -49,6 +49,8 @@ def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, fo
     assert {row[0] for row in found["rows"]} == {"cheated"}
     assert found["svg"].lstrip().startswith("<?xml")
     assert any("rehearsal" in note for note in found["notes"])
+    made = window.good("write", file="survey.toml", what="export", ending=".csv", which="rehearsal")
+    assert "rehearsal" in " ".join(made["notes"])
     path = folder / "survey.toml"
     before = path.read_text()
     path.write_text(before.replace("Six", "Seven"))
@@ -152,12 +154,12 @@ def test_a_station_gets_a_link_for_so_many_people(window, folder):
     (folder / "station.toml").write_text(text)
     real = window.good("open", file="station.toml")["real"]
     assert (real["station"], real["first"]) == (True, 40)
-    made = window.good("station", file="station.toml", uses=20)
+    made = window.good("station", file="station.toml", count=20)
     assert made["url"].startswith(f"{real['url']}station#")
     assert made["url"].endswith(".20")
     assert made["beyond"] is False
-    assert window.api("station", file="station.toml", uses=0)[0] == 422
-    assert window.api("station", file="token.toml", uses=5)[0] == 422
+    assert window.api("station", file="station.toml", count=0)[0] == 422
+    assert window.api("station", file="token.toml", count=5)[0] == 422
     window.good("change", file="station.toml", which="real", verb="close")
 
 

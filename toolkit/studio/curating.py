@@ -53,7 +53,6 @@ class Curating:
             "columns": self._columns(table),
             "ledger": self._spent(table, session),
             "statistics": [self._statistic(table, session, one) for one in session["statistics"]],
-            "file": self._file(table),
         }
 
     def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
@@ -199,10 +198,8 @@ class Curating:
             return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
         noise = made.noise
         return {
-            "label": made.label,
             "price": str(made.loss),
             "fits": made.fits,
-            "cells": None if noise is None else noise.cells,
             "sd": None if noise is None else noise.sd,
             "per_value": None if noise is None else noise.per_value,
             "code": f"curator.{one['verb']}({code})",

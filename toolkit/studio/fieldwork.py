@@ -1,7 +1,6 @@
 """Collections of the folder's surveys: rehearse, open, invite, watch, close, read; as the shell's commands do it."""
 
 import io
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.studio import notebooks
+from toolkit.studio.checking import quiet
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.background import find
@@ -49,12 +49,12 @@ class Fieldwork:
     @contextmanager
     def _collector(self, file: str, which: str) -> Iterator[Collector]:
         """A collection, for as long as it is needed."""
-        with _quiet():
+        with quiet():
             collector = Collector.attach(self._database(file, which)[1])
-            try:
-                yield collector
-            finally:
-                collector.release()
+        try:
+            yield collector
+        finally:
+            collector.release()
 
     def state(self, file: str) -> dict[str, Any]:
         """Return how the real collection and the rehearsal of a survey stand; None where there is none."""
@@ -76,7 +76,6 @@ class Fieldwork:
                 "qr": None if status.url is None else qr_path(status.url),
                 "beyond": status.url is not None and _is_beyond(status.url),
                 "log": list(status.log),
-                "database": path.name,
                 "step": collector.survey.step,
                 "first": _first(collector.survey),
                 "access": collector.survey.access,
@@ -88,7 +87,7 @@ class Fieldwork:
     def _is_current(self, file: str, collected: Survey) -> bool:
         """Whether the file still says what is collected."""
         try:
-            with _quiet():
+            with quiet():
                 survey = self._surveys.load(file)
         except ValueError:
             return False
@@ -100,7 +99,7 @@ class Fieldwork:
     def rehearse(self, file: str, people: Any) -> dict[str, Any]:
         """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
         count = whole(people, "people", most=_MOST_INVENTED)
-        with _quiet():
+        with quiet():
             survey = self._surveys.load(file)
         path, database = self._database(file, "rehearsal")
         if path.exists():
@@ -109,7 +108,7 @@ class Fieldwork:
                 with self._collector(file, "rehearsal") as earlier:
                     earlier.close()
                 delete(database)
-        with _quiet():
+        with quiet():
             collector = start(survey, database=database, rehearsal=True, **self._key(survey))
         try:
             stored = rehearse(collector, count)
@@ -124,7 +123,7 @@ class Fieldwork:
 
     def open(self, file: str, reach: dict[str, Any] | None = None, amend: bool = False) -> dict[str, Any]:
         """Open the real collection and serve it, on this machine or as `reach` says."""
-        with _quiet():
+        with quiet():
             survey = self._surveys.load(file)
             options = self._reach(reach or {})
             own: dict[str, Any] = {**self._key(survey), "amend": amend is True}
@@ -147,10 +146,10 @@ class Fieldwork:
         with self._collector(file, "real") as collector:
             return {"links": collector.invitations(whole(count, "count", most=100_000))}
 
-    def station(self, file: str, uses: Any) -> dict[str, Any]:
+    def station(self, file: str, count: Any) -> dict[str, Any]:
         """Return a link for a device of the researchers, on which so many people can answer; it is kept nowhere."""
         with self._collector(file, "real") as collector:
-            link = collector.station(uses)
+            link = collector.station(count)
         return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
 
     def change(self, file: str, which: str, verb: str) -> dict[str, Any]:
@@ -161,7 +160,7 @@ class Fieldwork:
 
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
         """Return the estimates as a table of text, what to know about them, and a picture."""
-        with self._collector(file, which) as collector:
+        with quiet(), self._collector(file, which) as collector:
             results = collector.results(by or None)
         table = results.to_table() if results.findings else None
         picture: dict[str, Any] = {}
@@ -191,7 +190,7 @@ class Fieldwork:
         fixed = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
         name = {**fixed, "assessment": f"{stem}-assessment.html"}.get(what, f"{stem}-{what}{suffix}")
         path = self.folder.path(name)
-        with _quiet() as said:
+        with quiet() as said:
             if what in ("report", "export"):
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if what == "report" else collector.export(path)
@@ -220,11 +219,3 @@ def _first(survey: Survey) -> int | None:
 def _groups(survey: Survey) -> list[str]:
     """Plain questions with one answer out of several."""
     return [one.name for one in survey.questions if not one.randomized and one.kind == "choice" and one.chances is None]
-
-
-@contextmanager
-def _quiet() -> Iterator[list[warnings.WarningMessage]]:
-    """What is warned of is shown on the page, and not in the terminal."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught

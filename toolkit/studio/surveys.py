@@ -53,10 +53,9 @@ class Surveys:
         others = {"constraints.toml", "pyproject.toml", "package.json"}
         surveys = [name for name in self.folder.names(*SURVEYS) if not name.endswith(SESSION) and name not in others]
         titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
-        root = self.folder.root
         listed = [{"file": name, "title": title} for name, title in titles.items()]
         tables = [name for name in self.folder.names(*TABLES) if not RELEASED.search(name)]
-        return {"folder": root.name, "path": str(root), "surveys": listed, "tables": tables}
+        return {"path": str(self.folder.root), "surveys": listed, "tables": tables}
 
     def new(self, file: str, example: str, language: str = "en") -> dict[str, Any]:
         """Write a survey to start from, and return it."""

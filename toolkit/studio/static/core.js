@@ -180,6 +180,14 @@ export async function work(pressed, place, run) {
   }
 }
 
+/** A button that writes something of the survey into the folder. */
+export function writer(label, place, given, { words = "Written into the folder: {file}", kind = "" } = {}) {
+  return button(label, (event) => work(event.target, place, async () => {
+    const made = await api("write", { file: state.survey.file, ...given() });
+    return h("div", {}, notice(t(words, made), "good"), ...made.notes.map((note) => notice(note)));
+  }), kind, { "data-what": given().what });
+}
+
 // ---------------------------------------------------------------- the survey that is open
 
 let timer, sending = null, dirty = false, listeners = {};

@@ -115,6 +115,13 @@ function hundred() {
   };
 }
 
+/** Every setting of one way to protect a question; asked for once. */
+async function curve({ "#": _, ...table }, family) {
+  const given = { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }, key = JSON.stringify(given);
+  if (!curves.has(key)) curves.set(key, await api("curve", given));
+  return curves.get(key);
+}
+
 function card(question, i, data) {
   const kind = kindOf(question);
   let rows = [], family = maker(question);
@@ -149,11 +156,7 @@ function card(question, i, data) {
   async function load() {
     if (!known) return;
     if (!rows.length) epsilon.textContent = "ε …";
-    const table = { ...question };
-    delete table["#"];
-    const key = JSON.stringify([table, family, settings, state.speak]);
-    if (!curves.has(key)) curves.set(key, await api("curve", { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }));
-    rows = curves.get(key);
+    rows = await curve(question, family);
     slider.max = rows.length - 1;
     slider.value = nearest();
     draw();
@@ -178,10 +181,9 @@ function card(question, i, data) {
   const pick = async (name) => {
     family = name;
     question.design = { [name]: kind === "likert" ? { points: 5, epsilon: 1 } : { epsilon: 1 } };
-    const made = await api("curve", { table: Object.fromEntries(Object.entries(question).filter(([key]) => key !== "#")), family, n: settings.n, subgroup: null, speak: state.speak });
-    rows = made;
+    rows = await curve(question, family);
     if (name !== "crosswise" && question.mode === "physical") delete question.mode;
-    take(Math.max(0, made.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
+    take(Math.max(0, rows.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
     repaint();
   };
   const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(FAMILIES[name]?.[0] ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });

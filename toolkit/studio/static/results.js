@@ -1,5 +1,5 @@
 // Results: tables and pictures, in all or by group; files for readers and for other programs.
-import { api, button, h, notice, same, select, state, t, tableOf, work } from "./core.js";
+import { api, h, notice, same, select, state, t, tableOf, writer } from "./core.js";
 
 /** Estimates of one collection, into a place of the page. */
 export async function fillResults(place, which, by) {
@@ -39,10 +39,7 @@ export async function results(main) {
       h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
       h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, name])], (by) => ((chosen.by = by), show()))));
   }
-  const write = (what, ending, label) => button(label, (event) => work(event.target, said, async () => {
-    const made = await api("write", { file: state.survey.file, what, ending, which: chosen.which, by: chosen.by });
-    return h("div", {}, notice(t("Written into the folder: {file}", made), "good"), ...made.notes.map((note) => notice(note, "note")));
-  }), "", { "data-what": what });
+  const write = (what, ending, label) => writer(label, said, () => ({ what, ending, ...chosen }));
   const files = h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
     h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
     h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),
