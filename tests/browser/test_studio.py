@@ -165,6 +165,16 @@ def test_the_whole_walk(desk, place):
     expect(page.get_by_text("into the folder: survey.ipynb.")).to_be_visible()
     desk.look()
     assert {"survey-report.html", "survey.ipynb"} <= {path.name for path in folder.iterdir()}
+    held = []  # whoever goes on before a screen is there is not called back to it
+    page.route("**/api/results", lambda route: held.append(route))
+    with page.expect_request("**/api/results"):
+        desk.to("Results")
+    page.get_by_role("link", name="Studio").click()
+    expect(page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
+    with page.expect_response("**/api/results"):
+        held[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done)))")
+    expect(page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
 
 
 def _tapped(browser, url):

@@ -24,8 +24,13 @@ export function speak(code) {
   document.documentElement.lang = code;
 }
 
-/** A number as people of the studio's language write it. */
-export const number = (value, digits = 2) => value.toLocaleString(state.speak, { maximumFractionDigits: digits });
+/** A number as people of the studio's language write it; a format is made once, as that takes longer than to use it. */
+export function number(value, maximumFractionDigits = 2) {
+  const key = `${state.speak}${maximumFractionDigits}`;
+  formats[key] ??= new Intl.NumberFormat(state.speak, { maximumFractionDigits });
+  return formats[key].format(value);
+}
+const formats = {};
 
 /** What a person means who types a number, NaN if none; "1.500" is read as people of the studio's language write. */
 export function numberIn(text) {
