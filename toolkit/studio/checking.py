@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import loss, missing, odds
@@ -206,7 +206,7 @@ def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: s
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        one, design = made.questions[0], question.design
+        one, design = made.questions[0], cast("Randomizer", question.design)  # every setting has one
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
             | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin)}
