@@ -3,12 +3,15 @@
 import http.client
 import json
 import statistics
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import AXE, LEVELS, RUN
 from toolkit.studio import Studio
 from toolkit.survey.background import servers
@@ -38,6 +41,7 @@ class Desk:
         page.on("console", lambda one: "Content Security" in one.text and self.errors.append(one.text))
         page.set_default_timeout(90_000)  # as for `expect`: a busy machine is slow, not wrong
         page.goto(studio.url)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()  # the link was exchanged
 
     def to(self, name):
         self.page.get_by_role("navigation").get_by_role("link", name=name).click()
@@ -73,12 +77,24 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def desk(page, place):
-    context = page.context.browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
-    made = Desk(context.new_page(), place)
-    yield made
-    assert made.errors == []
-    context.close()
+def browse(page):
+    """Opens a studio in a window of its own; afterwards nothing went wrong there."""
+    made = []
+
+    def make(studio):
+        context = page.context.browser.new_context(viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+        made.append(Desk(context.new_page(), studio))
+        return made[-1]
+
+    yield make
+    for one in made:
+        assert one.errors == []
+        one.page.context.close()
+
+
+@pytest.fixture
+def desk(browse, place):
+    return browse(place)
 
 
 def test_the_whole_walk(desk, place):
@@ -103,7 +119,7 @@ def test_the_whole_walk(desk, place):
     text = (folder / "survey.toml").read_text()
     assert text.startswith("# A survey. The studio writes it")
     assert [line for line in text.splitlines() if line.startswith("name")] == [
-        'name = "faculty"', 'name = "cheated"', 'name = "many_hours"', 'name = "agree"',
+        'name = "faculty"', 'name = "cheated"', 'name = "hours"', 'name = "agree"',
     ]  # fmt: skip
     desk.to("Protection")
     slider = page.get_by_label("Protection of question 2")
@@ -124,7 +140,7 @@ def test_the_whole_walk(desk, place):
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="PREVIEW: First survey")).to_be_visible()
     expect(frame.get_by_role("button", name="I take part")).to_be_enabled()
-    desk.to("Open")
+    desk.look().to("Open")
     page.get_by_label("Invented people").fill("40")
     desk.press("Rehearse")
     expect(page.locator(".plot img")).to_be_visible(timeout=SLOW)
@@ -132,7 +148,10 @@ def test_the_whole_walk(desk, place):
     desk.press("Open the survey")
     page.get_by_role("dialog").get_by_role("button", name="Open").click()
     expect(page.locator(".panel.good a")).to_be_visible(timeout=SLOW)
-    _answered(folder, page.locator(".panel.good a").inner_text())
+    desk.look()
+    url = page.locator(".panel.good a").inner_text()
+    _tapped(page.context.browser, url)
+    _answered(folder, url)
     desk.to("Collect")
     expect(page.locator(".big strong")).to_have_text("6")
     desk.look().press("Close for good")
@@ -144,15 +163,50 @@ def test_the_whole_walk(desk, place):
     expect(page.get_by_text("into the folder: survey-report.html")).to_be_visible(timeout=SLOW)
     desk.to("Analyse").press("Write the notebook")
     expect(page.get_by_text("into the folder: survey.ipynb.")).to_be_visible()
+    desk.look()
     assert {"survey-report.html", "survey.ipynb"} <= {path.name for path in folder.iterdir()}
+    held = []  # whoever goes on before a screen is there is not called back to it
+    page.route("**/api/results", lambda route: held.append(route))
+    with page.expect_request("**/api/results"):
+        desk.to("Results")
+    page.get_by_role("link", name="Studio").click()
+    expect(page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
+    with page.expect_response("**/api/results"):
+        held[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(() => requestAnimationFrame(done)))")
+    expect(page.get_by_role("heading", name="What would you like to do?")).to_be_visible()
+
+
+def _tapped(browser, url):
+    """A phone with a hand on it."""
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    phone = context.new_page()
+    phone.add_init_script(PATIENT)
+    phone.goto(url)
+
+    def press(*names):
+        for name in names:
+            phone.get_by_role("button", name=name, exact=True).click()
+
+    press("I take part")
+    phone.get_by_label("second answer", exact=True).check()
+    press("Continue")
+    phone.get_by_label("No", exact=True).check()
+    press("Continue", "Next")
+    phone.locator("input[type=text]").fill("12")
+    press("Continue", "Next")
+    phone.get_by_label("4", exact=True).check()
+    press("Continue", "Next", "Send")
+    expect(phone.locator("h1")).to_contain_text("Thank you")
+    context.close()
 
 
 def _answered(folder, url):
-    """Six phones, whose page the tests of the form try."""
+    """Five phones more, whose page the tests of the form try."""
     collector, rng = Collector.attach(f"sqlite:///{folder / 'survey.db'}"), np.random.default_rng(3)
     survey = collector.survey
-    truth = {"faculty": survey["faculty"].options[0], "cheated": "yes", "many_hours": 10, "agree": 4}
-    for place in range(6):
+    truth = {"faculty": survey["faculty"].options[0], "cheated": "yes", "hours": 10, "agree": 4}
+    for place in range(5):
         answers = {name: report(survey[name], answer, rng) for name, answer in truth.items()}
         body = {"survey": survey.hash, "key": f"{place:032x}", "answers": answers, "understood": None}
         line = http.client.HTTPConnection(urlsplit(url).netloc)
@@ -239,3 +293,54 @@ def test_a_page_of_another_origin_can_neither_frame_it_nor_speak_to_it(page, pla
     other.wait_for_timeout(300)
     assert other.frame("inner").locator("#app").count() == 0
     other.context.close()
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """As JupyterLab's: all below one path is passed on without that path, and with the browser's own host."""
+
+    below = "/user/ann/proxy/8899/"
+
+    def do_GET(self):
+        if not self.path.startswith(self.below):
+            self.server.lost.append(self.path)
+            return self.send_error(404)
+        line = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        line.request(self.command, f"/{self.path.removeprefix(self.below)}", body, dict(self.headers))
+        answer = line.getresponse()
+        content = answer.read()
+        line.close()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("content-length", "connection", "transfer-encoding"):
+                self.send_header(name, value)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        return self.wfile.write(content)
+
+    do_POST = do_GET  # noqa: N815  as http.server calls it
+
+    def log_message(self, *_):
+        pass
+
+
+def test_it_works_below_the_path_of_a_proxy(browse, tmp_path):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Proxy)
+    made = Studio(tmp_path, public_url=f"http://127.0.0.1:{server.server_port}{Proxy.below}")
+    server.target, server.lost = made._socket.getsockname()[1], []
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        desk = browse(made)
+        desk.page.get_by_label("Class").check()
+        desk.press("Create the survey").to("Protection")
+        expect(desk.page.locator(".margins strong").first).to_contain_text("±")
+        desk.to("Preview")
+        expect(desk.page.frame_locator("iframe").get_by_role("heading", name="PREVIEW: Our class")).to_be_visible()
+        assert desk.page.url.startswith(f"http://127.0.0.1:{server.server_port}{Proxy.below}#/survey/survey.toml")
+        assert server.lost == []
+    finally:
+        server.shutdown()
+        thread.join(10)
+        server.server_close()
+        made.stop()

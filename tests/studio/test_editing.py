@@ -1,6 +1,7 @@
 """A survey's file is the same byte for byte where nothing was edited, and has its comments where something was."""
 
 import copy
+import json
 import tomllib
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from tests.survey import samples
 from toolkit import warner
 from toolkit.local.waves import Memo
 from toolkit.studio.editing import ORIGIN, edited, is_safe, plain, same
-from toolkit.studio.surveys import EXAMPLES
+from toolkit.studio.folder import Folder
+from toolkit.studio.surveys import EXAMPLES, Surveys
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -89,6 +91,17 @@ def test_nothing_edited_is_nothing_written(texts):
     assert len(texts) > 30
     for name, text in texts.items():
         assert edited(text, opened(text)) == text, name
+
+
+def test_every_survey_that_is_opened_and_saved_is_the_same_byte_for_byte(texts, tmp_path):
+    surveys = Surveys(Folder(tmp_path))
+    for name, text in texts.items():
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        state = json.loads(json.dumps(surveys.state(f"{name}.toml")))
+        for place, question in enumerate(state["data"].get("questions", [])):
+            question[ORIGIN] = place
+        surveys.save(f"{name}.toml", state["hash"], state["data"])
+        assert (tmp_path / f"{name}.toml").read_bytes() == text.encode(), name
 
 
 def test_every_survey_can_be_edited_reordered_and_added_to_and_keeps_its_comments(texts):

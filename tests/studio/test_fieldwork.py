@@ -5,6 +5,10 @@ import http.client
 import io
 import json
 import os
+import re
+import signal
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,9 +19,13 @@ import pytest
 
 from toolkit.budget.ledger import Ledger
 from toolkit.command import _parser, main
+from toolkit.core.estimate import Estimate
 from toolkit.studio import Studio
-from toolkit.studio.curating import VERBS, call
+from toolkit.studio import server as studio_server
+from toolkit.studio.curating import VERBS, Curating, call
+from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import analysis, databases, steps
+from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 
@@ -36,6 +44,7 @@ def walked(window, folder):
 
 def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, folder, walked):
     assert (walked["tried"]["stored"], walked["tried"]["rehearsal"]["reports"]) == (60, 60)
+    assert find(f"sqlite:///{folder / 'rehearsal.db'}") is None, "invented people need a server no more"
     found = window.good("results", file="survey.toml", which="rehearsal", by="faculty")
     assert {row[0] for row in found["rows"]} == {"cheated"}
     assert found["svg"].lstrip().startswith("<?xml")
@@ -137,6 +146,21 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     window.good("change", file="token.toml", which="real", verb="close")
 
 
+def test_a_station_gets_a_link_for_so_many_people(window, folder):
+    text = 'title = "Station"\nconsent = "Why."\naccess = "token"\nfield = {station = "kiosk"}\n'
+    text += '[[questions]]\nname = "a"\ntext = "A?"\nmode = "guided"\ndesign = {forced = {yes = "1/6", no = "1/6"}}\n'
+    (folder / "station.toml").write_text(text)
+    real = window.good("open", file="station.toml")["real"]
+    assert (real["station"], real["first"]) == (True, 40)
+    made = window.good("station", file="station.toml", count=20)
+    assert made["url"].startswith(f"{real['url']}station#")
+    assert made["url"].endswith(".20")
+    assert made["beyond"] is False
+    assert window.api("station", file="station.toml", count=0)[0] == 422
+    assert window.api("station", file="token.toml", count=5)[0] == 422
+    window.good("change", file="station.toml", which="real", verb="close")
+
+
 def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     rows = [
         {"age": 20 + place % 50, "city": ("north", "south")[place % 2], "name": f"Secret{place}"}
@@ -181,6 +205,34 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     assert spent.epsilon == pytest.approx(0.5)
 
 
+def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, monkeypatch):
+    (folder / "kept.csv").write_text("age\n" + "30\n" * 50)
+    state = window.good("table", table="kept.csv")
+    session = {**state["session"], "statistics": [{"verb": "count", "epsilon": "0.5"}]}
+    state = window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
+    assert "is public" in state["statistics"][0]["problem"]
+    session["neighbors"] = "add_remove"
+    window.good("table_save", table="kept.csv", hash=state["hash"], session=session)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Estimate, "publish", full)
+    state = window.good("release", table="kept.csv", place=0)
+    assert "No space left" in state["unpublished"]
+    (number,) = state["statistics"][0]["rows"]
+    assert state["statistics"][0]["published"] is False
+    again = Curating(Folder(folder)).state("kept.csv")  # as another studio sees it
+    assert again["statistics"][0]["rows"] == [number]
+    monkeypatch.undo()
+    state = window.good("publish", table="kept.csv", name="kept-release-01")
+    assert (folder / "kept-release-01.csv").read_text().splitlines()[1] == ",".join(number)
+    assert (state["ledger"]["spent"], state["statistics"][0]["published"]) == (0.5, True)
+    assert "kept.csv" in window.good("files")["tables"]
+    assert "kept-release-01.csv" not in window.good("files")["tables"]
+    assert window.api("publish", table="kept.csv", name="kept-release-01")[0] == 422
+
+
 def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(window, folder):
     pd.DataFrame({"pay": [1.0, 2.0]}).to_parquet(folder / "pay.parquet")
     state = window.good("table", table="pay.parquet")
@@ -206,6 +258,35 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     (link,) = opened
     assert link.startswith("http://127.0.0.1:")
     assert f"  {link}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
+    command = [sys.executable, "-m", "toolkit.command", "studio", str(tmp_path), "--no-browser"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with running:
+        port = next(int(found[1]) for line in running.stdout if (found := re.search(r":(\d+)/#key=", line)))
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as line:
+            line.request("GET", "/")
+            assert line.getresponse().status == 200  # and the browser keeps the line
+            running.send_signal(number)
+            out, complaints = running.communicate(timeout=60)
+    assert (running.returncode, complaints) == (0, "")
+    assert "is finished first" in out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_the_browser_is_on_another_machine_the_terminal_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path / "none"])
+    for name in ("JUPYTERHUB_SERVICE_PREFIX", "SSH_CONNECTION"):
+        monkeypatch.delenv(name, raising=False)
+    assert studio_server._elsewhere(8899) == []
+    monkeypatch.setenv("SSH_CONNECTION", "x")
+    assert "ssh -N -L 8899:127.0.0.1:8899" in studio_server._elsewhere(8899)[0]
+    monkeypatch.setattr(studio_server, "_CONTAINER", [tmp_path])
+    assert "--network=host" in studio_server._elsewhere(8899)[0]
+    monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
+    assert "--public-url https://HUB/user/ann/proxy/8899/" in studio_server._elsewhere(8899)[0]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -1,5 +1,8 @@
 """Nothing outside the folder is read or written."""
 
+import fcntl
+import os
+
 import pytest
 
 from toolkit.studio.folder import Folder
@@ -59,3 +62,13 @@ def test_a_file_is_written_whole_keeps_its_rights_and_leaves_nothing_beside_it(t
         folder.read("none.toml")
     with pytest.raises(ValueError, match="end in"):
         folder.path("a.toml", ".csv")
+
+
+def test_a_folder_belongs_to_one_action_at_a_time_and_nothing_is_written_for_it(tmp_path):
+    other = os.open(tmp_path, os.O_RDONLY)  # as another studio has it
+    with Folder(tmp_path).alone():
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert list(tmp_path.iterdir()) == []
+    fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(other)

@@ -1,11 +1,15 @@
 """Surveys as files: refusals by field, saving, undoing, both versions where somebody else wrote, plans and curves."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
 from toolkit import warner
 from toolkit.studio import checking
+from toolkit.studio.folder import Folder
+from toolkit.studio.server import Desk
 from toolkit.studio.surveys import EXAMPLES
 from toolkit.survey.spec import Survey
 
@@ -123,7 +127,7 @@ def test_margins_are_those_of_the_survey_s_own_plan(window, folder):
 def test_every_setting_of_every_slider_is_a_question_that_costs_what_it_says(monkeypatch, kind, table):
     monkeypatch.setattr(checking, "_GRID", [0.1, 0.8, 1.0, 3.0])
     table = {"name": "q", "text": "Text?", **table}
-    for family in checking.families(kind):
+    for family in checking.FAMILIES[kind]:
         rows = checking.curve(table, family, 1000, 0.1, "en")
         assert len(rows) > 3
         assert [row for row in rows if "problem" in row] == []
@@ -145,3 +149,31 @@ def test_the_hundred_people_are_the_design_s_own():
     often = warner(epsilon=1).matrix[1][1]
     assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
     json.dumps(row)
+
+
+def test_of_two_tabs_in_two_studios_that_save_at_once_one_is_told_of_the_other(tmp_path):
+    desks = [Desk(Folder(tmp_path)) for _ in range(2)]
+    made = desks[0].surveys.new("a.toml", "class")
+    together = Barrier(4)
+
+    def save(place):
+        together.wait()
+        data = {**made["data"], "title": f"Title {place}"}
+        return desks[place % 2].do("save", {"file": "a.toml", "hash": made["hash"], "data": data}).status
+
+    with ThreadPoolExecutor(4) as tabs:
+        assert sorted(tabs.map(save, range(4))) == [200, 409, 409, 409]
+
+
+def test_what_was_changed_outside_is_a_step_that_can_be_undone_by_itself(window, folder):
+    made = window.good("new", file="steps.toml", example="class")
+    first, path = (folder / "steps.toml").read_bytes(), folder / "steps.toml"
+    saved = window.good("save", file="steps.toml", hash=made["hash"], data={**made["data"], "title": "Here"})
+    mine = path.read_bytes()
+    path.write_bytes(mine.replace(b"Here", b"By hand"))
+    now = window.good("survey", file="steps.toml")
+    assert (now["undo"], now["hash"] != saved["hash"]) == (True, True)
+    back = window.good("undo", file="steps.toml", hash=now["hash"])
+    assert path.read_bytes() == mine
+    window.good("undo", file="steps.toml", hash=back["hash"])
+    assert path.read_bytes() == first

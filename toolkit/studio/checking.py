@@ -3,28 +3,32 @@
 import math
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import loss, missing, odds
 from toolkit.survey.plan import planned
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PROTECTION, STATED
+from toolkit.survey.writing.survey_fields import STATED
 from toolkit.texts.odds import WEAK_EPSILON
 
 _TRIES = 12  # refusals that are told at once
 _WHERE = re.compile(r"question (?:'(\w+)'|(\d+))")
 _FIELD = re.compile(r"`([a-z_]+)(?:\.([\w]+))?`")
 _GRID = [step / 10 for step in range(1, 31)]
-_EPSILON: dict[str, tuple[str, ...]] = {
+FAMILIES = {
+    "yesno": ("warner", "forced", "crosswise"),
     "options": ("k_ary",),
     "likert": ("likert",),
     "ticks": ("tick_boxes",),
     "number": ("one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"),
 }
+"""Ways to protect a question, by its kind; the usual one first."""
+
 _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 
@@ -59,7 +63,8 @@ def check(data: Mapping[str, Any]) -> Checked:
     tables = given if isinstance(given, list) else []
     for place, table in enumerate(tables):
         try:
-            checked.questions += _quietly(lambda table=table: read_questions([table]))
+            with quiet():  # what is warned of comes again with the whole survey
+                checked.questions += read_questions([table])
         except (ValueError, TypeError) as problem:
             checked.questions.append(None)
             checked.problems.append(_problem(problem, tables, place))
@@ -67,8 +72,7 @@ def check(data: Mapping[str, Any]) -> Checked:
     rest, broken = {**data, "questions": left if isinstance(given, list) else given}, bool(checked.problems)
     for _ in range(_TRIES):
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
+            with quiet() as caught:
                 survey = Survey.from_dict(rest)
         except (ValueError, TypeError) as problem:
             if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
@@ -86,11 +90,12 @@ def check(data: Mapping[str, Any]) -> Checked:
     return checked
 
 
-def _quietly(make: Any) -> Any:
-    """Warnings of a single question come again with the whole survey."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return make()
+@contextmanager
+def quiet() -> Iterator[list[warnings.WarningMessage]]:
+    """Hand out what is warned of: it is shown on the page, and not in the terminal."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
 
 
 def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[str, Any]:
@@ -139,9 +144,7 @@ def facts(data: Mapping[str, Any], checked: Checked, speak: str) -> dict[str, An
         "ceiling": _number(float(data["ceiling"])) if _is_amount(data.get("ceiling")) else WEAK_EPSILON,
         "missing": missing(stated),
         "hash": None if survey is None else survey.hash,
-        "practice": None if survey is None else survey.practice,
-        "stated": list(STATED),
-        "protection": list(PROTECTION),
+        "families": FAMILIES,
     }
 
 
@@ -163,13 +166,7 @@ def _number(value: float) -> float | str:
 
 
 def _question(question: Question, language: str, waves: int) -> dict[str, Any]:
-    told = _odds(question, language)
-    return {
-        "kind": question.kind,
-        "mode": question.mode,
-        "epsilon": _number(question.cost(waves).epsilon),
-        "odds": told,
-    }
+    return {"epsilon": _number(question.cost(waves).epsilon), "odds": _odds(question, language)}
 
 
 def _odds(question: Question, language: str) -> list[str]:
@@ -182,15 +179,7 @@ def _odds(question: Question, language: str) -> list[str]:
 def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
     """Return the margins of all questions with n people, in all and in the smallest subgroup."""
     made: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
-    rows = {
-        one.question: {"guess": one.guess, "people": one.people, "margin": one.words(one.margin)}
-        | {"small": one.small, "small_margin": one.words(one.small_margin), "share": one.share, "number": one.margin}
-        for one in made.questions
-    }
-    return {
-        "rows": {name: {**row, "number": _number(row["number"])} for name, row in rows.items()},
-        "notes": made.notes,
-    }
+    return {"rows": {one.question: {"margin": one.words(one.margin)} for one in made.questions}, "notes": made.notes}
 
 
 def people_needed(data: Mapping[str, Any], name: str, margin: Any) -> dict[str, Any]:
@@ -211,27 +200,19 @@ def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: s
     for change in _settings(table, family):
         changed = {key: value for key, value in {**table, **change}.items() if value is not None}
         try:
-            (question,) = _quietly(lambda changed=changed: read_questions([changed]))
+            with quiet():
+                (question,) = read_questions([changed])
             made: Any = planned("", [question], n, subgroup=subgroup or None)
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        one, design = made.questions[0], question.design
+        one, design = made.questions[0], cast("Randomizer", question.design)  # every setting has one
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
-            | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin), "small": one.small}
+            | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin)}
             | {"number": _number(one.margin), "share": one.share, "pictures": _pictures(design)}
         )
     return rows
-
-
-def families(kind: str) -> list[str]:
-    """Return the ways to protect a question of a kind, the usual one first.
-
-    >>> families("yesno")
-    ['warner', 'forced', 'crosswise']
-    """
-    return ["warner", "forced", "crosswise"] if kind == "yesno" else [*_EPSILON.get(kind, ())]
 
 
 def _settings(table: Mapping[str, Any], family: str) -> list[dict[str, Any]]:

@@ -41,6 +41,7 @@ class Curating:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._frames: dict[str, tuple[int, Any]] = {}
+        self._unpublished: dict[str, Any] = {}
 
     def state(self, table: str) -> dict[str, Any]:
         """Return what is planned, what it would cost, what was released and what the ledger says."""
@@ -52,7 +53,6 @@ class Curating:
             "columns": self._columns(table),
             "ledger": self._spent(table, session),
             "statistics": [self._statistic(table, session, one) for one in session["statistics"]],
-            "file": self._file(table),
         }
 
     def save(self, table: str, hash: str, session: Mapping[str, Any]) -> dict[str, Any]:  # noqa: A002
@@ -73,22 +73,41 @@ class Curating:
         return self.state(table)
 
     def release(self, table: str, place: Any) -> dict[str, Any]:
-        """Charge the ledger, read the table, write the published files: in this order."""
+        """Charge the ledger, read the table, keep what was released, publish it: in this order."""
         session, _ = self._session(table)
         statistics = session["statistics"]
         if not isinstance(place, int) or not 0 <= place < len(statistics) or "released" in statistics[place]:
             refuse("a statistic must be one that is planned", repr(place)[:40], "each is released once")
         names, keywords, _ = call(statistics[place], session["columns"])
         ledger = self._ledger(table, session, make=True)
+        name = self._free(table, len(ledger.entries()) + 1)
         estimate = getattr(self._curator(table, session, ledger), statistics[place]["verb"])(*names, **keywords)
-        number = len(ledger.entries())
-        name = f"{Path(table).stem}-release-{number:02d}"
-        for ending in (".csv", ".json", ".html"):
-            self.folder.path(f"{name}{ending}")
-        statistics[place] = {**statistics[place], "released": number, "file": name}
+        released = {"released": len(ledger.entries()), "file": name, "numbers": estimate._csv(0.95)}
+        statistics[place] = {**statistics[place], **released}
         self._write(table, session)
-        estimate.publish(self.folder.root / f"{name}.html", overwrite=True)
+        self._unpublished[name] = estimate
+        return self.publish(table, name)
+
+    def publish(self, table: str, name: str) -> dict[str, Any]:
+        """Write the pages of what was released; if that fails, it can be done again as long as the studio runs."""
+        if name not in self._unpublished:
+            refuse("only what was released since the start can be published", "another", "its numbers are in the plan")
+        try:
+            self._unpublished[name].publish(self.folder.root / f"{name}.html", overwrite=True)
+        except (OSError, ValueError) as problem:
+            why = problem.strerror if isinstance(problem, OSError) else str(problem)
+            return {**self.state(table), "unpublished": f"It is released and kept, but its page was not written: {why}"}
+        del self._unpublished[name]
         return self.state(table)
+
+    def _free(self, table: str, number: int) -> str:
+        """A name under which nothing was published yet; found before something is paid for."""
+        while any(
+            self.folder.path(f"{(name := f'{Path(table).stem}-release-{number:02d}')}{ending}").exists()
+            for ending in (".csv", ".json", ".html")
+        ):
+            number += 1
+        return name
 
     def notebook(self, table: str) -> dict[str, Any]:
         """Write the Python of the whole session as a notebook."""
@@ -164,21 +183,23 @@ class Curating:
     def _statistic(self, table: str, session: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
         """One line of the queue: its price and noise, or its published numbers; or why it is refused."""
         if "released" in one:
-            content = self.folder.read(f"{one['file']}.csv").decode()
-            head, *rows = [row for row in csv.reader(io.StringIO(content)) if row] or [[]]
-            return {"released": one["released"], "file": one["file"], "columns": head, "rows": rows}
+            head, *rows = [*csv.reader(io.StringIO(one.get("numbers", "")))] or [[]]
+            told = {"released": one["released"], "file": one.get("file"), "columns": head, "rows": rows}
+            return {**told, "published": one.get("file") not in self._unpublished}
         try:
             names, keywords, code = call(one, session["columns"])
+            if one["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:
+                refuse(
+                    "rows must be counted by a column", "all of them", "how many there are is public by your promise"
+                )
             curator = self._curator(table, session, self._ledger(table, session))
             made: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
         except (ValueError, TypeError, KeyError) as problem:
             return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
         noise = made.noise
         return {
-            "label": made.label,
             "price": str(made.loss),
             "fits": made.fits,
-            "cells": None if noise is None else noise.cells,
             "sd": None if noise is None else noise.sd,
             "per_value": None if noise is None else noise.per_value,
             "code": f"curator.{one['verb']}({code})",

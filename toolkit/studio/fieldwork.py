@@ -1,7 +1,6 @@
 """Collections of the folder's surveys: rehearse, open, invite, watch, close, read; as the shell's commands do it."""
 
 import io
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +8,16 @@ from typing import Any
 
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.studio import notebooks
+from toolkit.studio.checking import quiet
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import Surveys
+from toolkit.survey.background import find
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.exchange.books import write_codebook
 from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.operating.deleting import delete
 from toolkit.survey.paper.kit import write_kit
+from toolkit.survey.reading.stepwise_disclosure import held_back
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.sharing import qr_path
 from toolkit.survey.spec import Survey
@@ -44,9 +46,15 @@ class Fieldwork:
         path = self.folder.path(name)
         return path, f"sqlite:///{path}"
 
-    def _collector(self, file: str, which: str) -> Collector:
-        with _quiet():
-            return Collector.attach(self._database(file, which)[1])
+    @contextmanager
+    def _collector(self, file: str, which: str) -> Iterator[Collector]:
+        """A collection, for as long as it is needed."""
+        with quiet():
+            collector = Collector.attach(self._database(file, which)[1])
+        try:
+            yield collector
+        finally:
+            collector.release()
 
     def state(self, file: str) -> dict[str, Any]:
         """Return how the real collection and the rehearsal of a survey stand; None where there is none."""
@@ -56,8 +64,7 @@ class Fieldwork:
         path, _ = self._database(file, which)
         if not path.exists():
             return None
-        collector = self._collector(file, which)
-        try:
+        with self._collector(file, which) as collector:
             status = collector.status()
             return {
                 "state": status.state,
@@ -67,22 +74,20 @@ class Fieldwork:
                 "serving": status.serving,
                 "url": status.url,
                 "qr": None if status.url is None else qr_path(status.url),
-                "beyond": status.url is not None and "//127.0.0.1" not in status.url,
+                "beyond": status.url is not None and _is_beyond(status.url),
                 "log": list(status.log),
-                "database": path.name,
                 "step": collector.survey.step,
-                "minimum": collector.survey.minimum,
+                "first": _first(collector.survey),
                 "access": collector.survey.access,
                 "current": self._is_current(file, collector.survey),
+                "station": collector.survey.field is not None,
                 "groups": _groups(collector.survey),
             }
-        finally:
-            collector.release()
 
     def _is_current(self, file: str, collected: Survey) -> bool:
         """Whether the file still says what is collected."""
         try:
-            with _quiet():
+            with quiet():
                 survey = self._surveys.load(file)
         except ValueError:
             return False
@@ -94,18 +99,23 @@ class Fieldwork:
     def rehearse(self, file: str, people: Any) -> dict[str, Any]:
         """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
         count = whole(people, "people", most=_MOST_INVENTED)
-        with _quiet():
+        with quiet():
             survey = self._surveys.load(file)
         path, database = self._database(file, "rehearsal")
         if path.exists():
             before = self._state(file, "rehearsal")
             if before is not None and (not before["current"] or before["state"] == "closed"):
-                self._collector(file, "rehearsal").close()
+                with self._collector(file, "rehearsal") as earlier:
+                    earlier.close()
                 delete(database)
-        with _quiet():
+        with quiet():
             collector = start(survey, database=database, rehearsal=True, **self._key(survey))
-        stored = rehearse(collector, count)
-        collector.release()
+        try:
+            stored = rehearse(collector, count)
+        finally:  # invented people are gone: nobody else would end their server
+            collector.release()
+            if (server := find(database)) is not None:
+                server.stop()
         return {"stored": stored, **self.state(file)}
 
     def _key(self, survey: Survey) -> dict[str, Any]:
@@ -113,7 +123,7 @@ class Fieldwork:
 
     def open(self, file: str, reach: dict[str, Any] | None = None, amend: bool = False) -> dict[str, Any]:
         """Open the real collection and serve it, on this machine or as `reach` says."""
-        with _quiet():
+        with quiet():
             survey = self._surveys.load(file)
             options = self._reach(reach or {})
             own: dict[str, Any] = {**self._key(survey), "amend": amend is True}
@@ -133,18 +143,25 @@ class Fieldwork:
 
     def invite(self, file: str, count: Any) -> dict[str, Any]:
         """Return links that work once; they are kept nowhere."""
-        collector = self._collector(file, "real")
-        return {"links": collector.invitations(whole(count, "count", most=100_000))}
+        with self._collector(file, "real") as collector:
+            return {"links": collector.invitations(whole(count, "count", most=100_000))}
+
+    def station(self, file: str, count: Any) -> dict[str, Any]:
+        """Return a link for a device of the researchers, on which so many people can answer; it is kept nowhere."""
+        with self._collector(file, "real") as collector:
+            link = collector.station(count)
+        return {"url": link, "qr": qr_path(link), "beyond": _is_beyond(link)}
 
     def change(self, file: str, which: str, verb: str) -> dict[str, Any]:
         """Pause, resume or close a collection."""
-        getattr(self._collector(file, which), choice(verb, "verb", ("pause", "resume", "close")))()
+        with self._collector(file, which) as collector:
+            getattr(collector, choice(verb, "verb", ("pause", "resume", "close")))()
         return self.state(file)
 
     def results(self, file: str, which: str, by: str | None = None) -> dict[str, Any]:
         """Return the estimates as a table of text, what to know about them, and a picture."""
-        with _quiet():
-            results = self._collector(file, which).results(by or None)
+        with quiet(), self._collector(file, which) as collector:
+            results = collector.results(by or None)
         table = results.to_table() if results.findings else None
         picture: dict[str, Any] = {}
         if results.findings:
@@ -173,11 +190,10 @@ class Fieldwork:
         fixed = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
         name = {**fixed, "assessment": f"{stem}-assessment.html"}.get(what, f"{stem}-{what}{suffix}")
         path = self.folder.path(name)
-        with _quiet() as said:
-            if what == "report":
-                self._collector(file, which).report(path, by or None)
-            elif what == "export":
-                self._collector(file, which).export(path)
+        with quiet() as said:
+            if what in ("report", "export"):
+                with self._collector(file, which) as collector:
+                    collector.report(path, by or None) if what == "report" else collector.export(path)
             elif what == "notebook":
                 self.folder.write(name, notebooks.analysis(file, self._surveys.data(file), which))
             elif what == "assessment":
@@ -190,14 +206,16 @@ class Fieldwork:
         return {"file": name, "notes": [str(one.message) for one in said]}
 
 
+def _is_beyond(link: str) -> bool:
+    """Whether other devices could open it."""
+    return "//127.0.0.1" not in link
+
+
+def _first(survey: Survey) -> int | None:
+    """How many reports there must be before an open collection shows some; None if it never does."""
+    return None if survey.waves > 1 else -(-survey.minimum // survey.step) * survey.step + held_back(survey)
+
+
 def _groups(survey: Survey) -> list[str]:
     """Plain questions with one answer out of several."""
     return [one.name for one in survey.questions if not one.randomized and one.kind == "choice" and one.chances is None]
-
-
-@contextmanager
-def _quiet() -> Iterator[list[warnings.WarningMessage]]:
-    """What is warned of is shown on the page, and not in the terminal."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield caught

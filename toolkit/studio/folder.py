@@ -1,9 +1,13 @@
 """`Folder`: the files of one folder by plain names; nothing outside it is read or written, through no link either."""
 
+import errno
 import hashlib
 import os
 import re
 import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from toolkit.core.checks import refuse
@@ -12,6 +16,8 @@ _NAME = re.compile(r"[^\W_.][\w .()-]{0,99}")  # a letter or a digit, then what 
 SURVEYS, TABLES = (".toml", ".json"), (".csv", ".parquet")
 SESSION = ".release.toml"
 """How the files end that say what is to be released of a table."""
+RELEASED = re.compile(r"-release-\d+\.csv$")
+"""How the names of published tables end: of these nothing is to be released again."""
 
 
 class Folder:
@@ -24,9 +30,27 @@ class Folder:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self.root = Path(root).expanduser().resolve()
+        self.root, self._turn = Path(root).expanduser().resolve(), threading.Lock()
         if not self.root.is_dir():
             refuse("`folder` must be a folder that is there", str(root)[:80], "make it first", NotADirectoryError)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let one action at a time work in the folder: of all tabs, and of all studios that are open on it."""
+        import fcntl
+
+        with self._turn:
+            descriptor = os.open(self.root, os.O_RDONLY)  # the folder itself: no file is needed to lock it
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            except OSError as problem:
+                if problem.errno not in (errno.EBADF, errno.ENOLCK, errno.ENOTSUP):  # a network drive that has no locks
+                    os.close(descriptor)
+                    raise
+            try:
+                yield
+            finally:
+                os.close(descriptor)
 
     def path(self, name: object, *endings: str) -> Path:
         """Return where a file of this folder is, or would be; refuse all that could lie elsewhere."""

@@ -46,6 +46,7 @@ def steps(file: str, data: Mapping[str, Any]) -> dict[str, dict[str, str]]:
             "python": f"from toolkit import collect\n\ncollector = collect({file!r}, database={real!r})\ncollector.url",
         },
         "invite": {"shell": f"toolkit invite 50{named}", "python": f"{attach}\ncollector.invitations(50)"},
+        "station": {"shell": f"toolkit station new 50{named}", "python": f"{attach}\ncollector.station(50)"},
         "collect": {
             "shell": f"toolkit status{named}\ntoolkit pause{named}\ntoolkit resume{named}\ntoolkit close{named}",
             "python": f"{attach}\ncollector.status()",

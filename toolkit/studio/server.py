@@ -10,7 +10,9 @@ import html
 import inspect
 import json
 import logging
+import os
 import secrets
+import signal
 import socket
 import sys
 import threading
@@ -29,7 +31,6 @@ from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import ConflictError, Surveys
 from toolkit.survey.background import CollectError, check_system
-from toolkit.survey.client import asset
 from toolkit.survey.serving.connecting.answer import Answer, Scope, in_json
 from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
@@ -40,10 +41,12 @@ HEADER = b"x-studio-session"
 _LIMITS = Limits(body=4_000_000, drain=8_000_000, answer_seconds=600.0, idle_seconds=60.0, connections=64)
 _STATIC = Path(__file__).parent / "static"
 _SHARED = {  # modules that the widgets and the form have, too
-    "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js"
+    "elements.js": Path(__file__).parents[1] / "show" / "widgets" / "static" / "elements.js",
+    "numbers.js": Path(__file__).parents[1] / "survey" / "static" / "numbers.js",
 }
 _KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 _MOST_PAGES = 32
+_CONTAINER = [Path("/.dockerenv"), Path("/run/.containerenv")]  # files that there are in containers alone
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
@@ -71,7 +74,7 @@ class Desk:
         self.fieldwork = Fieldwork(folder, self.surveys)
         self.curating = Curating(folder)
         self.pages: OrderedDict[str, tuple[str, bool]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._folder = folder
         self.actions: dict[str, Action] = {
             "files": self.surveys.files,
             "new": self.surveys.new,
@@ -82,19 +85,20 @@ class Desk:
             "plan": self._plan,
             "needed": self._needed,
             "curve": checking.curve,
-            "families": checking.families,
             "consent": self._consent,
             "seen": self._seen,
             "field": self.fieldwork.state,
             "rehearse": self.fieldwork.rehearse,
             "open": self.fieldwork.open,
             "invite": self.fieldwork.invite,
+            "station": self.fieldwork.station,
             "change": self.fieldwork.change,
             "results": self.fieldwork.results,
             "write": self.fieldwork.write,
             "table": self.curating.state,
             "table_save": self.curating.save,
             "release": self.curating.release,
+            "publish": self.curating.publish,
             "table_notebook": self.curating.notebook,
         }
 
@@ -108,7 +112,7 @@ class Desk:
         except TypeError:
             raise RefusalError(400, "This action does not take that.") from None
         try:
-            with self._lock:
+            with self._folder.alone():
                 return _in_json(200, action(**arguments))
         except ConflictError as problem:
             return _in_json(409, {"error": str(problem), "now": problem.now})
@@ -207,7 +211,6 @@ class Page:
         self._gate, self._desk = gate, desk
         files = {path.name: path for path in _STATIC.iterdir() if path.suffix in _KINDS} | _SHARED
         self._files = {f"/{name}": _file(path) for name, path in files.items()}
-        self._files["/numbers.js"] = _answer(200, asset("numbers.js"), "text/javascript")
         self._files["/"] = self._files.pop("/index.html")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
@@ -371,18 +374,44 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
 
 def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], Any] | None) -> None:
     """Serve until Ctrl-C, telling each new link; the first is opened in a browser, if there is an `opener`."""
-
-    def tell(link: str) -> None:
-        print(f"For another window: {link}", flush=True)  # noqa: T201
-
-    made = Studio(folder, port=port, public_url=public_url, announce=tell)
+    made = Studio(folder, port=port, public_url=public_url, announce=lambda link: _say(f"For another window: {link}"))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # how containers end what runs in them
     try:
-        print(f"The studio of {made.folder.root} is open on this machine:\n\n  {made.url}\n", flush=True)  # noqa: T201
-        print("The link works once. Ctrl-C ends the studio; collections that it opened go on.", flush=True)  # noqa: T201
-        if opener is not None:
-            opener(made.url)
+        _say(f"The studio of {made.folder.root} is open on this machine:", "", f"  {made.url}", "")
+        _say("The link works once. Ctrl-C ends the studio; collections that it opened go on.")
+        if public_url is None:
+            _say(*_elsewhere(urlsplit(made.url).port))
+        if opener is not None and not opener(made.url):
+            _say("There is no browser here: open the link by hand.")
         made.wait()
     except KeyboardInterrupt:
-        sys.stdout.write("\n")
+        _say("", "The studio ends; what it is doing is finished first. Ctrl-C again: at once.")
     finally:
-        made.stop()
+        try:
+            made.stop()
+        except KeyboardInterrupt:
+            os._exit(130)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _say(*lines: str) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _elsewhere(port: int | None) -> list[str]:
+    """What to do where the browser of whoever reads this is not on this machine."""
+    if hub := os.environ.get("JUPYTERHUB_SERVICE_PREFIX"):
+        way = f"--port {port} --public-url https://HUB{hub.rstrip('/')}/proxy/{port}/"
+        return [f"This is a machine of JupyterHub. If it has jupyter-server-proxy, start the studio with {way}"]
+    if any(path.exists() for path in _CONTAINER):
+        way = (
+            f"start it with --network=host, or forward port {port} to the same port of yours, as editors and kubectl do"
+        )
+        return [f"This is a container, whose loopback is not that of your machine: {way}."]
+    if "SSH_CONNECTION" in os.environ:
+        return [
+            f"You came here by ssh. On your own machine: ssh -N -L {port}:{LOOPBACK}:{port} HOST; open the link there."
+        ]
+    return []

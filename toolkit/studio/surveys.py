@@ -8,7 +8,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse
 from toolkit.studio import checking, notebooks
 from toolkit.studio.editing import edited, is_safe, plain
-from toolkit.studio.folder import SESSION, SURVEYS, TABLES, Folder, fingerprint
+from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, Folder, fingerprint
 from toolkit.survey.dpia import sheet_html
 from toolkit.survey.paper.sheets import on_paper, sheets
 from toolkit.survey.preview import Preview
@@ -44,6 +44,7 @@ class Surveys:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
+        self._seen: dict[str, bytes] = {}
         self._past: dict[str, list[bytes]] = {}
         self._undone: dict[str, list[bytes]] = {}
 
@@ -52,9 +53,9 @@ class Surveys:
         others = {"constraints.toml", "pyproject.toml", "package.json"}
         surveys = [name for name in self.folder.names(*SURVEYS) if not name.endswith(SESSION) and name not in others]
         titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
-        root = self.folder.root
         listed = [{"file": name, "title": title} for name, title in titles.items()]
-        return {"folder": root.name, "path": str(root), "surveys": listed, "tables": self.folder.names(*TABLES)}
+        tables = [name for name in self.folder.names(*TABLES) if not RELEASED.search(name)]
+        return {"path": str(self.folder.root), "surveys": listed, "tables": tables}
 
     def new(self, file: str, example: str, language: str = "en") -> dict[str, Any]:
         """Write a survey to start from, and return it."""
@@ -67,8 +68,12 @@ class Surveys:
         return self.state(file)
 
     def state(self, file: str, speak: str = "en") -> dict[str, Any]:
-        """Return a file's data and all that is said of it."""
+        """Return a file's data and all that is said of it; what changed since the last look is one step."""
         content = self.folder.read(file, *SURVEYS)
+        if (before := self._seen.get(file, content)) != content:
+            self._past[file] = [*self._past.get(file, []), before][-_MOST_STEPS:]
+            self._undone.pop(file, None)
+        self._seen[file] = content
         base = {"file": file, "hash": fingerprint(content), "undo": file in self._past, "redo": file in self._undone}
         try:
             data = _read(file, content)
@@ -92,8 +97,6 @@ class Surveys:
             refuse("a survey must be a table", type(data).__name__, "nothing was written", TypeError)
         text = edited(content.decode(), data, toml=file.lower().endswith(".toml")).encode()
         if text != content:
-            self._past[file] = [*self._past.get(file, []), content][-_MOST_STEPS:]
-            self._undone.pop(file, None)
             self.folder.write(file, text)
         return self.state(file, speak)
 
@@ -108,8 +111,9 @@ class Surveys:
     def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
         content = self._same(file, known, speak)
         if file not in back:
-            refuse("there must be something to undo", "nothing", "only what was done here can be undone")
-        self.folder.write(file, back[file].pop())
+            refuse("there must be something to undo", "nothing", "only what was done since the start can be undone")
+        self.folder.write(file, back[file][-1])
+        self._seen[file] = back[file].pop()
         forth.setdefault(file, []).append(content)
         if not back[file]:
             del back[file]

@@ -1,10 +1,10 @@
 // Analyse: go on in a notebook that is written for this survey.
-import { api, button, h, same, select, state, t, work } from "./core.js";
+import { api, h, same, select, state, t, writer } from "./core.js";
 
 export async function analyse(main) {
   const said = h("div", {}), now = await api("field", { file: state.survey.file });
   let which = now.real || !now.rehearsal ? "real" : "rehearsal";
-  const write = (event) => work(event.target, said, async () => t("Written into the folder: {file}. Open it in JupyterLab and run it.", await api("write", { file: state.survey.file, what: "notebook", which })));
+  const words = "Written into the folder: {file}. Open it in JupyterLab and run it.";
   main.append(h("p", { class: "lead" }, t("The studio ends where analysis begins. A notebook with the first steps for this very survey is ready to run: load, estimate, compare groups, model, draw.")),
-    h("div", { class: "row" }, h("label", {}, t("Of"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), button(t("Write the notebook"), write, "main")), said, same("analyse"));
+    h("div", { class: "row" }, h("label", {}, t("Of"), select(which, [["real", t("Real reports")], ["rehearsal", t("Rehearsal")]], (value) => (which = value))), writer(t("Write the notebook"), said, () => ({ what: "notebook", which }), { words, kind: "main" })), said, same("analyse"));
 }

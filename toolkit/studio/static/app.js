@@ -21,7 +21,7 @@ const SCREENS = {
   analyse: ["Analyse", analyse],
 };
 const root = document.getElementById("app");
-let shown = { stop() {}, update() {} };
+let shown = {}, turn = 0;
 
 const place = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
 export const go = (...parts) => (location.hash = `/${parts.map(encodeURIComponent).join("/")}`);
@@ -48,7 +48,9 @@ function steps(file, current) {
   const items = Object.entries(SCREENS).map(([name, [title]], i) => h("li", {}, h("a", {
     href: `#/survey/${encodeURIComponent(file)}/${name}`, "aria-current": name === current ? "page" : null,
   }, h("span", { class: "place" }, `${i + 1}`), h("span", {}, t(title)), badge(name))));
-  return h("nav", { "aria-label": t("Steps") }, h("ol", {}, ...items));
+  const list = h("ol", {}, ...items);
+  requestAnimationFrame(() => list.scrollTo({ left: (list.querySelector("[aria-current]")?.offsetLeft ?? 0) - list.clientWidth / 3 }));
+  return h("nav", { "aria-label": t("Steps") }, list);
 }
 
 function header(title) {
@@ -80,8 +82,8 @@ function update() {
   shown.update?.();
 }
 
-/** The screen that the address names; `again`: the same one, with the focus where it was. */
-async function paint(again = false) {
+/** The screen that the address names; `again`: the same one, with the focus where it was. A later turn takes the page over. */
+async function paint(again = false, mine = ++turn) {
   const [kind, file, name = "questions"] = place();
   const focused = again ? document.activeElement?.dataset?.key ?? document.activeElement?.id : null, scroll = window.scrollY;
   shown.stop?.();
@@ -98,13 +100,13 @@ async function paint(again = false) {
     document.title = `${title} · ${titleOf(state.survey)} · Studio`;
     const warned = state.survey.readonly ? notice(t("This survey holds numbers that a page would round: it can be looked at, not edited here."), "note") : null;
     main.append(h("h1", { tabindex: -1 }, title), h("p", { class: "problem", "data-at": "", hidden: true }), ...(warned ? [warned] : []));
-    shown = (await SCREENS[name]?.[1](main)) ?? {};
+    if (!(await fill(() => SCREENS[name]?.[1](main), mine))) return;
     showProblems(main, name);
   } else {
     state.survey = null;
     root.replaceChildren(skip, header(kind === "table" ? file : null), main);
     document.title = "Studio";
-    shown = (await (kind === "table" ? table(main, file) : start(main, go))) ?? {};
+    if (!(await fill(() => (kind === "table" ? table(main, file) : start(main, go)), mine))) return;
   }
   if (again) {
     const old = focused && (root.querySelector(`[data-key="${CSS.escape(focused)}"]`) ?? document.getElementById(focused));
@@ -116,20 +118,33 @@ async function paint(again = false) {
   }
 }
 
+/** Whether a screen was filled before somebody went on to another. */
+async function fill(make, mine) {
+  try {
+    const made = (await make()) ?? {};
+    if (mine === turn) shown = made;
+    else made.stop?.();
+  } catch (problem) {
+    if (mine !== turn) return false;
+    throw problem;
+  }
+  return mine === turn;
+}
+
 function titleOf(survey) {
   const title = survey.data?.title;
   return (typeof title === "string" ? title : Object.values(title ?? {})[0]) || survey.file;
 }
 
 async function reload() {
-  const [kind, file] = place();
+  const [kind, file] = place(), mine = ++turn;
   try {
     if (state.survey) await save();
     if (kind === "survey" && (state.survey?.file !== file || state.survey?.broken)) await openSurvey(file);
     else if (kind === "survey") adopt(await api("survey", { file, speak: state.speak }));
-    await paint();
+    if (mine === turn) await paint(false, mine);
   } catch (problem) {
-    failed(problem);
+    if (mine === turn) failed(problem);
   }
 }
 

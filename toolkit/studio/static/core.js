@@ -1,6 +1,7 @@
 // What all screens share: words, elements, requests, and the survey that is open. Nothing here is kept but a draft that was not
 // saved yet, until it is; and never anything of a table.
 import { html, svg } from "./elements.js";
+import { readings } from "./numbers.js";
 
 export { svg };
 
@@ -23,8 +24,19 @@ export function speak(code) {
   document.documentElement.lang = code;
 }
 
-/** A number as people of the studio's language write it. */
-export const number = (value, digits = 2) => value.toLocaleString(state.speak, { maximumFractionDigits: digits });
+/** A number as people of the studio's language write it; a format is made once, as that takes longer than to use it. */
+export function number(value, maximumFractionDigits = 2) {
+  const key = `${state.speak}${maximumFractionDigits}`;
+  formats[key] ??= new Intl.NumberFormat(state.speak, { maximumFractionDigits });
+  return formats[key].format(value);
+}
+const formats = {};
+
+/** What a person means who types a number, NaN if none; "1.500" is read as people of the studio's language write. */
+export function numberIn(text) {
+  const found = readings(`${text}`), grouped = /[.,]/.exec(text)?.[0] === (state.speak === "de" ? "." : ",");
+  return found.length ? found.at(grouped ? -1 : 0) : NaN;
+}
 
 // ---------------------------------------------------------------- elements
 
@@ -171,6 +183,14 @@ export async function work(pressed, place, run) {
     pressed.disabled = false;
     pressed.classList.remove("working");
   }
+}
+
+/** A button that writes something of the survey into the folder. */
+export function writer(label, place, given, { words = "Written into the folder: {file}", kind = "" } = {}) {
+  return button(label, (event) => work(event.target, place, async () => {
+    const made = await api("write", { file: state.survey.file, ...given() });
+    return h("div", {}, notice(t(words, made), "good"), ...made.notes.map((note) => notice(note)));
+  }), kind, { "data-what": given().what });
 }
 
 // ---------------------------------------------------------------- the survey that is open

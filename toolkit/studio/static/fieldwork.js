@@ -1,5 +1,5 @@
 // Open and Collect: rehearse with invented people, open, invite, watch, close. Single reports are never shown.
-import { api, ask, button, change, copier, field, h, input, notice, number, same, save, select, state, svg, t, toggle, work } from "./core.js";
+import { api, ask, button, copier, field, h, input, notice, number, numberIn, same, save, select, state, svg, t, toggle, work } from "./core.js";
 import { fillResults } from "./results.js";
 
 const STATES = { draft: "not open yet", open: "open", paused: "paused", closed: "closed" };
@@ -17,19 +17,16 @@ export async function opening(main) {
   await save();
   let now = await api("field", { file: state.survey.file });
   const body = h("div", {});
-  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
-  const act = (pressed, place, action, given, done) => work(pressed, place, async () => {
-    const { file } = state.survey;
-    const answer = await api(action, { file, ...given });
-    now = { real: answer.real, rehearsal: answer.rehearsal };
+  const paint = () => body.replaceChildren(...(state.survey.valid ? [rehearsal(), real(), invitations(), stations()].filter(Boolean) : [notice(t("Something in the survey is refused. Settle it first: the steps with a red number say where."), "wrong")]));
+  const open = (pressed, place, given) => work(pressed, place, async () => {
+    now = await api("open", { file: state.survey.file, ...given });
     paint();
-    return done?.(answer);
   });
   function rehearsal() {
     const said = h("div", {}), found = h("div", {}), count = input("200", () => {}, { inputmode: "numeric" });
     const run = (event) => work(event.target, said, async () => {
-      const answer = await api("rehearse", { file: state.survey.file, people: Number(count.value) });
-      now = { real: answer.real, rehearsal: answer.rehearsal };
+      const answer = await api("rehearse", { file: state.survey.file, people: numberIn(count.value) });
+      now = answer;
       await fillResults(found, "rehearsal", "");
       return t("{n} invented people have answered. This is what you would see:", { n: number(answer.stored, 0) });
     });
@@ -42,7 +39,7 @@ export async function opening(main) {
     const said = h("div", {}), one = now.real;
     const head = h("h2", { id: "o2" }, t("2. Open"));
     if (one && one.state !== "closed" && one.serving) {
-      const amend = (event) => act(event.target, said, "open", { amend: true });
+      const amend = (event) => open(event.target, said, { amend: true });
       return h("section", { class: "panel good", "aria-labelledby": "o2" }, head, h("p", {}, t("The survey is {state}. Its address:", { state: t(STATES[one.state]) })), linkOf(one),
         one.current ? null : h("div", {}, notice(t("The file differs from what people see."), "note"), button(t("Show people the corrected page"), amend)), said, same("open"));
     }
@@ -58,20 +55,29 @@ export async function opening(main) {
       toggle(t("Without TLS, in a network that I trust"), false, give("plain_http_beyond_this_machine")));
     const run = async (event) => {
       const pressed = event.target;
-      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await act(pressed, said, "open", { reach });
+      if (await ask(t("Open the survey?"), t("From now on questions, answers and designs stay as they are. Title and consent can still be corrected."), t("Open"), "main")) await open(pressed, said, { reach });
     };
     return h("section", { class: "panel", "aria-labelledby": "o2" }, head, h("p", {}, t("A server of its own starts in the background. It goes on when the studio ends.")), far,
       button(one ? t("Start the server again") : t("Open the survey"), run, "main"), said, same("open"));
   }
+  /** A section that makes links for so many people. */
+  function links(id, title, about, label, press, make) {
+    const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
+    const run = (event) => work(event.target, said, async () => make(await api(id, { file: state.survey.file, count: numberIn(count.value) })));
+    return h("section", { class: "panel", "aria-labelledby": id }, h("h2", { id }, title), about && h("p", {}, about),
+      h("div", { class: "row" }, field(label, count), button(press, run, "main")), said, same(id));
+  }
   function invitations() {
     if (!now.real?.serving || now.real.access === "open") return null;
-    const said = h("div", {}), count = input("50", () => {}, { inputmode: "numeric" });
-    const run = (event) => work(event.target, said, async () => {
-      const { links } = await api("invite", { file: state.survey.file, count: Number(count.value) });
-      const text = links.join("\n");
-      return h("div", {}, notice(t("{n} links. Each works once, and they are kept nowhere: save them now.", { n: number(links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
+    return links("invite", t("3. Invite"), null, t("How many links"), t("Make links"), (made) => {
+      const text = made.links.join("\n");
+      return h("div", {}, notice(t("{n} links. Each works once, and they are kept nowhere: save them now.", { n: number(made.links.length, 0) }), "good"), copier(text, t("Copy all")), h("pre", { tabindex: 0, class: "links" }, text));
     });
-    return h("section", { class: "panel", "aria-labelledby": "o3" }, h("h2", { id: "o3" }, t("3. Invite")), h("div", { class: "row" }, field(t("How many links"), count), button(t("Make links"), run, "main")), said, same("invite"));
+  }
+  function stations() {
+    if (!now.real?.serving || !now.real.station) return null;
+    return links("station", t("4. Stations"), t("A device of yours on which many people answer, one after the other, also without a network."), t("How many people can answer on it"), t("Make a link for a station"),
+      (made) => h("div", {}, notice(t("One link for one device. It is kept nowhere: open it there once, with a network, and choose a PIN."), "good"), linkOf(made)));
   }
   main.append(h("p", { class: "lead" }, t("First a rehearsal, then the real thing.")), body);
   paint();
@@ -95,13 +101,14 @@ export async function collect(main) {
     before = JSON.stringify(real);
     if (!real) return body.replaceChildren(notice(t("Nothing is collected yet. Open the survey first."), "note"));
     const said = h("div", {});
-    const verb = (name, label, kind = "") => button(label, (event) => work(event.target, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name }))), kind);
+    const move = (pressed, name) => work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: name })));
+    const verb = (name, label, kind = "") => button(label, (event) => move(event.target, name), kind);
     const close = button(t("Close for good"), async (event) => {
       const pressed = event.target;
-      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await work(pressed, said, async () => paint(await api("change", { file: state.survey.file, which: "real", verb: "close" })));
+      if (await ask(t("Close the collection for good?"), t("No more reports are taken, and it cannot be opened again."), t("Close for good"))) await move(pressed, "close");
     }, "danger");
     const closed = real.state === "closed";
-    const seen = closed ? t("All reports can be read now.") : t("Results move on in steps of {step}, from {minimum} reports on: nobody's report can be seen as it comes.", real);
+    const seen = closed ? t("All reports can be read now.") : real.first ? t("Results move on in steps of {step}, from {first} reports on: nobody's report can be seen as it comes.", real) : t("Results can be read when it is closed.");
     body.replaceChildren(h("section", { class: "panel" }, h("p", { class: "state" }, h("span", { class: `chip ${real.state}` }, t(STATES[real.state]))),
       h("p", { class: "big" }, h("strong", {}, number(real.stored, 0)), ` ${t("reports")}${real.cap ? ` / ${number(real.cap, 0)}` : ""}`), h("p", { class: "hint" }, seen), !closed && linkOf(real),
       real.serving || closed ? null : notice(t("No server runs. Start it again on the screen Open."), "wrong"), ...real.log.map((line) => notice(line, "wrong")),

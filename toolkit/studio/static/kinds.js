@@ -54,6 +54,7 @@ export function protect(question, on) {
 
 // ---------------------------------------------------------------- texts in several languages
 
+export const LANGUAGE_WORDS = { ar: "العربية", de: "Deutsch", en: "English", es: "Español", fr: "Français" };
 export const languagesOf = (data) => (Array.isArray(data.languages) && data.languages.length ? data.languages : ["en"]);
 
 export function textIn(value, code, first) {
@@ -74,7 +75,7 @@ export function withText(value, code, text, codes) {
 /** A name for a column of the results, made of a text. */
 export function nameFrom(text, taken) {
   const plain = text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
-  const skip = ["have", "has", "did", "do", "you", "your", "the", "a", "an", "ever", "how", "what", "which", "are", "is", "in", "of", "to", "haben", "sie", "hast", "du", "wie", "was", "der", "die", "das"];
+  const skip = ["have", "has", "did", "do", "you", "your", "the", "a", "an", "ever", "how", "what", "which", "that", "many", "much", "are", "is", "in", "of", "to", "haben", "sie", "hast", "du", "wie", "was", "der", "die", "das"];
   const words = plain.split(/[^a-z0-9]+/).filter((one) => one && !skip.includes(one));
   const stem = words.slice(0, 2).join("_").replace(/^[^a-z]+/, "").slice(0, 30);
   if (!stem) return null;

@@ -1,6 +1,6 @@
 // Preview: what others would see, in each language. The phone's page runs in a frame without an origin and without a network.
-import { api, button, h, notice, same, save, select, state, t, work } from "./core.js";
-import { languagesOf } from "./kinds.js";
+import { api, button, h, notice, same, save, select, state, t, writer } from "./core.js";
+import { LANGUAGE_WORDS, languagesOf } from "./kinds.js";
 
 const VIEWS = { phone: "Phone", paper: "Paper", consent: "Consent", assessment: "Assessment" };
 const chosen = { view: "phone", language: null };
@@ -31,9 +31,9 @@ export async function preview(main) {
     }
   }
   const said = h("div", {});
-  const keep = (what, label) => button(label, (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("write", { file: state.survey.file, what }))));
+  const keep = (what, label) => writer(label, said, () => ({ what }));
   main.append(h("p", { class: "lead" }, t("Try it as a respondent would. Nothing that you tap here goes anywhere.")), tabs,
-    codes.length > 1 ? h("label", { class: "row" }, t("Language"), select(chosen.language, codes.map((code) => [code, code]), (code) => ((chosen.language = code), show()))) : "",
+    codes.length > 1 ? h("label", { class: "row" }, t("Language"), select(chosen.language, codes.map((code) => [code, LANGUAGE_WORDS[code] ?? code]), (code) => ((chosen.language = code), show()))) : "",
     shown, h("div", { class: "row" }, keep("paper", t("Write sheets for paper")), keep("assessment", t("Write the assessment")), keep("xlsform", t("Write a form for ODK and Kobo"))), said, same("preview"));
   await show();
 }

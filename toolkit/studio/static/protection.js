@@ -1,5 +1,5 @@
 // Protection: what each answer costs a person, and how precise it would be; live, from numbers that Python computed.
-import { api, button, change, field, h, input, meter, notice, number, repaint, same, select, slot, state, svg, t } from "./core.js";
+import { api, button, change, field, h, input, meter, notice, number, numberIn, repaint, same, select, slot, state, svg, t } from "./core.js";
 import { isProtected, kindOf, languagesOf, maker, textIn } from "./kinds.js";
 
 const FAMILIES = {
@@ -17,10 +17,10 @@ const FAMILIES = {
 };
 const MODES = [["", "The phone does it"], ["guided", "The phone shows what chance says, the person taps"], ["physical", "The person has a coin or a die"]];
 const PICTURES = {
-  of_yes: "Of 100 people whose true answer is yes, about {count} send yes",
-  of_no: "Of 100 people whose true answer is no, about {count} send yes",
-  same: "Of 100 people, about {count} send their true answer",
-  guess: "Of 100 guesses between two answers, at most {count} are right (50 without the report)",
+  of_yes: "True answer yes: about {count} of 100 send yes",
+  of_no: "True answer no: about {count} of 100 send yes",
+  same: "About {count} of 100 send their true answer",
+  guess: "At most {count} of 100 guesses between two answers are right",
 };
 const settings = JSON.parse(sessionStorage.getItem("studio:people") ?? '{"n":1000,"subgroup":10}');
 const curves = new Map();
@@ -31,7 +31,7 @@ export function protection(main) {
   const cards = (data.questions ?? []).map((question, i) => (isProtected(question) ? card(question, i, data) : plainCard(question, i, data)));
   const planned = h("div", {});
   const people = (name) => (text) => {
-    const value = Number(text);
+    const value = numberIn(text);
     if (!(value > 0)) return;
     settings[name] = name === "n" ? Math.round(value) : value;
     sessionStorage.setItem("studio:people", JSON.stringify(settings));
@@ -75,7 +75,7 @@ export function protection(main) {
       h("div", { class: "row" },
         field(t("People who answer"), input(settings.n, people("n"), { inputmode: "numeric", "data-key": "n" })),
         field(t("Smallest group, in percent of them"), input(settings.subgroup, people("subgroup"), { inputmode: "decimal", "data-key": "subgroup" })),
-        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : Number(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
+        field(t("Ceiling: the most that one person may lose"), input(data.ceiling ?? 3, (text) => change(() => (data.ceiling = text === "inf" ? "inf" : numberIn(text) || text)), { "data-key": "ceiling" }), { at: "ceiling" })),
       total, button(t("Divide the ceiling evenly"), evenly, "small")),
     h("ol", { class: "questions" }, ...cards.map((one) => one.element)), planned, same("protection"));
   update();
@@ -115,6 +115,13 @@ function hundred() {
   };
 }
 
+/** Every setting of one way to protect a question; asked for once. */
+async function curve({ "#": _, ...table }, family) {
+  const given = { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }, key = JSON.stringify(given);
+  if (!curves.has(key)) curves.set(key, await api("curve", given));
+  return curves.get(key);
+}
+
 function card(question, i, data) {
   const kind = kindOf(question);
   let rows = [], family = maker(question);
@@ -149,11 +156,7 @@ function card(question, i, data) {
   async function load() {
     if (!known) return;
     if (!rows.length) epsilon.textContent = "ε …";
-    const table = { ...question };
-    delete table["#"];
-    const key = JSON.stringify([table, family, settings, state.speak]);
-    if (!curves.has(key)) curves.set(key, await api("curve", { table, family, n: settings.n, subgroup: settings.subgroup / 100, speak: state.speak }));
-    rows = curves.get(key);
+    rows = await curve(question, family);
     slider.max = rows.length - 1;
     slider.value = nearest();
     draw();
@@ -172,16 +175,15 @@ function card(question, i, data) {
   }
   slider.addEventListener("input", draw);
   slider.addEventListener("change", () => take(slider.value));
-  const families = { yesno: ["warner", "forced", "crosswise"], options: ["k_ary"], likert: ["likert"], ticks: ["tick_boxes"], number: ["one_bit", "piecewise", "hybrid", "local_laplace", "square_wave"] }[kind] ?? [];
+  const families = state.survey.facts.families[kind] ?? [];
   const offered = families.includes(family) ? families : [family, ...families];
   const about = h("p", { class: "hint" }, known ? t(FAMILIES[family][1]) : t("This design was written by hand; it stays as it is."));
   const pick = async (name) => {
     family = name;
     question.design = { [name]: kind === "likert" ? { points: 5, epsilon: 1 } : { epsilon: 1 } };
-    const made = await api("curve", { table: Object.fromEntries(Object.entries(question).filter(([key]) => key !== "#")), family, n: settings.n, subgroup: null, speak: state.speak });
-    rows = made;
+    rows = await curve(question, family);
     if (name !== "crosswise" && question.mode === "physical") delete question.mode;
-    take(Math.max(0, made.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
+    take(Math.max(0, rows.findIndex((row) => !row.problem && row.epsilon >= 0.99)));
     repaint();
   };
   const device = field(t("Who brings chance in"), select(family, offered.map((name) => [name, t(FAMILIES[name]?.[0] ?? name)]), pick, { "data-key": `q${i}.family` }), { at: `q${i}.design` });
@@ -201,7 +203,7 @@ function card(question, i, data) {
 /** "I want ± 3 points": how many people, or which setting. */
 function solver(question, rows, take) {
   const answer = h("div", { role: "status" }), wish = input("", () => {}, { inputmode: "decimal", placeholder: "3" });
-  const value = () => Number(wish.value.replace(",", ".") || 3);
+  const value = () => numberIn(wish.value || "3");
   const solve = async () => {
     const share = rows()[0]?.share ?? true, margin = share ? value() / 100 : value();
     const place = rows().findIndex((row) => !row.problem && row.number !== "inf" && row.number <= margin);

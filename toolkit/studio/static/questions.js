@@ -1,9 +1,8 @@
 // Questions: what people are asked, in which order and in which languages.
-import { area, button, change, field, h, input, repaint, same, select, slot, state, t, toggle } from "./core.js";
-import { KINDS, isProtected, kindOf, languagesOf, make, nameFrom, protect, textIn, withText } from "./kinds.js";
+import { area, button, change, field, h, input, numberIn, repaint, same, select, slot, state, t, toggle } from "./core.js";
+import { KINDS, LANGUAGE_WORDS, isProtected, kindOf, languagesOf, make, nameFrom, protect, textIn, withText } from "./kinds.js";
 
 export const KIND_WORDS = { yesno: "Yes or no", options: "One of several", likert: "Scale", ticks: "Any of several", number: "Number", text: "Free text", own: "Own design" };
-const LANGUAGE_WORDS = { ar: "العربية", de: "Deutsch", en: "English", es: "Español", fr: "Français" };
 
 /** A text in each language of the survey; `get` and `set` are of the whole value. */
 export function texts(label, get, set, { at, hint, rows = 2, line = false, key } = {}) {
@@ -111,7 +110,7 @@ function answers(question, i, kind, codes) {
   const at = `q${i}`;
   if (kind === "number") {
     const bounds = question.bounds ?? [0, 100];
-    const set = (place) => (text) => text.trim() !== "" && !Number.isNaN(Number(text)) && change(() => (question.bounds = bounds.with(place, Number(text)), bounds.splice(place, 1, Number(text))));
+    const set = (place) => (text) => !Number.isNaN(numberIn(text)) && change(() => (bounds[place] = numberIn(text), question.bounds = [...bounds]));
     return h("div", { class: "row" }, field(t("Smallest possible answer"), input(bounds[0], set(0), { inputmode: "decimal", "data-key": `${at}.low` }), { at: `${at}.bounds` }),
       field(t("Largest possible answer"), input(bounds[1], set(1), { inputmode: "decimal", "data-key": `${at}.high` })),
       toggle(t("Whole numbers only"), question.whole === true, (on) => change(() => (on ? (question.whole = true) : delete question.whole))));

@@ -1,5 +1,5 @@
 // Results: tables and pictures, in all or by group; files for readers and for other programs.
-import { api, button, h, notice, same, select, state, t, tableOf, work } from "./core.js";
+import { api, h, notice, same, select, state, t, tableOf, writer } from "./core.js";
 
 /** Estimates of one collection, into a place of the page. */
 export async function fillResults(place, which, by) {
@@ -9,7 +9,7 @@ export async function fillResults(place, which, by) {
   else parts.push(notice(t("There is nothing to estimate from yet."), "note"));
   if (found.svg) {
     const address = URL.createObjectURL(new Blob([found.svg], { type: "image/svg+xml" }));
-    parts.push(h("figure", { class: "plot" }, h("img", { src: address, alt: found.alt })));
+    parts.push(h("figure", { class: "plot", tabindex: 0 }, h("img", { src: address, alt: found.alt })));
   } else if (found.alt) parts.push(notice(found.alt, "note"));
   parts.push(h("ul", { class: "notes" }, ...found.notes.map((note) => h("li", {}, note))));
   place.replaceChildren(...parts);
@@ -24,6 +24,8 @@ export async function results(main) {
   }
   const chosen = { which: there[0], by: "" }, body = h("div", {}), said = h("div", {}), choices = h("div", { class: "row" });
   const show = async () => {
+    body.replaceChildren(notice(t("Working …")));
+    files.querySelectorAll("[data-what=report]").forEach((one) => (one.disabled = now[chosen.which].state !== "closed"));
     try {
       await fillResults(body, chosen.which, chosen.by);
     } catch (problem) {
@@ -37,16 +39,12 @@ export async function results(main) {
       h("label", {}, t("Of"), select(chosen.which, there.map((which) => [which, words[which]]), (which) => ((chosen.which = which), (chosen.by = ""), paint(), show()))),
       h("label", {}, t("By"), select(chosen.by, [["", t("everybody")], ...groups.map((name) => [name, name])], (by) => ((chosen.by = by), show()))));
   }
-  const write = (what, ending, label) => button(label, (event) => work(event.target, said, async () => {
-    const made = await api("write", { file: state.survey.file, what, ending, which: chosen.which, by: chosen.by });
-    return h("div", {}, notice(t("Written into the folder: {file}", made), "good"), ...made.notes.map((note) => notice(note, "note")));
-  }));
-  main.append(choices, body,
-    h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
-      h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
-      h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),
-        write("export", ".sav", t("Reports (SPSS)")), write("export", ".dta", t("Reports (Stata)")), write("codebook", ".html", t("Codebook"))), said),
-    same("results"));
+  const write = (what, ending, label) => writer(label, said, () => ({ what, ending, ...chosen }));
+  const files = h("section", { class: "panel", "aria-labelledby": "files" }, h("h2", { id: "files" }, t("Files")),
+    h("p", { class: "hint" }, t("A report for readers needs a closed collection. Exported reports are for your eyes only.")),
+    h("div", { class: "row" }, write("report", ".html", t("Report (HTML)")), write("report", ".docx", t("Report (Word)")), write("export", ".csv", t("Reports (CSV)")),
+      write("export", ".sav", t("Reports (SPSS)")), write("export", ".dta", t("Reports (Stata)")), write("codebook", ".html", t("Codebook"))), said);
+  main.append(choices, body, files, same("results"));
   paint();
   await show();
 }

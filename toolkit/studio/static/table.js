@@ -1,5 +1,5 @@
 // The curator's half: columns and bounds by hand, statistics with price and noise before they are paid for, a ledger that fills.
-import { api, ask, button, codes, field, h, input, meter, notice, number, select, t, tableOf, work } from "./core.js";
+import { api, ask, button, codes, field, h, input, meter, notice, number, numberIn, select, t, tableOf, work } from "./core.js";
 
 const VERBS = {
   count: "How many rows", histogram: "How many rows in each category", mean: "Mean", sum: "Sum", std: "Standard deviation", median: "Median", bounds: "Propose bounds (paid)",
@@ -40,7 +40,7 @@ export async function table(main, file) {
     const one = now.session.columns[name] ?? {};
     const bound = (key) => input(one[key], (text) => {
       if (text.trim() === "") delete about(name)[key];
-      else if (!Number.isNaN(Number(text))) about(name)[key] = Number(text);
+      else if (!Number.isNaN(numberIn(text))) about(name)[key] = numberIn(text);
       soon();
     }, { inputmode: "decimal", "aria-label": `${key === "low" ? t("Smallest possible") : t("Largest possible")}: ${name}` });
     const options = input((one.options ?? []).join(", "), (text) => {
@@ -52,6 +52,13 @@ export async function table(main, file) {
     return [h("span", {}, name, type && h("span", { class: "hint" }, ` ${type}`)), bound("low"), bound("high"), options];
   }
 
+  /** Charge and publish, or publish alone; that a page was not written is told, the numbers are there. */
+  async function released(action, given) {
+    now = await api(action, { table: file, ...given });
+    paint();
+    problem.replaceChildren(...(now.unpublished ? [notice(now.unpublished, "wrong")] : []));
+  }
+
   function statistic(one, place) {
     const facts = now.statistics[place] ?? {}, said = h("div", {});
     const title = `${t(VERBS[one.verb])}${one.column ? ` · ${one.column}` : ""}${one.by ? ` · ${t("by {name}", { name: one.by })}` : ""}`;
@@ -61,19 +68,17 @@ export async function table(main, file) {
         Object.assign(about(one.column), { low: Math.min(...values), high: Math.max(...values) });
         save();
       }, "small") : null;
-      return h("li", { class: "card" }, h("h3", {}, title, " ", h("span", { class: "chip safe" }, t("released"))), tableOf(facts.columns, facts.rows, t("As published in {file}", { file: `${facts.file}.html` })), take);
+      return h("li", { class: "card" }, h("h3", {}, title, " ", h("span", { class: "chip safe" }, t("released"))), tableOf(facts.columns, facts.rows, facts.published ? t("As published in {file}", { file: `${facts.file}.html` }) : t("Kept, but not published yet")),
+        facts.published ? take : button(t("Publish it again"), (event) => work(event.target, said, () => released("publish", { name: facts.file })), "small"), said);
     }
     const noise = facts.problem ? notice(facts.problem, "wrong") : h("dl", { class: "facts" }, h("dt", {}, t("Price")), h("dd", {}, facts.price ?? ""),
-      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows", { number: number(facts.per_value) }) : t("depends on the data")),
+      h("dt", {}, t("Noise")), h("dd", {}, facts.sd ? t("standard error {number} in each cell", { number: number(facts.sd) }) : facts.per_value ? t("standard error about {number} divided by the number of rows: with 1,000 rows {example}", { number: number(facts.per_value), example: number(facts.per_value / 1000) }) : t("depends on the data")),
       h("dt", {}, t("Budget")), h("dd", {}, facts.fits ? t("enough is left") : t("not enough is left")));
     const price = input(one.epsilon, (text) => ((one.epsilon = text.replace(",", ".")), soon()), { inputmode: "decimal", "data-key": `price${place}` });
     const release = async (event) => {
       const pressed = event.target;
       if (await ask(t("Release it?"), t("The ledger is charged {price}, then the table is read. A charge is never taken back.", { price: facts.price }), t("Pay and release"), "main")) {
-        await work(pressed, said, async () => {
-          now = await api("release", { table: file, place });
-          paint();
-        });
+        await work(pressed, said, () => released("release", { place }));
       }
     };
     return h("li", { class: "card" }, h("h3", {}, title), field(t("Epsilon"), price), noise,

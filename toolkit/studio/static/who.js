@@ -1,5 +1,5 @@
 // Who asks: what people are told of those who ask, what becomes of answers, and what an officer must know.
-import { change, field, h, input, same, select, state, t, toggle } from "./core.js";
+import { change, field, h, input, numberIn, same, select, state, t, toggle } from "./core.js";
 import { texts } from "./questions.js";
 
 const STATED = {
@@ -31,7 +31,12 @@ export function who(main) {
     data.protection = { ...data.protection, [name]: value || undefined };
     if (!Object.values(data.protection).some((one) => one !== undefined)) delete data.protection;
   };
-  const plainly = (name, label, hint, more = {}) => field(t(label), input(data[name], (text) => change(() => (data[name] = text === "" ? undefined : more.number ? Number(text) || text : text)), { "data-key": name, ...more }), { at: name, hint: hint && t(hint) });
+  /** A station takes links that work once; so access is by such links, too. */
+  const station = (value) => change(() => {
+    data.field = value ? { ...data.field, station: value } : undefined;
+    if (value) data.access = "token";
+  }, true);
+  const plainly = (name, label, hint, more = {}) => field(t(label), input(data[name], (text) => change(() => (data[name] = text === "" ? undefined : more.number ? numberIn(text) || text : text)), { "data-key": name, ...more }), { at: name, hint: hint && t(hint) });
   main.append(
     h("p", { class: "lead" }, t("People must know whom they answer. What becomes of their answers is said by the page itself, from the designs, so that it is true.")), left,
     h("section", { class: "panel" }, h("h2", {}, t("Consent")), own("consent", "What people agree to, in your words", "Who asks and why; that it is voluntary.", { rows: 4 }),
@@ -39,6 +44,8 @@ export function who(main) {
     h("section", { class: "panel" }, h("h2", {}, t("At the end")), ...Object.entries(ENDING).map(([name, [label, hint]]) => own(name, label, hint))),
     h("section", { class: "panel" }, h("h2", {}, t("Rules")),
       field(t("Who may answer"), select(data.access ?? "open", [["open", t("Anybody with the link")], ["token", t("Whoever has a personal link, once")], ["blind", t("The same, and links cannot be traced (experimental)")]], (value) => change(() => (data.access = value)), { "data-key": "access" }), { at: "access" }),
+      field(t("Devices of yours on which people answer"), select(data.field?.station ?? "", [["", t("None")], ["kiosk", t("One that stands alone")], ["interviewer", t("One that is handed over and back")]], station, { "data-key": "field" }), { at: "field", hint: t("For people without a phone; also without a network. It needs personal links.") }),
+      data.field && toggle(t("That device is told true answers where there is no wheel; people read so"), data.field.auto === true, (on) => change(() => (data.field = { ...data.field, auto: on || undefined }))),
       plainly("minimum", "Smallest group that is shown", "Nothing is shown of an open collection before so many reports have come.", { number: true, inputmode: "numeric", placeholder: "30" }),
       plainly("cap", "At most so many reports", "", { number: true, inputmode: "numeric" }),
       plainly("closes", "Last day (as 2026-12-01)", ""),
