@@ -12,6 +12,7 @@ from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.question import Question
+from toolkit.texts.multilingual import isolated, right_to_left
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
@@ -37,7 +38,8 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
     asked = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
     if asked[0].mode == "auto":  # a yes and a no, called as the wheel calls them
         options, reports = _labels(asked[0], words, own)
-        marked = [{code: f"{mark} – {one[code]}" for code in words} for mark, one in zip("AB", reports, strict=True)]
+        marks = zip("AB", reports, strict=True)
+        marked = [{code: f"{_apart(mark, code)} – {one[code]}" for code in words} for mark, one in marks]
         stops = [dict.fromkeys(words, mark) for mark in "AB"]
         return [
             _case("check_wheel", words, marked, right, at=stops[right], answer=options[1 - right]) for right in (1, 0)
@@ -108,6 +110,11 @@ def _three(
     places = sorted((right, other))
     nothing = {code: said["check_nothing"] for code, said in words.items()}
     return text, [*(dict(reports[place]) for place in places), nothing], places.index(right)
+
+
+def _apart(mark: str, code: str) -> str:
+    """A Latin letter that does not turn round a label that runs from right to left."""
+    return isolated("{x}").format(x=mark) if right_to_left(code) else mark
 
 
 def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

@@ -200,10 +200,14 @@ def odds(
     """
     if question.design is None:
         return []
-    voice = Voice(phrases(language, own, *_also([question])), icons=True)
+    voice = Voice(phrases(language, own), icons=True)
     lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
-    lines += [voice.say("innocent_days")] if question.innocent is not None else []
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
+
+
+def birthday_note(question: Question, language: str, own: Own | None = None) -> list[str]:
+    """Return that numbers are approximate where a birthday decides: days are counted, and seasons differ."""
+    return [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
 
 
 def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:

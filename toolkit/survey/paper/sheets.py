@@ -65,10 +65,12 @@ def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") 
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
-    voice, agreed = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
+    voice, text = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
+    titles = {layer.title(code, survey.words) for layer in survey.layers(code, paper=True)}
+    agreed = "".join(_heading(one, 2) if one in titles else _paragraphs(one) for one in text.split("\n\n"))
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
     made = {
-        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep"), *agreed.split("\n\n")),
+        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep")) + agreed,
         "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
@@ -130,7 +132,7 @@ def _question(question: Question, survey: Survey, code: str, voice: Voice, turn:
     do = "".join(f"<p class='do'>{''.join(map(_face, got)) if die else ''} {_safe(line)}</p>" for line, got in own)
     field, size = _field(question, survey, code, voice, turn)
     lines = [part for text in [*only, asked, *before, *(line for line, _ in own)] for part in text.split("\n")]
-    height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 65) + 1.7 for line in lines)
+    height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 70) + 1.4 for line in lines)
     text = f"<section>{_paragraphs(*only)}<p><b>{_safe(asked)}</b></p>{_paragraphs(*before)}{do}{field}</section>"
     return text, height
 

@@ -73,7 +73,10 @@ def checks(survey: Survey, words: Words) -> list[Item]:
 
 def _try(given: DeviceTry, words: Words) -> Item:
     legend, labels, right = given
-    wrong = {code: filled(words[code]["wrong_twice"], report=labels[right][code]) for code in words}
+    wrong = {
+        code: filled(said["wrong_twice"], report=filled(said["quoted"], label=labels[right][code]))
+        for code, said in words.items()
+    }
     return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 
