@@ -82,6 +82,11 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
     return once, once + (1 - once) * once
 
 
+def quoted(said: Mapping[str, str], label: str) -> str:
+    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round."""
+    return filled(said["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
+
+
 def _asked(given: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
     text, labels, right = given
     shown = [next(iter(label.values())) for label in labels]  # a number keeps its own code
@@ -95,10 +100,7 @@ def _case(
     """One case, with three answers whatever the design: what is right, another report, and nothing."""
     text = {}
     for code, said in words.items():
-        shown = {
-            slot: label[code] if slot == "at" else filled(said["quoted"], label=label[code])
-            for slot, label in labels.items()
-        }
+        shown = {slot: label[code] if slot == "at" else quoted(said, label[code]) for slot, label in labels.items()}
         text[code] = said[name].format(**shown)
     return _three(text, words, reports, right)
 
