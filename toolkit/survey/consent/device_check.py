@@ -12,7 +12,7 @@ from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.question import Question
-from toolkit.texts.multilingual import isolated, right_to_left
+from toolkit.texts.multilingual import right_to_left
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice
 
@@ -115,8 +115,8 @@ def _three(
 
 
 def _apart(mark: str, code: str) -> str:
-    """A Latin letter that does not turn round a label that runs from right to left."""
-    return isolated("{x}").format(x=mark) if right_to_left(code) else mark
+    """A Latin letter that does not turn round a label that runs from right to left: browsers go by the first."""
+    return f"\u200f{mark}" if right_to_left(code) else mark
 
 
 def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

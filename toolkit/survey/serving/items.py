@@ -73,9 +73,7 @@ def checks(survey: Survey, words: Words) -> list[Item]:
 
 def _try(given: DeviceTry, words: Words) -> Item:
     legend, labels, right = given
-    wrong = {
-        code: filled(said["wrong_twice"], report=quoted(said, labels[right][code])) for code, said in words.items()
-    }
+    wrong = {code: said["wrong_twice"].format(report=quoted(said, labels[right][code])) for code, said in words.items()}
     return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 
