@@ -16,7 +16,7 @@ from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
-from toolkit.survey.consent.device_check import SheetTry, device_tries, sheet_tries
+from toolkit.survey.consent.device_check import device_tries, sheet_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
@@ -428,7 +428,7 @@ class Survey:
         return {"hash": self.hash, **shown_survey(self)}
 
     def _promise(self, language: str, paper: bool) -> list[consenting.Layer]:
-        check = self.check if not paper else "device" if self.sheet_tries else False
+        check = self.check if not paper else "device" if sheet_tries(self) else False
         return consenting.promise(
             self.questions,
             language,
@@ -444,11 +444,6 @@ class Survey:
             send=self.page_words()[language]["send"],
             station=self.is_station,
         )
-
-    @property
-    def sheet_tries(self) -> list[SheetTry]:
-        """The questions about the device that a sheet of paper asks, each with the answer that is right."""
-        return sheet_tries(self.questions, self.page_words(), self.words) if self.check == "device" else []
 
     @cached_property
     def at_station(self) -> "Survey":

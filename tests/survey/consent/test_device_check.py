@@ -1,6 +1,7 @@
 """The question about the device: in every language, for every way to answer; and what chance alone gives."""
 
 import itertools
+import unicodedata
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
 from toolkit import crosswise, forced, forced_options, k_ary, kuk
-from toolkit.survey.consent.device_check import chance, device_tries
+from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.question import Question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import content
@@ -81,7 +82,7 @@ def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same(
     for design in (forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)):
         made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
         phone = device_tries(made.questions, made.page_words())
-        sheet = [([*one.labels.values()], right) for one, right in made.sheet_tries]
+        sheet = [([*one.labels.values()], right) for one, right in sheet_tries(made)]
         for labels, right in [*((labels, right) for _, labels, right in phone), *sheet]:
             assert len({one["en"] for one in labels}) == 3
             assert labels[-1]["en"] == "Nothing"
@@ -94,6 +95,12 @@ def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
     assert text.startswith("If your answer is “No”, then on 1 to 8 choose “0”.")
     assert text.endswith("1 comes out, and your real answer is “No”. What do you choose?")
     assert (labels, right) == (["0", "1", "Nothing"], "0")
+
+
+def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
+    """Browsers go by the first letter that has a direction: the wheel's is Latin."""
+    for _, labels, right in tries(cheated(), "ar"):
+        assert all(unicodedata.bidirectional(label[0]) in ("R", "AL") for label in [*labels, right])
 
 
 def test_what_chance_gives_is_counted_out() -> None:

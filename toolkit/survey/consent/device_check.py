@@ -55,9 +55,13 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
     refuse(rule, f"{asked[0].name!r} without", "write check = true, or false")
 
 
-def sheet_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[SheetTry]:
-    """Return the tries as a sheet of paper asks them: about the weakest of its devices that can be asked about."""
-    for question in _weakest_first(questions):
+def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
+    """Return the tries as a sheet of paper with these questions asks them, or with all of the survey.
+
+    They are about the weakest of its devices that can be asked about; there are none if the survey does not check.
+    """
+    words, own = survey.page_words(), survey.words
+    for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)
         if device is not None:
             tries, lines = _drawn(question, device, words, own), _lines(question, words, own)

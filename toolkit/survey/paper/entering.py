@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
 from toolkit.survey.paper.kit import SERIAL, columns, typed
 from toolkit.survey.paper.sheets import on_paper
@@ -60,7 +61,7 @@ class _File:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
         asked = on_paper(survey)[0]
-        questions, self.tries = columns(asked), asked.sheet_tries
+        questions, self.tries = columns(asked), sheet_tries(asked)
         header, *rows = typed(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):

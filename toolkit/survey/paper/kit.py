@@ -10,6 +10,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.core.spreadsheet import harmless
+from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import on_paper, sheets
 from toolkit.survey.question import Question
@@ -52,7 +53,7 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
 
 def columns(survey: Survey) -> list[Question]:
     """Return what is typed in of a sheet, in its order: what it asks about the device, then its questions."""
-    return [*(question for question, _ in survey.sheet_tries), *survey.questions]
+    return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
 
 
 def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:

@@ -51,8 +51,8 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     rest = tuple(question for question in survey.questions if question.name not in left_out)
     if not left_out or not rest:
         return survey, left_out
-    check = bool(sheet_tries(rest, survey.page_words(), own)) and "device" if survey.check == "device" else survey.check
-    return replace(survey, questions=rest, check=check), left_out
+    unasked = survey.check == "device" and not sheet_tries(survey, rest)
+    return replace(survey, questions=rest, check=False if unasked else survey.check), left_out
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
@@ -97,7 +97,7 @@ def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], numb
     """The sheets: questions on as few pages as hold them, and on each page which sheet and page it is."""
     pages: list[list[list[str]]] = [[]]  # each question in all orders of its boxes
     left = _HEIGHT
-    for question in [*(question for question, _ in survey.sheet_tries), *survey.questions]:
+    for question in [*(question for question, _ in sheet_tries(survey)), *survey.questions]:
         text, height = _question(question, survey, code, voice)
         turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
         ways = [text, *(_question(question, survey, code, voice, turn)[0] for turn in turns)]
