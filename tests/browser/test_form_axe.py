@@ -4,11 +4,14 @@ import json
 from importlib.resources import files
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.forms import modes
+from tests.survey.desk import sha256
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey.question import Question
+from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface
 
@@ -174,3 +177,36 @@ def test_the_screens_of_a_device_check_and_of_every_end_break_none(phone, name):
     boxes.first.click()
     other.press(words["continue"]).press(words["send"]).sees(words["thanks"])
     look(other)
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_screens_of_personal_links_and_of_a_household_break_none(phone, name):
+    """Without a link, what is said before it is used up, on another phone; and who answers next on the same phone."""
+    code, token = "ar" if "locale" in LOOKS[name] else "en", "abcdefghijklmnopqrstuv"
+    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    words = interface([code])[code]
+
+    def made(**changes):
+        asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]
+        said = {"practice": False, "check": False, "debrief": text, "help": f"{text} 0800 1", **changes}
+        return Survey(text, asked, consent=text, languages=(code,), **said)
+
+    person = phone(made(access="blind"), key=IssuerKey.generate(), invited=[sha256(token)], **LOOKS[name]).open()
+    expect(person.page.get_by_text(words["end_link"])).to_be_visible()
+    look(person)
+    person.page.goto("about:blank")
+    person.open(f"#t={token}")
+    expect(person.page.get_by_text(words["link_used"])).to_be_visible()
+    look(person)
+    person.press(words["take_part"])
+    expect(person.button(words["continue"])).to_be_visible()
+    other = phone(site=person.site, **LOOKS[name]).open(f"#t={token}").press(words["take_part"])
+    expect(other.page.get_by_text(words["used_blind"])).to_be_visible()
+    look(other)
+    first = phone(made(household=True), **LOOKS[name]).open().press(words["take_part"])
+    first.page.locator("label.choice").first.click()
+    first.press(words["continue"]).press(words["next"]).press(words["send"]).sees(words["thanks"])
+    look(first)
+    first.page.reload()
+    expect(first.page.get_by_text(words["already_household"], exact=True)).to_be_visible()
+    look(first)

@@ -341,7 +341,7 @@ def test_a_question_about_the_device_has_two_tries_and_stores_which_was_right(ph
     for tap, (case, right) in zip(taps, cases, strict=False):
         expect(person.page.get_by_role("group", name=case)).to_be_visible()
         person.choose(right if tap == "right" else "Nothing")
-    said = "That is right." if "right" in taps else "Not quite: A – No would be right."
+    said = "That is right." if "right" in taps else "Not quite: “A – No” would be right."
     expect(person.page.get_by_text(said)).to_be_visible()
     person.press("Next").choose("Yes").sees("Before you send").press("Send").sees("Thank you")
     assert person.site.stored[0]["understood"] == understood

@@ -136,9 +136,9 @@ def test_noise_of_any_size_is_told_in_plain_digits(high: int) -> None:
     assert float(size[1].replace(",", "")) == high
 
 
-def test_the_stretch_around_a_number_has_its_width_in_the_unit_of_the_answers() -> None:
-    assert "in a stretch 24.3 wide around yours" in told(piecewise((0, 40), 1.0))
-    assert "in a stretch 38 wide around yours" in told(piecewise((0, 40), 0.1))
+def test_how_near_a_number_comes_is_said_in_the_unit_of_the_answers() -> None:
+    assert "within 12.1 of yours, up or down," in told(piecewise((0, 40), 1.0))
+    assert "within 19 of yours, up or down," in told(piecewise((0, 40), 0.1))
 
 
 def test_a_small_deck_is_told_card_by_card() -> None:

@@ -134,7 +134,8 @@ def _stored(survey: Survey) -> dict[str, bool]:
     return {
         "keep_rows": True,
         "keep_joined": several,
-        "keep_check": bool(survey.check),
+        "keep_check": survey.check is True,
+        "keep_tries": survey.check == "device",
         f"keep_{survey.access}": True,
         "keep_invited": several and survey.access != "open",
         "keep_browser": True,

@@ -16,7 +16,7 @@ from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
-from toolkit.survey.consent.device_check import device_tries
+from toolkit.survey.consent.device_check import device_tries, sheet_tries
 from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
@@ -428,10 +428,11 @@ class Survey:
         return {"hash": self.hash, **shown_survey(self)}
 
     def _promise(self, language: str, paper: bool) -> list[consenting.Layer]:
+        check = self.check if not paper else "device" if sheet_tries(self) else False
         return consenting.promise(
             self.questions,
             language,
-            check=self.check,
+            check=check,
             access=self.access,
             own=self.words,
             last=self.closes,

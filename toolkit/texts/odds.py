@@ -187,8 +187,8 @@ def _subset(design: Any, voice: Voice) -> str:
 
 def _window(design: Any, voice: Voice) -> str:
     inside = Fraction(design.width * design.inside, design.window.total)
-    width = voice.number(float(Fraction(design.width, design.steps) * (design.high - design.low)))
-    return voice.say("window", often=voice.often(inside), width=width)
+    half = voice.number(float(Fraction(design.width, 2 * design.steps) * (design.high - design.low)))
+    return voice.say("window", often=voice.often(inside), half=half)
 
 
 def _hybrid(design: Any, voice: Voice) -> str:

@@ -1,6 +1,7 @@
 """The question about the device: in every language, for every way to answer; and what chance alone gives."""
 
 import itertools
+import unicodedata
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
-from toolkit import crosswise, forced, k_ary, kuk
-from toolkit.survey.consent.device_check import chance, device_tries
+from toolkit import crosswise, forced, forced_options, k_ary, kuk
+from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.question import Question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import content
@@ -42,7 +43,7 @@ def test_of_a_wheel_what_is_sent_is_where_it_stops() -> None:
 def test_where_people_tap_it_is_what_chance_tells_them_to(mode: dict[str, Any]) -> None:
     (first, labels, right), (_, _, other) = tries(cheated(design=forced("1/3", "1/3"), **mode))
     assert first == (
-        "Chance tells you: tap “Yes”, whatever your real answer is. Your real answer is “No”. What do you tap?"
+        "Chance tells you: choose “Yes”, whatever your real answer is. Your real answer is “No”. What do you choose?"
     )
     assert (labels, right, other) == (["No", "Yes", "Nothing"], "Yes", "No")
 
@@ -50,13 +51,13 @@ def test_where_people_tap_it_is_what_chance_tells_them_to(mode: dict[str, Any]) 
 def test_where_two_answers_are_compared_it_is_whether_they_are_the_same() -> None:
     found = tries(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL))
     assert found[0][0] == (
-        "Your true answer to one of the two questions is “No”, and to the other “Yes”. What do you tap?"
+        "Your true answer to one of the two questions is “No”, and to the other “Yes”. What do you choose?"
     )
     assert [right for _, _, right in found] == ["Different", "Same"]
 
 
 def test_a_device_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs a wheel, forced answers or a crosswise design"):
+    with pytest.raises(ValueError, match="needs a wheel, a device of ours, forced answers or a crosswise design"):
         survey(Question("x", "X?", design=kuk("1/2", "1/4"), **PHYSICAL), check="device")
 
 
@@ -75,6 +76,31 @@ def test_it_is_asked_in_every_language_with_one_right_answer(language: str) -> N
     assert phrases(language)["stored_check"] in made.consent_text()
     assert phrases(language)["stored_tries"] in other.consent_text()
     assert interface([language])[language]["review_tries"] in other.page_words()[language]["review_note"]
+
+
+def test_there_are_three_answers_whatever_the_design_so_that_chance_is_the_same() -> None:
+    for design in (forced_options(list("abcd"), ["1/10"] * 4), kuk("1/2", "1/4", draws=2)):
+        made = survey(Question("x", "X?", design=design, mode="physical"), check="device", ceiling=9)
+        phone = device_tries(made.questions, made.page_words())
+        sheet = [([*one.labels.values()], right) for one, right in sheet_tries(made)]
+        for labels, right in [*((labels, right) for _, labels, right in phone), *sheet]:
+            assert len({one["en"] for one in labels}) == 3
+            assert labels[-1]["en"] == "Nothing"
+            assert right < 2
+
+
+def test_a_phone_without_a_wheel_says_what_the_device_asks_for() -> None:
+    """Answers by slips: the rule stands before the case, as nobody has used the device yet."""
+    (text, labels, right), _ = tries(Question("x", "X?", design=kuk("7/10", "2/10"), mode="physical"))
+    assert text.startswith("If your answer is “No”, then on 1 to 8 choose “0”.")
+    assert text.endswith("1 comes out, and your real answer is “No”. What do you choose?")
+    assert (labels, right) == (["0", "1", "Nothing"], "0")
+
+
+def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
+    """Browsers go by the first letter that has a direction: the wheel's is Latin."""
+    for _, labels, right in tries(cheated(), "ar"):
+        assert all(unicodedata.bidirectional(label[0]) in ("R", "AL") for label in [*labels, right])
 
 
 def test_what_chance_gives_is_counted_out() -> None:

@@ -16,6 +16,7 @@ from toolkit.local import born, numeric
 from toolkit.survey.collector import Collector
 from toolkit.survey.paper.coding import serial_numbers
 from toolkit.survey.paper.entering import read_entries, store_entries
+from toolkit.survey.paper.kit import typed, write_kit
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.results import estimate
 from toolkit.survey.storage.protocol import Entry, State
@@ -297,6 +298,82 @@ def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: st
     assert "The column channel says where a report comes from" in (tmp_path / "out.codebook.json").read_text()
     frame = collector.reports().drop(columns="understood")  # as a table that was typed elsewhere has none
     assert estimate(made, frame)["cheated"].n == 60 + phones
+
+
+DEVICES = {
+    "die": {"design": forced("1/6", "1/6")},
+    "coins": {"design": warner("3/4")},
+    "slips": {"design": forced_options(["a", "b", "c"], ["1/10", "1/10", "1/10"])},
+    "cards": {"design": kuk("7/10", "2/10")},
+}
+
+
+def check_printed(made: Survey) -> list[tuple[str, str, dict[str, str]]]:
+    """What a sheet asks about its device: what comes out, the real answer, and the code beside each box; and before
+    that, in the first of the two, what to do on each outcome.
+    """
+    page = sheets(made, "en", serial_numbers(made, 1))["form.en.html"]
+    asked = r"<b>Suppose you use .*?, ([\w–]+) comes out, and your real answer is “(\w+)”\. What do .*?</p>"
+    found = re.findall(asked + r"<p>This is about the method, not about you\.(.*?)</p>(.*?)</section>", page)
+    boxes = [dict(re.findall(r"<small>(\d+)</small><bdi>(\w+)</bdi>", one[3])) for one in found]
+    assert found[1][2] == ""
+    rules = unescape(found[0][2]).split("<br>")
+    return [
+        (label_by(rules, came, truth), truth, {label: code for code, label in codes.items()})
+        for (came, truth, *_), codes in zip(found, boxes, strict=True)
+    ]
+
+
+def label_by(rules: list[str], outcome: str, label: str) -> str:
+    """What the printed rules say, read again: by somebody who got this, and whose real answer is this."""
+    for line in rules[1:]:
+        if case := re.fullmatch(r"If your answer is “(.*)”, then on (.*) choose “(.*)”\.", line):
+            if case[1] == label and says(case[2], outcome):
+                return case[3]
+        elif says(line.partition(":")[0], outcome):
+            return label if "your real answer" in line else re.search(r"choose “(.*)”,", line)[1]
+    raise AssertionError((rules, outcome))
+
+
+@pytest.mark.parametrize("name", DEVICES)
+def test_what_a_sheet_asks_about_its_device_is_entered_as_the_try_that_was_right(name: str, tmp_path) -> None:
+    made = survey(Question("x", "X?", **DEVICES[name]), check="device", minimum=1, step=1, ceiling=9)
+    (first, _, one), (second, _, two) = check_printed(made)
+    assert first != second  # no box is right both times
+    wrong = [next(code for label, code in boxes.items() if label not in (first, second)) for boxes in (one, two)]
+    ticked = {1: (one[first], wrong[1]), 2: (wrong[0], two[second]), 0: wrong, None: ("-", "-")}
+    serials = serial_numbers(made, 8)
+    rows = [(serials[2 * i + again], *ticked[value]) for again in (0, 1) for i, value in enumerate(ticked)]
+    write_kit(made, tmp_path / "kit")
+    assert typed(tmp_path / "kit" / "entry.csv") == typed(tmp_path / "kit" / "entry.xlsx")
+    (header,) = typed(tmp_path / "kit" / "entry.csv")
+    assert header == ["serial", "understood_1", "understood_2", "x"]
+    (tmp_path / "a.csv").write_text("\n".join([",".join(header), *(",".join([*row, "-"]) for row in rows)]))
+    entered = read_entries(made, tmp_path / "a.csv")
+    assert entered.problems == ()
+    assert {sheet["understood"] for sheet in entered.sheets.values()} == {0, 1, 2, None}
+    for place, value in enumerate(ticked):
+        assert entered.sheets[serials[2 * place]] == {"x": None, "understood": value}
+    database = f"sqlite:///{tmp_path}/check.db"
+    store_entries(made, entered, database)
+    collector = Collector(database)
+    collector.close()
+    assert collector.reports()["understood"].value_counts().to_dict() == {0: 2, 1: 2, 2: 2}
+    assert "whether you got the first question about the method right. If you did not," in made.consent_text(paper=True)
+
+
+def test_no_answer_about_the_device_is_listed_and_its_boxes_stand_in_an_order_that_is_drawn(tmp_path) -> None:
+    made = survey(cheated(design=forced("1/6", "1/6")), check="device")
+    serial = serial_numbers(made, 1)[0]
+    (tmp_path / "a.csv").write_text(f"serial,understood_1,understood_2,cheated\n{serial},,7,1\n")
+    problems = read_entries(made, tmp_path / "a.csv").problems
+    assert ["understood_1: an answer is missing" in problems[0], "understood_2: no code" in problems[1]] == [True, True]
+    page = sheets(made, "en", serial_numbers(made, 60))["form.en.html"]
+    orders = {tuple(re.findall(r"<bdi>(\w+)</bdi>", part)[:3]) for part in page.split("<header>")[1:]}
+    assert len(orders) == 3  # by chance fewer in 3 × (2/3)**60 < 1e-10
+    assert {order[0] for order in orders} == {"No", "Yes", "Nothing"}
+    direct = survey(cheated(design=forced("1/6", "1/6")))
+    assert "about the method" not in sheets(direct, "en", ["1"])["form.en.html"] + direct.consent_text(paper=True)
 
 
 def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:

@@ -173,6 +173,21 @@ def test_what_no_hand_can_draw_is_refused_or_left_out() -> None:
     assert [question.name for question in rest.questions] == ["faculty", "cheated"]
 
 
+def test_a_device_that_a_sheet_cannot_ask_about_is_not_asked_about() -> None:
+    """The wheel is on phones only, and what the own words of the other question ask for nobody knows."""
+    words = {"mode": "physical", "instructions": "Do as we said."}
+    wheel, own = Question("far", "F?", design=warner(epsilon=1)), unrelated("2/3", "1/4")
+    rest, left_out = on_paper(survey(wheel, Question("own", "O?", design=own, **words), check="device", ceiling=9))
+    assert (rest.check, left_out) == (False, ("far",))
+    assert "about the method" not in printed(rest) + printed(rest, "consent")
+
+
+def test_the_page_to_keep_has_the_headings_of_the_consent() -> None:
+    kept = printed(survey(faculty(), cheated(design=DIE)), "consent")
+    said = ["Who asks", "What can be learned", "What is stored", "Your choice"]
+    assert re.findall(r"<h2>(.*?)</h2>", kept) == said
+
+
 def test_a_survey_of_several_waves_has_no_sheet() -> None:
     with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"):
         printed(panel(), "consent")

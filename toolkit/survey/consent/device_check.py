@@ -1,14 +1,20 @@
-"""A question that shows whether people have understood the device: what is sent, or tapped, when chance says so."""
+"""A question that shows whether people have understood the device: what is sent, or chosen, when chance says so."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.local.design import has_matrix
+from toolkit.local.design import Design, has_matrix
+from toolkit.local.devices import Device
+from toolkit.survey.consent.instructions import device_of, device_words, instructions, outcome_words
+from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
 from toolkit.survey.consent.wheel import filled, sectors
 from toolkit.survey.question import Question
+from toolkit.texts.multilingual import right_to_left
+from toolkit.texts.phrases import Own, phrases
+from toolkit.texts.voice import Voice
 
 Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
@@ -16,44 +22,58 @@ Words = Mapping[str, Mapping[str, str]]
 DeviceTry = tuple[dict[str, str], list[dict[str, str]], int]
 """What is asked, what may be answered, and which of that is right; words by language."""
 
+SheetTry = tuple[Question, int]
+"""A try as a sheet of paper asks it, and the place of the answer that is right."""
+
 TRIES = 2
 """So often it is asked, each time about another case."""
 
 
-def device_tries(questions: Sequence[Question], words: Words, own: Any = None) -> list[DeviceTry]:
-    """Return the tries: a case of the wheel, or what chance tells people to tap; "Nothing" is always wrong.
+def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
+    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong.
 
     Where people use chance of their own, it must tell them what to say, or compare two answers: what other
     devices ask for is not known here.
     """
-    codes = list(words)
-    if practicable(questions):
-        question = practice_question(questions, codes, own)
-    else:
-        question = max((one for one in questions if one.randomized), key=lambda one: one.loss.epsilon)
-    shown = shown_question(question, codes, own=own)
-    options, reports = ([one["label"] for one in shown[name]] for name in ("options", "reports"))
-    nothing = {code: words[code]["check_nothing"] for code in words}
-
-    def case(name: str, right: int, at: str = "", **labels: Mapping[str, str]) -> DeviceTry:
-        text = {}
-        for code, said in words.items():
-            quoted = {slot: filled(said["quoted"], label=label[code]) for slot, label in labels.items()}
-            text[code] = said[name].format(at=at, **quoted)
-        return text, [*reports, nothing], right
-
-    if question.mode == "auto":  # a yes and a no, called as the wheel calls them
-        reports = [
-            {code: f"{mark} – {label[code]}" for code in words} for mark, label in zip("AB", reports, strict=True)
+    asked = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
+    if asked[0].mode == "auto":  # a yes and a no, called as the wheel calls them
+        options, reports = _labels(asked[0], words, own)
+        marks = zip("AB", reports, strict=True)
+        marked = [{code: f"{_apart(mark, code)} – {one[code]}" for code in words} for mark, one in marks]
+        stops = [dict.fromkeys(words, mark) for mark in "AB"]
+        return [
+            _case("check_wheel", words, marked, right, at=stops[right], answer=options[1 - right]) for right in (1, 0)
         ]
-        return [case("check_wheel", right, answer=options[1 - right], at="AB"[right]) for right in (1, 0)]
-    if question.mode == "physical" and question.design is not None and question.design.name == "crosswise":
-        same = question.report_options.index("same")
-        pairs = ((options[0], options[-1], 1 - same), (options[-1], options[-1], same))
-        return [case("check_pair", right, first=first, second=second) for first, second, right in pairs]
-    forced = _forced(question)
-    cases = [(right, -1 if right == 0 else 0) for right in (*reversed(forced), *forced)][:TRIES]
-    return [case("check_order", right, report=reports[right], answer=options[truth]) for right, truth in cases]
+    for question in asked:
+        if tries := _told(question, words, own):
+            return tries
+        if (device := device_of(question)) is not None:
+            rules = {code: " ".join(lines) for code, lines in _lines(question, words, own).items()}
+            tries = _drawn(question, device, words, own)
+            return [({code: f"{rules[code]} {one[0][code]}" for code in words}, one[1], one[2]) for one in tries]
+    rule = "`check` about the device needs a wheel, a device of ours, forced answers or a crosswise design"
+    refuse(rule, f"{asked[0].name!r} without", "write check = true, or false")
+
+
+def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
+    """Return the tries as a sheet of paper with these questions asks them, or with all of the survey.
+
+    They are about the weakest of its devices that can be asked about; there are none if the survey does not check.
+    """
+    words, own = survey.page_words(), survey.words
+    for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
+        device = device_of(question)
+        if device is not None:
+            tries, lines = _drawn(question, device, words, own), _lines(question, words, own)
+        elif instructions(question, next(iter(words)), own):
+            tries, lines = _told(question, words, own), {}
+        else:
+            continue
+        if tries:
+            said = {code: phrases(code, own, "paper")["sheet_check"] for code in words}
+            beside = [{code: "\n".join([said[code], *lines.get(code, [])]) for code in words}, said]
+            return [_asked(*one) for one in zip(tries, SHEET_TRIES, beside, strict=True)]
+    return []
 
 
 def chance(answers: int) -> tuple[Fraction, Fraction]:
@@ -66,12 +86,99 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
     return once, once + (1 - once) * once
 
 
+def quoted(said: Mapping[str, str], label: str) -> str:
+    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round."""
+    return filled(said["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
+
+
+def _asked(given: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
+    text, labels, right = given
+    shown = [next(iter(label.values())) for label in labels]  # a number keeps its own code
+    options = [one if one.isdecimal() else f"answer {place}" for place, one in enumerate(shown, start=1)]
+    return Question(name, text, options=options, labels=dict(zip(options, labels, strict=True)), help=help_text), right
+
+
+def _case(
+    name: str, words: Words, reports: Sequence[Mapping[str, str]], right: int, **labels: Mapping[str, str]
+) -> DeviceTry:
+    """One case, with three answers whatever the design: what is right, another report, and nothing."""
+    text = {}
+    for code, said in words.items():
+        shown = {slot: label[code] if slot == "at" else quoted(said, label[code]) for slot, label in labels.items()}
+        text[code] = said[name].format(**shown)
+    return _three(text, words, reports, right)
+
+
+def _three(
+    text: dict[str, str], words: Words, reports: Sequence[Mapping[str, str]], right: int, wrong: int | None = None
+) -> DeviceTry:
+    other = (0 if right else len(reports) - 1) if wrong is None or wrong == right else wrong
+    places = sorted((right, other))
+    nothing = {code: said["check_nothing"] for code, said in words.items()}
+    return text, [*(dict(reports[place]) for place in places), nothing], places.index(right)
+
+
+def _apart(mark: str, code: str) -> str:
+    """A Latin letter that does not turn round a label that runs from right to left: browsers go by the first."""
+    return f"\u200f{mark}" if right_to_left(code) else mark
+
+
+def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The answers and the reports of a question as they are shown, by language."""
+    shown = shown_question(question, list(words), own=own)
+    return [one["label"] for one in shown["options"]], [one["label"] for one in shown["reports"]]
+
+
+def _told(question: Question, words: Words, own: Any) -> list[DeviceTry]:
+    """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
+    options, reports = _labels(question, words, own)
+    if question.mode == "physical" and question.design is not None and question.design.name == "crosswise":
+        same = question.report_options.index("same")
+        pairs = ((options[0], options[-1], 1 - same), (options[-1], options[-1], same))
+        return [_case("check_pair", words, reports, right, first=one, second=two) for one, two, right in pairs]
+    forced = _forced(question)
+    cases = [(right, -1 if right == 0 else 0) for right in (*reversed(forced), *forced)][:TRIES]
+    return [
+        _case("check_order", words, reports, right, report=reports[right], answer=options[truth])
+        for right, truth in cases
+    ]
+
+
+def _drawn(question: Question, device: Device[Design], words: Words, own: Any) -> list[DeviceTry]:
+    """Cases of a device: what comes out, and what is then chosen; first those in which it is not the real answer."""
+    _, reports = _labels(question, words, own)
+    cases = [
+        (step.outcomes[0], truth, truth if step.report is None else step.report)
+        for step in device.steps
+        for truth in (question.options if step.answer is None else [step.answer])
+    ]
+    cases.sort(key=lambda case: case[1] == case[2])
+    first = cases[0]
+    other = next(case for case in cases if case[2] != first[2])  # a device that always says the same is none
+    places, tries = {one: place for place, one in enumerate(question.report_options)}, []
+    for outcome, truth, report in (first, other):
+        text = {}
+        for code in words:
+            voice = Voice(phrases(code, own, "paper"))
+            answer = voice.quoted(question.label(truth, code, voice.phrases))
+            came = outcome_words((outcome,), voice)
+            text[code] = voice.say("check_outcome", device=device_words(device, voice), outcome=came, answer=answer)
+        tries.append(_three(text, words, reports, places[report], places.get(truth)))
+    return tries
+
+
+def _weakest_first(questions: Sequence[Question]) -> list[Question]:
+    return sorted((one for one in questions if one.randomized), key=lambda one: -one.loss.epsilon)
+
+
+def _lines(question: Question, words: Words, own: Any) -> dict[str, list[str]]:
+    """What to do on each outcome of a device, by language."""
+    return {code: [line for line, _ in instructions(question, code, own)[1:]] for code in words}
+
+
 def _forced(question: Question) -> list[int]:
     """The reports that chance may ask of everybody."""
     design = question.design
-    if design is not None and has_matrix(design) and (question.mode == "guided" or "forced" in design.name):
-        orders = [says[0] for _, _, says in sectors(design) if len(set(says)) == 1]
-        if orders:
-            return sorted(orders)
-    rule = "`check` about the device needs a wheel, forced answers or a crosswise design"
-    refuse(rule, f"{question.name!r} without", "write check = true, or false")
+    if design is None or not has_matrix(design) or not (question.mode == "guided" or "forced" in design.name):
+        return []
+    return sorted(says[0] for _, _, says in sectors(design) if len(set(says)) == 1)

@@ -70,7 +70,7 @@ def _step(step: Step, question: Question, language: str, voice: Voice) -> str:
     def name(option: str | int | None) -> str:
         return voice.quoted(question.label(option, language, voice.phrases))  # type: ignore[arg-type]
 
-    outcomes = _outcomes(step.outcomes, voice)
+    outcomes = outcome_words(step.outcomes, voice)
     if step.answer is not None:
         return voice.say("device_case", answer=name(step.answer), outcomes=outcomes, report=name(step.report))
     if step.report is None:
@@ -78,8 +78,8 @@ def _step(step: Step, question: Question, language: str, voice: Voice) -> str:
     return voice.say("device_say", outcomes=outcomes, report=name(step.report))
 
 
-def _outcomes(outcomes: Sequence[str], voice: Voice) -> str:
-    """Consecutive numbers as a range; faces of coins in words."""
+def outcome_words(outcomes: Sequence[str], voice: Voice) -> str:
+    """Return what comes out in words: consecutive numbers as a range, faces of coins by their names."""
     if outcomes[0].isdigit() and len(outcomes) > 2:
         return voice.say("to", first=outcomes[0], last=outcomes[-1])
     faces = ["–".join(voice.phrases.get(face, face) for face in one.split("-")) for one in outcomes]

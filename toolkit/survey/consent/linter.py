@@ -24,7 +24,10 @@ from toolkit.survey.writing.unknown_fields import naming
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 
-RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial")
+SHEET_TRIES = ("understood_1", "understood_2")
+"""The columns of what a sheet of paper asks about its device."""
+
+RESERVED = ("practice", "key", "survey", "understood", "token", "channel", "serial", *SHEET_TRIES)
 """Names that the page or the results use themselves."""
 
 _AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart

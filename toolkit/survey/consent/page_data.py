@@ -189,9 +189,7 @@ def shown_question(
         "options": choices(question.options),
         "reports": choices(question.report_options),
         "randomizer": question.browser_data(),
-        "odds": {code: consent.odds(local, code, own, waves=waves) for code in languages}
-        if question.randomized
-        else None,
+        "odds": {code: _odds(local, code, own, waves) for code in languages} if question.randomized else None,
         "deniable": question.cost(waves).epsilon <= WEAK_EPSILON if question.randomized else None,
         "instructions": _instructions(local, languages, own),
         "show_if": question.show_if and _places(question.show_if, others or {}),
@@ -202,6 +200,10 @@ def shown_question(
         **({"whole": True} if question.whole else {}),
         **({} if question.chances is None else {"weights": _weights(question.chances)}),
     }
+
+
+def _odds(question: Question, language: str, own: Own | None, waves: int) -> list[str]:
+    return [*consent.odds(question, language, own, waves=waves), *consent.birthday_note(question, language, own)]
 
 
 def _instructions(question: Question, languages: Sequence[str], own: Own | None) -> dict[str, str] | None:

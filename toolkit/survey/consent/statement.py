@@ -126,7 +126,7 @@ def promise(
     """
     if paper:
         _check_paper(questions, waves)
-    voice = Voice(phrases(language, own, *([STATION] if station else [])))
+    voice = Voice(phrases(language, own, *([STATION] if station else []), *_also(questions, paper)))
     randomized = [question for question in questions if question.randomized]
     stored = _stored(questions, voice, check, access, paper, waves)
     back = [] if paper else [voice.say("may_stop", send=send)]
@@ -148,6 +148,11 @@ def promise(
             *_asked_again(voice, access, waves, wave),
         ]
     )
+
+
+def _also(questions: Sequence[Question], paper: bool = False) -> list[str]:
+    """The table of what people do themselves, where something of it is promised."""
+    return ["paper"] if paper or any(question.innocent is not None for question in questions) else []
 
 
 def _arms(questions: Sequence[Question], voice: Voice) -> list[str]:
@@ -198,6 +203,11 @@ def odds(
     voice = Voice(phrases(language, own), icons=True)
     lines = sentences(question.design, voice, _names(question, language, voice), ratio=ratio)
     return lines if waves == 1 else [*lines, voice.say("odds_waves")]
+
+
+def birthday_note(question: Question, language: str, own: Own | None = None) -> list[str]:
+    """Return that numbers are approximate where a birthday decides: days are counted, and seasons differ."""
+    return [] if question.innocent is None else [phrases(language, own, "paper")["innocent_days"]]
 
 
 def odds_by_answer(question: Question, language: str, own: Own | None = None) -> list[str]:
@@ -262,6 +272,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
     said = tuple(voice.say(f"how_{mode}") for mode in ("auto", "paper") if mode in modes)
     more = [f"how_{mode}" for mode in ("guided", "physical") if mode in modes]
     more += ["innocent"] if any(map(needs_secret_answer, randomized)) else []
+    more += ["innocent_days"] if any(question.innocent is not None for question in randomized) else []
     return Layer("learn", said, tuple(map(voice.say, more)))
 
 
@@ -363,7 +374,8 @@ def _stored(
     anchor = ["anchor"] if any(question.anchor is not None for question in questions) else []
     if paper:
         written = any(question.kind in ("text", "number") for question in questions)
-        said, more = ["stored_paper", "writes_paper" if written else "ticks_paper"], anchor
+        said = ["stored_paper", "writes_paper" if written else "ticks_paper"]
+        more = [*(["stored_tries_paper"] if check == "device" else []), *anchor]
     else:
         tries = ["stored_tries" if check == "device" else "stored_check"] if check else []
         said, more = ["stored"], ["stored_more", *tries, f"stored_{access}{again}", *anchor]

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -16,7 +17,7 @@ from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.strict_json import digest
 from toolkit.texts.multilingual import looks
-from toolkit.texts.phrases import phrases
+from toolkit.texts.phrases import Own, phrases
 
 MODULUS = 97
 NO_ANSWER = "-"
@@ -87,7 +88,7 @@ def _value(survey: Survey, question: Question, text: str) -> Any:
     plain = plainly(text)
     if question.kind == "number":
         return _number(question, plain.replace(",", ".").replace("−", "-"))
-    names = _names(survey, question)
+    names = _names(question, survey.languages, survey.words)
     if question.kind == "choice":
         return names.get(plain)
     parts = [plain] if plain in names else [part for part in re.split(r"[\s,;]+", plain) if part]
@@ -105,9 +106,10 @@ def _number(question: Question, text: str) -> int | float | None:
     return None if thousands else as_number(Fraction(text))
 
 
-def _names(survey: Survey, question: Question) -> dict[str, int]:
+@lru_cache
+def _names(question: Question, languages: tuple[str, ...], own: Own | None) -> dict[str, int]:
     """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
-    boxes = enumerate(zip(answers_of(question), named_codes(survey, question), strict=True))
+    boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own), strict=True))
     shown = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
     often = Counter(name for name, _ in shown)
     labels = {name: place for name, place in shown if often[name] == 1}
@@ -120,10 +122,9 @@ def plainly(text: str) -> str:
     return looks(digits).casefold().strip()
 
 
-def named_codes(survey: Survey, question: Question) -> list[tuple[int, Sequence[str]]]:
+def named_codes(question: Question, languages: Sequence[str], own: Own | None) -> list[tuple[int, Sequence[str]]]:
     """Return each code of a question with its labels, one for each language of the survey."""
     shown = [
-        [question.label(option, code, phrases(code, survey.words)) for code in survey.languages]
-        for option in answers_of(question)
+        [question.label(option, code, phrases(code, own)) for code in languages] for option in answers_of(question)
     ]
     return list(zip(box_codes(question), shown, strict=True))

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
-from toolkit.survey.paper.kit import SERIAL, typed
+from toolkit.survey.paper.kit import SERIAL, columns, typed
 from toolkit.survey.paper.sheets import on_paper
 from toolkit.survey.question import Question
-from toolkit.survey.reading.table import CHANNEL, PAPER
+from toolkit.survey.reading.table import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.serving.payload import asked
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
@@ -59,7 +60,8 @@ class _File:
     def __init__(self, survey: Survey, path: Path) -> None:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
-        questions = on_paper(survey)[0].questions
+        asked = on_paper(survey)[0]
+        questions, self.tries = columns(asked), sheet_tries(asked)
         header, *rows = typed(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):
@@ -86,7 +88,7 @@ class _File:
         self.rows[serial] = row
         return serial
 
-    def _sheet(self, serial: str, cells: Mapping[str, str], questions: tuple[Question, ...]) -> None:
+    def _sheet(self, serial: str, cells: Mapping[str, str], questions: list[Question]) -> None:
         answers: dict[str, Any] = dict.fromkeys(question.name for question in self.survey.questions)
         compared, faulty = dict[str, Any](), set[str]()
         for question in questions:
@@ -99,7 +101,14 @@ class _File:
                 faulty.add(question.name)
                 where = f"{self.path.name}, row {self.rows[serial]}, sheet {serial}"
                 self.problems.append(f"{where}, {question.name}: {problem}")
+        if self.tries:
+            answers[UNDERSTOOD] = self._understood([answers.pop(question.name, None) for question, _ in self.tries])
         self.cells[serial], self.sheets[serial] = compared, answers
+
+    def _understood(self, ticked: list[int | None]) -> int | None:
+        """Which of the questions about the device was right first, 0 for none; None if all have no answer."""
+        right = [place for place, (_, answer) in enumerate(self.tries) if ticked[place] == answer]
+        return right[0] + 1 if right else None if set(ticked) == {None} else 0
 
     def _answer(self, question: Question, text: str, answers: Mapping[str, Any], faulty: set[str]) -> Any:
         """A cell as it is stored; what is wrong with it is raised in words that quote nothing."""
@@ -147,5 +156,6 @@ def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, 
 
 
 def _body(answers: Mapping[str, Any]) -> str:
-    data = {"answers": answers, "understood": None, CHANNEL: PAPER}
+    rest = {name: answer for name, answer in answers.items() if name != UNDERSTOOD}
+    data = {"answers": rest, UNDERSTOOD: answers.get(UNDERSTOOD), CHANNEL: PAPER}
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)

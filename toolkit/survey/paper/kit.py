@@ -10,6 +10,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.extras import MissingExtraError, extra
 from toolkit.core.spreadsheet import harmless
+from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import on_paper, sheets
 from toolkit.survey.question import Question
@@ -34,7 +35,7 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     for place, code in enumerate(codes):
         pages |= sheets(asked, code, serials[place * each : (place + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
-    names = ",".join([SERIAL, *(question.name for question in asked.questions)])
+    names = ",".join([SERIAL, *(question.name for question in columns(asked))])
     files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
     try:
         files["entry.xlsx"] = _xlsx(asked, remainder(survey), len(serials))
@@ -50,20 +51,25 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     return [target / name for name in files]
 
 
+def columns(survey: Survey) -> list[Question]:
+    """Return what is typed in of a sheet, in its order: what it asks about the device, then its questions."""
+    return [*(question for question, _ in sheet_tries(survey)), *survey.questions]
+
+
 def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
     """The same table with checks while one types, and a second sheet with all codes."""
     book = extra("openpyxl").Workbook()
     table, codes, last = book.active, book.create_sheet("codes"), max(rows, 500) + 1
     table.title = "entry"
-    table.append([SERIAL, *(question.name for question in survey.questions)])
+    table.append([SERIAL, *(question.name for question in columns(survey))])
     table.freeze_panes = "B2"
     rule = f"AND(ISNUMBER(A2),MOD(A2,{MODULUS})={rest},COUNTIF($A$2:$A${last},A2)=1)"
     _check(table, f"A2:A{last}", "custom", rule, "No number of a sheet of this survey, or it is there already.")
     codes.append(["question", "code", *survey.languages])
-    for column, question in enumerate(survey.questions, start=2):
+    for column, question in enumerate(columns(survey), start=2):
         letter = extra("openpyxl.utils").get_column_letter(column)
         cells = f"{letter}2:{letter}{last}"
-        for number, labels in named_codes(survey, question):
+        for number, labels in named_codes(question, survey.languages, survey.words):
             codes.append([question.name, number, *map(harmless, labels)])
         if (checked := _rule(question, f"{letter}2")) is not None:
             said = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."

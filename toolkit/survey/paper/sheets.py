@@ -2,6 +2,7 @@
 
 import html
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -9,7 +10,9 @@ from itertools import product
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
 from toolkit.local.devices import Device
+from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.consent.instructions import device_of, device_words, instructions
+from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import answers_of, box_codes
@@ -46,7 +49,10 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     first, own = survey.languages[0], survey.words
     left_out = tuple(one.name for one in survey.questions if one.randomized and not instructions(one, first, own))
     rest = tuple(question for question in survey.questions if question.name not in left_out)
-    return (replace(survey, questions=rest) if left_out and rest else survey), left_out
+    if not left_out or not rest:
+        return survey, left_out
+    unasked = survey.check == "device" and not sheet_tries(survey, rest)
+    return replace(survey, questions=rest, check=False if unasked else survey.check), left_out
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
@@ -59,10 +65,12 @@ def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") 
         if question.randomized and not instructions(question, code, survey.words):
             rule = "a question on paper must have a design that a coin, a die or slips draw exactly"
             refuse(rule, question.name, "see design.devices() for the nearest, or give the question `instructions`")
-    voice, agreed = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
+    voice, text = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
+    titles = {layer.title(code, survey.words) for layer in survey.layers(code, paper=True)}
+    agreed = "".join(_heading(one, 2) if one in titles else _paragraphs(one) for one in text.split("\n\n"))
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
     made = {
-        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep"), *agreed.split("\n\n")),
+        "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep")) + agreed,
         "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
@@ -87,16 +95,18 @@ def _paragraphs(*texts: str) -> str:
 
 def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], number: str) -> str:
     """The sheets: questions on as few pages as hold them, and on each page which sheet and page it is."""
-    pages: list[list[str]] = [[]]
+    pages: list[list[list[str]]] = [[]]  # each question in all orders of its boxes
     left = _HEIGHT
-    for question in survey.questions:
+    for question in [*(question for question, _ in sheet_tries(survey)), *survey.questions]:
         text, height = _question(question, survey, code, voice)
+        turns = range(1, len(question.options) if question.name in SHEET_TRIES else 1)
+        ways = [text, *(_question(question, survey, code, voice, turn)[0] for turn in turns)]
         if height > _HEIGHT:
             refuse("a question on paper must fit on a page", question.name, "shorten it, or ask it on phones")
         if height > left:
             pages.append([])
             left = _HEIGHT
-        pages[-1].append(text)
+        pages[-1].append(ways)
         left -= height
     made = []
     for serial, (place, parts) in product(serials, enumerate(pages, start=1)):
@@ -105,12 +115,12 @@ def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], numb
         right = [voice.say("sheet_survey", hash=number), voice.say("sheet_number", serial=spaced), page]
         header = f"<header><span>{_safe(survey.heading[code])}</span><b>{_safe(' · '.join(right))}</b></header>"
         note = f"<p><small>{_safe(voice.say('sheet_note'))}</small></p>" if place == 1 else ""
-        made.append(f"<div class='sheet'>{header}{note}{''.join(parts)}</div>")
+        made.append(f"<div class='sheet'>{header}{note}{''.join(map(secrets.choice, parts))}</div>")
     return "".join(made)
 
 
-def _question(question: Question, survey: Survey, code: str, voice: Voice) -> tuple[str, float]:
-    """A question as it is printed, and about how high it is."""
+def _question(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
+    """A question as it is printed, its boxes turned by so many places, and about how high it is."""
     optional = "" if question.required else f" {voice.say('sheet_optional')}"
     asked = text_in(question.text, code) + optional
     beside = [text_in(words, code) for words in (question.help, question.warning) if words is not None]
@@ -120,14 +130,14 @@ def _question(question: Question, survey: Survey, code: str, voice: Voice) -> tu
     device, own = device_of(question), instructions(question, code, survey.words) if question.randomized else []
     die = device is not None and device.name == "a die"
     do = "".join(f"<p class='do'>{''.join(map(_face, got)) if die else ''} {_safe(line)}</p>" for line, got in own)
-    field, size = _field(question, survey, code, voice)
+    field, size = _field(question, survey, code, voice, turn)
     lines = [part for text in [*only, asked, *before, *(line for line, _ in own)] for part in text.split("\n")]
-    height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 65) + 1.7 for line in lines)
+    height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 70) + 1.4 for line in lines)
     text = f"<section>{_paragraphs(*only)}<p><b>{_safe(asked)}</b></p>{_paragraphs(*before)}{do}{field}</section>"
     return text, height
 
 
-def _field(question: Question, survey: Survey, code: str, voice: Voice) -> tuple[str, float]:
+def _field(question: Question, survey: Survey, code: str, voice: Voice, turn: int) -> tuple[str, float]:
     """Boxes with their codes, or lines to write on, and about how high they are."""
     options = answers_of(question)
     if not options:
@@ -138,12 +148,12 @@ def _field(question: Question, survey: Survey, code: str, voice: Voice) -> tuple
     if question.kind == "ticks" and question.required:
         labels, numbers = [*labels, survey.page_words()[code]["none_of_these"]], [*numbers, 0]
     short = len(labels) <= 6 and sum(len(label) + 8 for label in labels) <= 70
-    boxes = "".join(
+    boxes = [
         f"<li><span class='box'></span><small>{number}</small><bdi>{_safe(label)}</bdi></li>"
         for label, number in zip(labels, numbers, strict=True)
-    )
+    ]
     height = 11 if short else 3 + sum(_LINE * math.ceil(len(label) / 65) + 1 for label in labels)
-    return f"<ul class='boxes{' row' if short else ''}'>{boxes}</ul>", height
+    return f"<ul class='boxes{' row' if short else ''}'>{''.join(boxes[turn:] + boxes[:turn])}</ul>", height
 
 
 def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from toolkit.local.design import Design
-from toolkit.survey.consent.device_check import DeviceTry, device_tries
+from toolkit.survey.consent.device_check import DeviceTry, device_tries, quoted
 from toolkit.survey.consent.wheel import filled, wheel
 from toolkit.survey.question import LONGEST_ANSWER
 from toolkit.survey.spec import Survey
@@ -73,7 +73,7 @@ def checks(survey: Survey, words: Words) -> list[Item]:
 
 def _try(given: DeviceTry, words: Words) -> Item:
     legend, labels, right = given
-    wrong = {code: filled(words[code]["wrong_twice"], report=labels[right][code]) for code in words}
+    wrong = {code: said["wrong_twice"].format(report=quoted(said, labels[right][code])) for code, said in words.items()}
     return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 
