@@ -1,6 +1,7 @@
 """The pages of the site: what they name exists, what they show runs, and every public room is in the reference."""
 
 import argparse
+import doctest
 import math
 import re
 import shlex
@@ -64,6 +65,25 @@ def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.
                 assert main(words) == 0, (page.name, line)
                 ran += 1
     assert ran >= 8
+
+
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctests leave them out, as a server takes seconds; in the order of the page, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("toolkit.course.classroom.own_address", lambda: "127.0.0.2")
+    left_out = [page for page in PAGES if "+SKIP" in page.read_text(encoding="utf-8")]
+    assert {page.name for page in left_out} == {"README.md", "class.md"}
+    for page in left_out:
+        examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+        names: dict[str, object] = {}
+        try:
+            for example in examples:
+                names["_"] = exec(example.source, names)  # noqa: S102  our own page
+        finally:
+            for name in ("collector", "trial", "room"):
+                names[name].close() if name in names else None  # type: ignore[attr-defined]
 
 
 def test_every_verb_and_target_that_is_named_exists() -> None:
