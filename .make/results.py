@@ -14,21 +14,28 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+
 ROOT = Path(__file__).parents[1]
 PEERS = ("opendp", "diffprivlib", "dp-accounting", "multi-freq-ldpy", "pure-ldp", "statsmodels", "scikit-learn")
+PROJECTS = ("opendp", "diffprivlib", "multi-freq", "pure-ldp")
 VERSIONS = (
     "from importlib.metadata import *\nfor name in {names}:\n try: print(name, version(name))\n except Exception: pass"
 )
 HEAD = """# Results
 
 What one run of the benchmarks printed; peers stand in the same run where they could be installed, so that only ratios
-within a block mean something. The machine was shared with other work: absolute times are too long, and a figure that is
-missed by a little may be met on a quiet one. "ok" and "TOO SLOW" are against the limits that each benchmark states.
+within a block mean something. "ok" and "TOO SLOW" are against the limits that each benchmark states, for a quiet
+machine: where the load below is above the number of cores, times on the clock are too long by about their quotient,
+and "TOO SLOW" of a time in milliseconds says nothing.
+
+![Multiples of the baseline of each block, ours and peers, on a logarithmic axis; the numbers stand below.](results.svg)
 """
 
 
 def main(names: list[str]) -> None:
     """Run each, and write the page."""
+    load = [os.getloadavg()[0]]
     programs = {name: program or sys.executable for name, _, program in (one.partition("=") for one in names)}
     there = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
     parts = [part(name, programs.get(name)) for name in there]
@@ -36,10 +43,28 @@ def main(names: list[str]) -> None:
     run = dict.fromkeys(programs.values())
     told = [subprocess.run([one, "-c", call], capture_output=True, text=True, check=True).stdout for one in run]  # noqa: S603
     versions = ", ".join(dict.fromkeys(line for one in told for line in one.splitlines()))
+    load.append(os.getloadavg()[0])
     machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    machine += f", load {load[0]:.0f} when it began and {load[1]:.0f} when it ended"
     ours = f"toolkit {version('privacy-survey-toolkit')}"
     page = "\n".join([HEAD, f"Machine: {machine}. Versions: {ours}; {versions}.\n", *parts])
     (ROOT / "benchmarks" / "RESULTS.md").write_text(page, encoding="utf-8")
+    picture(page)
+
+
+def picture(page: str) -> None:
+    """benchmarks/results.svg: every multiple of a baseline that the page has, and the limit where there is one."""
+    found = re.findall(r"^(\S.*?)\s{2,}([\d.]+) x(?:  \(at most ([\d.]+) x)?", page, re.MULTILINE)
+    rows = [(re.sub(r"\s{2,}", ", ", name), float(times), float(limit or "nan")) for name, times, limit in found][::-1]
+    figure, ax = plt.subplots(figsize=(8, 0.24 * len(rows) + 0.8), layout="constrained")
+    peers = [name.lower().startswith(PROJECTS) for name, _, _ in rows]
+    bars = ax.barh([name for name, _, _ in rows], [times for _, times, _ in rows], color="#0072b2")
+    for bar, peer in zip(bars, peers, strict=True):
+        bar.set(color="#d55e00") if peer else None
+    ax.plot([limit for _, _, limit in rows], range(len(rows)), "k|", markersize=10)
+    ax.set(xscale="log", xlabel="times the baseline of its block; orange: peers; black stroke: our limit")
+    ax.tick_params(labelsize="small")
+    figure.savefig(ROOT / "benchmarks" / "results.svg", metadata={"Date": None})
 
 
 def part(name: str, program: str | None) -> str:
