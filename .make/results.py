@@ -29,7 +29,7 @@ within a block mean something. "ok" and "TOO SLOW" are against the limits that e
 machine: where the load below is above the number of cores, times on the clock are too long by about their quotient,
 and "TOO SLOW" of a time in milliseconds says nothing.
 
-![Multiples of the baseline of each block, ours and peers, on a logarithmic axis; the numbers stand below.](results.svg)
+![Multiples of the baseline of each block, ours and peers, on a logarithmic axis; the numbers stand below.](results.png)
 """
 
 
@@ -53,7 +53,7 @@ def main(names: list[str]) -> None:
 
 
 def picture(page: str) -> None:
-    """benchmarks/results.svg: every multiple of a baseline that the page has, and the limit where there is one."""
+    """benchmarks/results.png: every multiple of a baseline that the page has, and the limit where there is one."""
     found = re.findall(r"^(\S.*?)\s{2,}([\d.]+) x(?:  \(at most ([\d.]+) x)?", page, re.MULTILINE)
     rows = [(re.sub(r"\s{2,}", ", ", name), float(times), float(limit or "nan")) for name, times, limit in found][::-1]
     figure, ax = plt.subplots(figsize=(8, 0.24 * len(rows) + 0.8), layout="constrained")
@@ -64,7 +64,7 @@ def picture(page: str) -> None:
     ax.plot([limit for _, _, limit in rows], range(len(rows)), "k|", markersize=10)
     ax.set(xscale="log", xlabel="times the baseline of its block; orange: peers; black stroke: our limit")
     ax.tick_params(labelsize="small")
-    figure.savefig(ROOT / "benchmarks" / "results.svg", metadata={"Date": None})
+    figure.savefig(ROOT / "benchmarks" / "results.png", dpi=110, metadata={"Software": None})
 
 
 def part(name: str, program: str | None) -> str:
