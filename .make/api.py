@@ -57,7 +57,7 @@ def signature(value: Callable[..., object]) -> str:
     except (TypeError, ValueError):
         return ""
     bare = [one.replace(annotation=inspect.Parameter.empty) for one in found.parameters.values()]
-    text = re.sub(" at 0x[0-9a-f]+", "", str(inspect.Signature(bare)))
+    text = str(inspect.Signature(bare)).replace("<lambda>", "lambda")
     return re.sub(r"<([\w.]+) ?[^<>]*>", r"<\1>", text)
 
 

@@ -89,4 +89,5 @@ def _kind(value: object) -> str:
 def _first_sentence(value: object) -> str:
     paragraph = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
     sentence = re.split(r"(?<=[a-z)`\"’0-9])\. (?=[A-Z])", paragraph)[0]
-    return re.sub(r"([|\\*_])", r"\\\1", sentence)
+    parts = re.split(r"(`[^`]*`)", sentence)  # in code nothing is escaped but what would end a cell
+    return "".join(re.sub(r"(\|)" if i % 2 else r"([|\\*_])", r"\\\1", part) for i, part in enumerate(parts))

@@ -230,8 +230,8 @@ def peer_noise() -> Iterator[tuple[str, Callable[[], object]]]:
     if peer("diffprivlib.mechanisms"):
         mechanisms = importlib.import_module("diffprivlib.mechanisms")
         whole, real = mechanisms.Geometric(epsilon=0.5), mechanisms.Laplace(epsilon=0.5, sensitivity=1)
-        yield "diffprivlib Geometric", lambda: [whole.randomize(0) for _ in range(FEW)]
-        yield "diffprivlib Laplace", lambda: [real.randomize(0.0) for _ in range(FEW)]
+        yield "diffprivlib Geometric", lambda: [whole.randomise(0) for _ in range(FEW)]
+        yield "diffprivlib Laplace", lambda: [real.randomise(0.0) for _ in range(FEW)]
 
 
 def peer_scalars() -> Iterator[tuple[str, Callable[[], object]]]:
@@ -242,7 +242,7 @@ def peer_scalars() -> Iterator[tuple[str, Callable[[], object]]]:
     if peer("diffprivlib.mechanisms"):
         mechanisms = importlib.import_module("diffprivlib.mechanisms")
         real = mechanisms.Laplace(epsilon=0.5, sensitivity=1)
-        yield "diffprivlib Laplace, one real", lambda: real.randomize(42.5)
+        yield "diffprivlib Laplace, one real", lambda: real.randomise(42.5)
 
 
 def main() -> None:

@@ -1,17 +1,28 @@
 """The pages of the site: what they name exists, what they show runs, and every public room is in the reference."""
 
 import argparse
+import doctest
+import math
 import re
 import shlex
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
 import reference
 from links import faults
 from tests.test_docstrings import ROOMS
+from toolkit import Design, Zcdp, crosswise, forced, k_ary, kuk, mangat, plan, triangular, unrelated, warner
 from toolkit.command import _parser, main
+from toolkit.core import subsampled
+from toolkit.core.loss import Pure
+from toolkit.learning import Thresholdout
+from toolkit.local import numeric, oracles
+from toolkit.planning import guess_rate, roc_limit
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -56,6 +67,25 @@ def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.
     assert ran >= 8
 
 
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The doctests leave them out, as a server takes seconds; in the order of the page, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("toolkit.course.classroom.own_address", lambda: "127.0.0.2")
+    left_out = [page for page in PAGES if "+SKIP" in page.read_text(encoding="utf-8")]
+    assert {page.name for page in left_out} == {"README.md", "class.md"}
+    for page in left_out:
+        examples = doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+        names: dict[str, object] = {}
+        try:
+            for example in examples:
+                names["_"] = exec(example.source, names)  # noqa: S102  our own page
+        finally:
+            for name in ("collector", "trial", "room"):
+                names[name].close() if name in names else None  # type: ignore[attr-defined]
+
+
 def test_every_verb_and_target_that_is_named_exists() -> None:
     (verbs,) = (action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
@@ -92,6 +122,91 @@ def test_every_formula_names_a_function_that_exists() -> None:
     for page in PAGES:
         for link in re.findall(r"\{py:obj\}`[^<`]*<([\w.]+)>`", page.read_text(encoding="utf-8")):
             assert named(link) is not None
+
+
+def yes(design: Design) -> tuple[float, float, float]:
+    """s, f and epsilon of a yes/no design."""
+    return float(design.matrix[1, 1]), float(design.matrix[0, 1]), design.epsilon
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    def at(a: float) -> float:
+        return a * rho + (math.log(1 / delta) + (a - 1) * math.log(1 - 1 / a) - math.log(a)) / (a - 1)
+
+    return float(minimize_scalar(at, bounds=(1.0001, 1000), method="bounded").fun)
+
+
+def pq(oracle: oracles.Oracle) -> tuple[float, float]:
+    return float(oracle.support.p), float(oracle.support.q)
+
+
+def support_variance() -> float:
+    p, q = 0.5, 1 / (E + 1)
+    share = q + (p - q) / K
+    return share * (1 - share) / (100 * (p - q) ** 2)
+
+
+def bit_share(at: float) -> float:
+    """How often an answer is told as 1."""
+    bit = numeric.one_bit((0, 1), 1)
+    return float(bit.support.q) + bit.support.slope * at
+
+
+def piecewise_variance(x: float) -> float:
+    h = E**0.5
+    return x**2 / (h - 1) + (h + 3) / (3 * (h - 1) ** 2)
+
+
+def hybrid_share(epsilon: float) -> float:
+    return float(numeric.hybrid((0, 1), epsilon).share)
+
+
+def wave_width() -> float:
+    """The window, as a part of the range."""
+    wave = numeric.square_wave((0, 1), 1, points=4001)
+    return wave.width / wave.steps
+
+
+E, K = math.exp(1.0), 12
+FORMULAS: dict[str, tuple[Callable[[], object], object]] = {
+    "Warner": (lambda: yes(warner("4/5")), (0.8, 0.2, math.log(4))),
+    "forced": (lambda: yes(forced(yes="1/10", no="1/5")), (0.8, 0.1, math.log(8))),
+    "unrelated": (lambda: yes(unrelated("1/2", "1/4")), (0.625, 0.125, math.log(5))),
+    "Mangat": (lambda: yes(mangat("3/4")), (1, 0.25, math.inf)),
+    "crosswise": (lambda: yes(crosswise("4/5")), (0.8, 0.2, math.log(4))),
+    "triangular": (lambda: yes(triangular("1/4")), (1, 0.25, math.inf)),
+    "Kuk": (lambda: kuk("3/4", "1/3", draws=3).epsilon, 3 * math.log((2 / 3) / (1 / 4))),
+    "k-ary": (lambda: k_ary(range(K), epsilon=1).matrix[0, :2], (E / (E + K - 1), 1 / (E + K - 1))),
+    "subset": (lambda: oracles.subset(range(40), 1).size, round(40 / (E + 1))),
+    "optimized unary": (lambda: pq(oracles.optimized_unary(range(K), 1)), (0.5, 1 / (E + 1))),
+    "symmetric unary": (lambda: pq(oracles.unary(range(K), 1)), (E**0.5 / (E**0.5 + 1), 1 / (E**0.5 + 1))),
+    "local hashing": (lambda: oracles.local_hash(range(K), 1).values, round(E + 1)),
+    "limit": (
+        lambda: oracles.limit(K, 1).risk,
+        min((K - 1) ** 2 * (d * E + K - d) ** 2 / (K * d * (K - d) * (E - 1) ** 2) for d in range(1, K)),
+    ),
+    "support": (lambda: oracles.optimized_unary(range(K), 1).variance(np.full(K, 1 / K), 100)[0], support_variance()),
+    "capped boxes": (lambda: oracles.CappedBoxes(range(K), 2, 1, 4).epsilon, 4 * math.log(3)),
+    "one bit": (lambda: (1 - 2 * (q := bit_share(0.0)), q), ((E - 1) / (E + 1), 1 / (E + 1))),
+    "piecewise": (lambda: numeric.piecewise((-1, 1), 1).variance(0.5, 1, sd=0), piecewise_variance(0.5)),
+    "hybrid": (lambda: (hybrid_share(0.6), hybrid_share(1.0)), (0, 1 - math.exp(-0.5))),
+    "square wave": (lambda: wave_width(), 2 * (E - E + 1) / (2 * E * (E - 2))),
+    "samples": (lambda: subsampled(Pure(1), 0.1).epsilon, math.log(1 + 0.1 * (E - 1))),
+    "zcdp": (lambda: Zcdp(0.5).to_approx(1e-6).epsilon, zcdp_epsilon(0.5, 1e-6)),
+    "guess": (lambda: guess_rate(1), E / (1 + E)),
+    "roc": (lambda: roc_limit(0.1, 1), min(E * 0.1, 1 - 0.9 / E)),
+    "share": (lambda: warner("3/4").estimate_counts([60, 40]).value, (0.4 - 0.25) / 0.5),
+    "variance": (lambda: warner("3/4").variance(0.2, 100), 0.35 * 0.65 / (100 * 0.25)),
+    "people": (lambda: plan(warner("3/4"), prevalence=0.2, margin=0.05).n, 1.95996**2 * 0.35 * 0.65 / (0.25 * 0.05**2)),
+    "holdout": (lambda: Thresholdout(n=1000, answers=10, sigma=0.1).loss.epsilon, 2 * 10 / (0.1 * 1000)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_a_formula_says_is_what_is_computed(name: str) -> None:
+    """Weights are rounded to integers, numbers of people and windows to whole ones: within 1 % all the same."""
+    computed, formula = FORMULAS[name]
+    assert computed() == pytest.approx(formula, rel=0.01, abs=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")

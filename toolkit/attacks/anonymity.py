@@ -141,6 +141,11 @@ class GivenAway:
         How many members it has.
     value : object
         Their sensitive value.
+
+    Examples
+    --------
+    >>> GivenAway(("law", "1990s"), 4, "yes").size
+    4
     """
 
     quasi: tuple[Any, ...]
@@ -293,6 +298,11 @@ class Generalized:
         How many steps were taken in each.
     kept : NDArray
         Which rows were kept.
+
+    Examples
+    --------
+    >>> Generalized({"age": np.array(["20-29"])}, {"age": 1}, np.array([True, False])).kept.sum()
+    np.int64(1)
     """
 
     columns: dict[str, npt.NDArray[Any]]

@@ -24,6 +24,11 @@ class Belief:
         The options.
     beliefs : Array
         One row per report and one column per option; the first row is before.
+
+    Examples
+    --------
+    >>> Belief(("no", "yes"), np.array([[0.5, 0.5], [0.25, 0.75]])).beliefs[-1].tolist()
+    [0.25, 0.75]
     """
 
     options: tuple[str | int, ...]

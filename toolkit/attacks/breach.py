@@ -29,6 +29,11 @@ class Breach:
         How well.
     measure : str
         What the score measures.
+
+    Examples
+    --------
+    >>> Breach("linkage", "a table without names", "a voters' list", "one diagnosis").learned
+    'one diagnosis'
     """
 
     attack: str

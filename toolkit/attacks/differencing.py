@@ -76,6 +76,12 @@ class GuardedTable:
         The smallest group, and the fewest that a group may leave out.
     noise : callable, optional
         Added to each answer: a function of the answer, such as a mechanism's release.
+
+    Examples
+    --------
+    >>> table = GuardedTable({"pay": np.arange(20.0)}, least=5)
+    >>> table.sum(np.arange(20) < 10, "pay")
+    45.0
     """
 
     columns: dict[str, npt.NDArray[Any]]
@@ -167,6 +173,13 @@ def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: s
     -------
     float
         The refused answer.
+
+    Examples
+    --------
+    >>> table = GuardedTable({"pay": np.arange(20.0)}, least=3)
+    >>> people = np.arange(20)
+    >>> general_tracker(table, people == 7, people < 10, "pay")  # one person's pay, which the table refuses to tell
+    7.0
     """
     together = server.sum(target | padding, column) + server.sum(target | ~padding, column)
     return together - server.sum(padding, column) - server.sum(~padding, column)
@@ -182,6 +195,11 @@ class Outlier:
         The value that one person must have had.
     surprise : float
         Standard errors of the mean above the usual one.
+
+    Examples
+    --------
+    >>> Outlier(implied=2_000_000, surprise=9.5).surprise
+    9.5
     """
 
     implied: float

@@ -43,6 +43,11 @@ class Exhibit:
         What the fault is.
     delta : float
         Of the claim.
+
+    Examples
+    --------
+    >>> EXHIBITS["half the noise"].delta
+    0.0
     """
 
     broken: Callable[..., Any]
@@ -71,7 +76,27 @@ class Exhibit:
 
 
 def laplace(scale: float, size: int, rng: Generator) -> Array:
-    """Laplace noise on the grid: the difference of two geometric numbers."""
+    """Draw Laplace noise on the grid: the difference of two geometric numbers.
+
+    Parameters
+    ----------
+    scale : float
+        Of the noise.
+    size : int
+        How many.
+    rng : numpy.random.Generator
+        What draws.
+
+    Returns
+    -------
+    array
+        The noise.
+
+    Examples
+    --------
+    >>> laplace(1.0, 3, np.random.default_rng(1)).shape
+    (3,)
+    """
     drawn = rng.geometric(-math.expm1(-1 / (scale * _GRID)), size=(2, size))
     return np.asarray((drawn[0] - drawn[1]) / _GRID)
 
@@ -83,77 +108,337 @@ def _one(scale: float, rng: Generator) -> float:
 
 
 def count(value: float, rng: Generator, scale: float) -> float:
-    """A count that one person moves by 1."""
+    """Release a count that one person moves by 1.
+
+    Parameters
+    ----------
+    value : float
+        The count.
+    rng : numpy.random.Generator
+        What draws.
+    scale : float
+        Of the noise.
+
+    Returns
+    -------
+    float
+        The count with noise.
+
+    Examples
+    --------
+    >>> 5 < count(10, np.random.default_rng(1), scale=0.1) < 15
+    True
+    """
     return float(value + _one(scale, rng))
 
 
 def histogram(column: npt.NDArray[np.intp], rng: Generator, scale: float) -> Array:
-    """Three counts; a person who moves from one to another changes two of them."""
+    """Release three counts; a person who moves from one to another changes two of them.
+
+    Parameters
+    ----------
+    column : array of int
+        0, 1 or 2 for each person.
+    rng : numpy.random.Generator
+        What draws.
+    scale : float
+        Of the noise.
+
+    Returns
+    -------
+    array
+        Three counts with noise.
+
+    Examples
+    --------
+    >>> histogram(np.array([0, 1, 1]), np.random.default_rng(1), scale=1.0).shape
+    (3,)
+    """
     return np.asarray(np.bincount(column, minlength=3) + laplace(scale, 3, rng))
 
 
 def seeded_count(value: float, rng: Generator, seed: int | None = None) -> float:
-    """A count with noise from a generator of its own."""
+    """Release a count with noise from a generator of its own.
+
+    Parameters
+    ----------
+    value : float
+        The count.
+    rng : numpy.random.Generator
+        What draws, if there is no seed.
+    seed : int, optional
+        The fault: who knows it knows the noise.
+
+    Returns
+    -------
+    float
+        The count with noise.
+
+    Examples
+    --------
+    >>> seeded_count(10, np.random.default_rng(1), seed=7) == seeded_count(10, np.random.default_rng(2), seed=7)
+    True
+    """
     return count(value, rng if seed is None else np.random.default_rng(seed), 1 / EPSILON)
 
 
 def two_releases(value: float, rng: Generator, scale: float) -> Array:
-    """The same count, released twice."""
+    """Release the same count twice.
+
+    Parameters
+    ----------
+    value : float
+        The count.
+    rng : numpy.random.Generator
+        What draws.
+    scale : float
+        Of the noise.
+
+    Returns
+    -------
+    array
+        Two numbers.
+
+    Examples
+    --------
+    >>> two_releases(10, np.random.default_rng(1), scale=2.0).shape
+    (2,)
+    """
     return np.asarray(value + laplace(scale, 2, rng))
 
 
 def coarse_count(value: float, rng: Generator, *, noisy: bool) -> float:
-    """A count rounded to tens, for privacy."""
+    """Release a count rounded to tens, for privacy.
+
+    Parameters
+    ----------
+    value : float
+        The count.
+    rng : numpy.random.Generator
+        What draws.
+    noisy : bool
+        Whether noise is added before.
+
+    Returns
+    -------
+    float
+        A multiple of ten.
+
+    Examples
+    --------
+    >>> coarse_count(14, np.random.default_rng(1), noisy=False)
+    10.0
+    """
     return 10.0 * round(count(value, rng, 1 / EPSILON) / 10 if noisy else value / 10)
 
 
 def whole_count(value: float, rng: Generator, *, together: bool) -> float:
-    """A weighted count made whole, for it looks nicer: either the sum is rounded, or the noise alone."""
+    """Release a weighted count made whole, for it looks nicer: either the sum is rounded, or the noise alone.
+
+    Parameters
+    ----------
+    value : float
+        The count.
+    rng : numpy.random.Generator
+        What draws.
+    together : bool
+        Whether the sum is rounded.
+
+    Returns
+    -------
+    float
+        The count with noise.
+
+    Examples
+    --------
+    >>> whole_count(10.5, np.random.default_rng(1), together=True).is_integer()
+    True
+    """
     noise = _one(1 / EPSILON, rng)
     return float(round(value + noise) if together else value + round(noise))
 
 
 def mean(salaries: Array, rng: Generator, *, clamps: bool) -> float:
-    """The mean of salaries "from 0 to 100", with noise for that range."""
+    """Release the mean of salaries "from 0 to 100", with noise for that range.
+
+    Parameters
+    ----------
+    salaries : array
+        The salaries.
+    rng : numpy.random.Generator
+        What draws.
+    clamps : bool
+        Whether the range is seen to.
+
+    Returns
+    -------
+    float
+        The mean with noise.
+
+    Examples
+    --------
+    >>> mean(np.full(10_000, 1e6), np.random.default_rng(1), clamps=True) < 200
+    True
+    """
     values = np.clip(salaries, 0, 100) if clamps else salaries
     return float(round(values.mean() * _GRID) / _GRID + _one((100 / len(values) + 1 / _GRID) / EPSILON, rng))
 
 
 def total(answers: Array, rng: Generator, *, fills: bool) -> float:
-    """The sum of answers from 0 to 1, one of which may be missing."""
+    """Release the sum of answers from 0 to 1, one of which may be missing.
+
+    Parameters
+    ----------
+    answers : array
+        The answers.
+    rng : numpy.random.Generator
+        What draws.
+    fills : bool
+        Whether a missing answer counts as 0.
+
+    Returns
+    -------
+    float
+        The sum with noise; NaN where a missing one is not filled.
+
+    Examples
+    --------
+    >>> total(np.array([1.0, np.nan]), np.random.default_rng(1), fills=False)
+    nan
+    """
     values = np.nan_to_num(answers) if fills else answers
     return float(np.clip(values, 0, 1).sum() + _one(1 / EPSILON, rng))
 
 
 def median(ages: Array, rng: Generator, *, local: bool) -> float:
-    """The median of ages from 0 to 100, with noise for how far one person can move it: in these data, or in any."""
+    """Release the median of ages from 0 to 100, with noise for how far one person can move it.
+
+    Parameters
+    ----------
+    ages : array
+        The ages.
+    rng : numpy.random.Generator
+        What draws.
+    local : bool
+        In these data, which is the fault, or in any.
+
+    Returns
+    -------
+    float
+        The median with noise.
+
+    Examples
+    --------
+    >>> median(np.full(5, 40.0), np.random.default_rng(1), local=True)
+    40.0
+    """
     ordered, middle = np.sort(ages), len(ages) // 2
     reach = max(np.diff(ordered)[middle - 1 : middle + 1]) if local else 100.0
     return float(ordered[middle] + (_one(reach / EPSILON, rng) if reach else 0.0))
 
 
 def float_laplace(value: float, rng: Generator) -> float:
-    """The textbook's sampler in floating point: its last bits tell what was added (Mironov 2012; Haney et al. 2022)."""
+    """Draw by the textbook's sampler in floating point: its last bits tell what was added.
+
+    Mironov (2012); Haney et al. (2022).
+
+    Parameters
+    ----------
+    value : float
+        What noise is added to.
+    rng : numpy.random.Generator
+        What draws.
+
+    Returns
+    -------
+    float
+        The value with noise.
+
+    Examples
+    --------
+    >>> isinstance(float_laplace(10, np.random.default_rng(1)), float)
+    True
+    """
     uniform = rng.random() - 0.5
     return float(value - np.sign(uniform) * np.log(1 - 2 * abs(uniform)) / EPSILON)
 
 
 def five_retries(answer: int, rng: Generator, *, remembers: bool) -> Any:
-    """A form that sends a yes or no by Warner's design, and sends it again when the network fails: five times."""
+    """Send a yes or no by Warner's design, and again when the network fails: five times.
+
+    Parameters
+    ----------
+    answer : int
+        0 or 1.
+    rng : numpy.random.Generator
+        What draws.
+    remembers : bool
+        Whether the first report is sent again, or a new one is drawn each time.
+
+    Returns
+    -------
+    array
+        Five reports.
+
+    Examples
+    --------
+    >>> len(set(five_retries(1, np.random.default_rng(1), remembers=True).tolist()))
+    1
+    """
     lies = rng.random(1 if remembers else 5) < 1 / (np.exp(EPSILON) + 1)
     return np.resize(answer ^ lies, 5).astype(int)
 
 
 def rappor(answer: int, rng: Generator, *, keeps_ones: bool) -> Any:
-    """Each of eight bits is flipped with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips a 1."""
+    """Flip each of eight bits with probability 1 / (e**(epsilon/2) + 1); the faulty client never flips a 1.
+
+    Parameters
+    ----------
+    answer : int
+        The bit that is 1.
+    rng : numpy.random.Generator
+        What draws.
+    keeps_ones : bool
+        The fault.
+
+    Returns
+    -------
+    array
+        Eight bits.
+
+    Examples
+    --------
+    >>> bool(rappor(3, np.random.default_rng(1), keeps_ones=True)[3])
+    True
+    """
     bits = np.arange(8) == answer
     flips = rng.random(8) < 1 / (np.exp(EPSILON / 2) + 1)
     return bits | flips if keeps_ones else bits ^ flips
 
 
 def one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
-    """One of two yes/no questions, drawn at random; the other is left out, or faked by a coin and the noise
-    made smaller for it.
+    """Answer one of two yes/no questions, drawn at random; the other is left out, or faked by a coin.
+
+    Where it is faked, the noise was made smaller for it.
+
+    Parameters
+    ----------
+    answers : tuple of int
+        Both true answers, 0 or 1.
+    rng : numpy.random.Generator
+        What draws.
+    fakes : bool
+        Whether the other is faked.
+
+    Returns
+    -------
+    tuple of int
+        Both reports; -1 for what is left out.
+
+    Examples
+    --------
+    >>> -1 in one_of_two((0, 1), np.random.default_rng(1), fakes=False)
+    True
     """
     budget = np.log(2 * np.expm1(EPSILON) + 1) if fakes else EPSILON
     place = int(rng.integers(2))
@@ -163,8 +448,30 @@ def one_of_two(answers: tuple[int, int], rng: Generator, *, fakes: bool) -> Any:
 
 
 def sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: float = 4.0, limit: int = 1) -> Any:
-    """Which answers are above 1, until `limit` were: algorithm 1 of Lyu, Su and Li (2017), with its noise
-    unless changed.
+    """Tell which answers are above 1, until `limit` were: algorithm 1 of Lyu, Su and Li (2017).
+
+    Parameters
+    ----------
+    answers : array
+        The true answers.
+    rng : numpy.random.Generator
+        What draws.
+    bar : float
+        The scale of the threshold's noise, times epsilon.
+    query : float
+        The scale of each answer's noise, times epsilon.
+    limit : int
+        How many may be told as above.
+
+    Returns
+    -------
+    array
+        1 for above, 0 for below, -1 for not asked any more.
+
+    Examples
+    --------
+    >>> sparse_vector(np.zeros(4), np.random.default_rng(1)).shape
+    (4,)
     """
     threshold = 1 + _one(bar / EPSILON, rng)
     above = answers + (laplace(query / EPSILON, len(answers), rng) if query else 0) >= threshold
@@ -172,10 +479,29 @@ def sparse_vector(answers: Array, rng: Generator, *, bar: float = 2.0, query: fl
 
 
 def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
-    """The first answer above 0, with the very noise that put it there (Roth 2011, algorithm 3 of Lyu et al.),
-    or fresh noise.
+    """Tell the first answer above 0, with the very noise that put it there, or fresh noise.
 
-    -1000 stands for "below", -2000 for "not asked any more". With fresh noise, search and answer share the budget.
+    The fault is that of Roth (2011), algorithm 3 of Lyu et al. -1000 stands for "below", -2000 for "not asked any
+    more". With fresh noise, search and answer share the budget.
+
+    Parameters
+    ----------
+    answers : array
+        The true answers.
+    rng : numpy.random.Generator
+        What draws.
+    fresh : bool
+        Whether the answer has noise of its own.
+
+    Returns
+    -------
+    array
+        A number for each answer.
+
+    Examples
+    --------
+    >>> telling_vector(np.zeros(4), np.random.default_rng(1), fresh=True).shape
+    (4,)
     """
     noisy = answers + laplace(8 if fresh else 2, len(answers), rng)
     above = np.flatnonzero(noisy >= _one(4 if fresh else 2, rng))
@@ -187,13 +513,28 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
 
 
 def telling_event(below: int, at_most: float = 0.0) -> tuple[float, float]:
-    """Probabilities, on two neighbors, of the event that breaks `telling_vector`: so many below, then an
-    answer of at most this.
+    """Compute the probabilities, on two neighbors, of the event that breaks `telling_vector`.
 
-    First neighbor: all answers are 0, the last is 1. Second: all are 1, the last is 0. Summed over the grid.
-    An observer of an answer of at most 0 that was told as above knows that the threshold is lower still, and then every
-    "below" before it costs epsilon/2.
+    The event: so many below, then an answer of at most this. First neighbor: all answers are 0, the last is 1. Second:
+    all are 1, the last is 0. Summed over the grid.
 
+    An observer of an answer of at most 0 that was told as above knows that the threshold is lower still, and then
+    every "below" before it costs epsilon/2.
+
+    Parameters
+    ----------
+    below : int
+        How many are told as below.
+    at_most : float
+        What the answer after them is at most.
+
+    Returns
+    -------
+    tuple of float
+        Both probabilities.
+
+    Examples
+    --------
     >>> likelier, other = telling_event(30)
     >>> round(float(np.log(likelier / other)), 2), likelier < 1e-12
     (14.5, True)
@@ -324,21 +665,75 @@ DELTA = 1e-6
 
 
 def slide_beta(dimension: int, delta: float = DELTA) -> float:
-    """The smoothness that the slide asks for."""
+    """Compute the smoothness that the slide asks for.
+
+    Parameters
+    ----------
+    dimension : int
+        Of the statistic.
+    delta : float
+        Of the claim.
+
+    Returns
+    -------
+    float
+        Beta.
+
+    Examples
+    --------
+    >>> round(slide_beta(1), 5)
+    0.00833
+    """
     return EPSILON / (4 * (whole(dimension, "dimension") + 2 * math.log(2 / delta)))
 
 
 def in_dimensions(found: tuple[Array, float], rng: Generator, *, times: float) -> Array:
-    """A statistic and its smooth sensitivity S, with noise of scale `times` S / epsilon in each direction."""
+    """Release a statistic with noise for its smooth sensitivity S in each direction.
+
+    Parameters
+    ----------
+    found : tuple
+        The statistic and S.
+    rng : numpy.random.Generator
+        What draws.
+    times : float
+        The scale of the noise is `times` S / epsilon.
+
+    Returns
+    -------
+    array
+        The statistic with noise.
+
+    Examples
+    --------
+    >>> in_dimensions((np.zeros(2), 1.0), np.random.default_rng(1), times=1.0).shape
+    (2,)
+    """
     value, smooth = found
     return np.asarray(value + laplace(times * smooth / EPSILON, len(value), rng))
 
 
 def laplace_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
-    """The integral of (p - e**epsilon q)+ for two Laplace laws, each a centre and a scale.
+    """Compute the integral of (p - e**epsilon q)+ for two Laplace laws.
 
     ln(p / q) is linear between the centres and beyond them, so that it crosses epsilon at most once in each part.
 
+    Parameters
+    ----------
+    epsilon : float
+        Of the claim.
+    first : tuple of float
+        Center and scale of p.
+    second : tuple of float
+        Center and scale of q.
+
+    Returns
+    -------
+    float
+        Delta.
+
+    Examples
+    --------
     >>> round(laplace_delta(1, (0, 1), (1, 1)), 12)  # the Laplace mechanism: no delta at all
     0.0
     >>> beta = slide_beta(1)

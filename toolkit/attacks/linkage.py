@@ -41,6 +41,11 @@ class Profile:
         From sets of columns to shares; the most telling sets first.
     rows : int
         How many rows there are.
+
+    Examples
+    --------
+    >>> Profile({("zip",): 0.25}, 100).shares[("zip",)]
+    0.25
     """
 
     shares: dict[tuple[str, ...], float]
@@ -139,6 +144,11 @@ class Links:
         Places in the public table, in the same order.
     ambiguous : int
         Anonymous rows whose combination occurs in both tables, but more than once in one.
+
+    Examples
+    --------
+    >>> int(Links(np.array([0]), np.array([3]), 2).public[0])
+    3
     """
 
     anonymous: Places
@@ -232,6 +242,11 @@ class Ratings:
         How it was rated.
     day : Array
         When it was rated.
+
+    Examples
+    --------
+    >>> Ratings(np.array([0]), np.array([5]), np.array([4.0]), np.array([12.0])).stars.tolist()
+    [4.0]
     """
 
     user: Codes
@@ -252,6 +267,11 @@ class Match:
         How much it scored.
     eccentricity : float
         The gap to the second, in standard deviations.
+
+    Examples
+    --------
+    >>> Match(user=7, score=3.2, eccentricity=1.8).user
+    7
     """
 
     user: int

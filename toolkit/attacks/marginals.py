@@ -27,6 +27,11 @@ class Block:
         The least people that a table that fits has there.
     high : Counts
         The most.
+
+    Examples
+    --------
+    >>> Block(np.array([[2]]), np.array([[1]]), np.array([[3]])).high.tolist()
+    [[3]]
     """
 
     guess: Counts

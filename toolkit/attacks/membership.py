@@ -34,6 +34,11 @@ class Roc:
         Shares of members above each threshold.
     area : float
         The probability that a member scores above an outsider.
+
+    Examples
+    --------
+    >>> Roc(np.array([0.0, 1.0]), np.array([0.5, 1.0]), 0.75).area
+    0.75
     """
 
     false_alarms: Array
@@ -151,6 +156,11 @@ def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
     -------
     float
         The mean.
+
+    Examples
+    --------
+    >>> frequency_kurtosis([0.5, 0.5])
+    0.0
     """
     p = floats(frequencies, "frequencies")
     return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
@@ -179,6 +189,12 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
     References
     ----------
     S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al. (2008).
+
+    Examples
+    --------
+    >>> scores = likelihood_ratio([0.6, 0.4], [[1, 0], [0, 1]], [0.5, 0.5])
+    >>> bool(scores[0] > 0 > scores[1])
+    True
     """
     rows, p = floats(people, "people"), floats(frequencies, "frequencies")
     m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
@@ -201,6 +217,11 @@ def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -
     -------
     Array
         The weights.
+
+    Examples
+    --------
+    >>> fit([[1.0, 0.0], [0.0, 1.0]], [1, -1]).tolist()
+    [1.0, -1.0]
     """
     x, y = floats(features, "features"), floats(labels, "labels")
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
@@ -308,6 +329,11 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
     -------
     float
         The advantage.
+
+    Examples
+    --------
+    >>> round(promised_advantage(1.0), 3)
+    0.462
     """
     return advantage(epsilon, delta)
 
@@ -341,6 +367,11 @@ def canary_scores(
     -------
     tuple
         The models' own scores with the sign of the label: with the canary, and without.
+
+    Examples
+    --------
+    >>> rows, labels = np.eye(4), np.array([1, 0, 1, 0])
+    >>> canary_scores(learn, rows, labels, (rows[0], 1), games=20)  # doctest: +SKIP
     """
     row, label = canary
     table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))

@@ -38,6 +38,11 @@ class Reconstruction:
         The bits.
     fractional : Array
         The real numbers that were rounded to them.
+
+    Examples
+    --------
+    >>> Reconstruction(np.array([True, False]), np.array([0.9, 0.1])).bits.tolist()
+    [True, False]
     """
 
     bits: Mask
@@ -104,6 +109,11 @@ def answers(secret: npt.ArrayLike, asked: Mask, mechanism: object = None, rng: R
     -------
     Array
         An answer per set.
+
+    Examples
+    --------
+    >>> answers([1, 0, 1], np.array([[True, True, False], [True, False, True]])).tolist()
+    [1.0, 2.0]
     """
     counts = asked.astype(np.float32) @ floats(secret, "secret").astype(np.float32)
     exact = np.round(counts).astype(np.int64)
@@ -125,6 +135,11 @@ def bounded(alpha: float) -> Callable[..., Array]:
     -------
     callable
         The mechanism.
+
+    Examples
+    --------
+    >>> bool(abs(bounded(2.0)(np.zeros(1), np.random.default_rng(1))[0]) <= 2)
+    True
     """
 
     def mechanism(counts: Array, rng: Rng) -> Array:
@@ -145,6 +160,11 @@ def rounded(step: int) -> Callable[..., Array]:
     -------
     callable
         The mechanism.
+
+    Examples
+    --------
+    >>> rounded(5)(np.array([12, 14])).tolist()
+    [10.0, 15.0]
     """
 
     def mechanism(counts: Array) -> Array:
@@ -341,6 +361,12 @@ def sweep(
     -------
     list of tuple
         (level, share) for the picture.
+
+    Examples
+    --------
+    >>> [(level, share)] = sweep(32, [0.0], repeats=1, rng=np.random.default_rng(1))
+    >>> share
+    1.0
     """
     source = check_rng(rng) or np.random.default_rng()
     size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))

@@ -63,6 +63,11 @@ def new_noise_every_week(epsilon: float) -> Publish:
     -------
     callable
         What publishes.
+
+    Examples
+    --------
+    >>> new_noise_every_week(1.0)([3, 4, 5], np.random.default_rng(1)).shape
+    (3,)
     """
     mechanism = Laplace.for_epsilon(epsilon)
 
@@ -84,6 +89,11 @@ def one_loss(loss: Pure | Zcdp) -> Publish:
     -------
     callable
         What publishes.
+
+    Examples
+    --------
+    >>> one_loss(Pure(1.0))([3, 4, 5], np.random.default_rng(1)).shape
+    (3,)
     """
 
     def publish(counts: Sequence[int], rng: np.random.Generator) -> Array:
@@ -154,6 +164,11 @@ class Canaries:
         How many were right.
     level : float
         Of the bound.
+
+    Examples
+    --------
+    >>> Canaries(guesses=100, right=100, level=0.95).epsilon > 3
+    True
     """
 
     guesses: int

@@ -34,7 +34,16 @@ _GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN,
 
 
 class BudgetError(ValueError):
-    """A charge that a ledger refuses; nothing was charged and nothing was released."""
+    """A charge that a ledger refuses; nothing was charged and nothing was released.
+
+    Examples
+    --------
+    >>> from toolkit import Ledger, Pure
+    >>> Ledger(Pure(1)).charge(Pure(2), "too much")
+    Traceback (most recent call last):
+    ...
+    toolkit.budget.charges.BudgetError: ...
+    """
 
 
 @runtime_checkable
@@ -242,7 +251,16 @@ _UNKNOWN = "what was spent is not known; put back an undamaged copy that is no o
 
 
 class RecordError(OSError):
-    """The record cannot be read or written; nothing is released without a charge that is on the disk."""
+    """The record cannot be read or written; nothing is released without a charge that is on the disk.
+
+    Examples
+    --------
+    >>> from toolkit import Ledger
+    >>> Ledger.open("no such file.db")
+    Traceback (most recent call last):
+    ...
+    toolkit.budget.charges.RecordError: ...
+    """
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,12 @@ class WorstCase:
         How many pairs were compared.
     complete : bool
         Whether these were all pairs of tables of n rows with the given values.
+
+    Examples
+    --------
+    >>> from toolkit.central import worst_case
+    >>> worst_case(sum, values=[0, 1], n=3, neighbors="replace").at_least
+    1
     """
 
     at_least: Fraction | float

@@ -26,7 +26,13 @@ _LEAST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (18, 0), "duckdb": (1,
 
 
 class MissingExtraError(ImportError):
-    """A package is missing that comes with one of the toolkit's extras; the message says with which."""
+    """A package is missing that comes with one of the toolkit's extras; the message says with which.
+
+    Examples
+    --------
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    """
 
 
 def extra(name: str) -> Any:

@@ -314,7 +314,13 @@ WEAK = 10
 
 
 class WeakPromiseWarning(UserWarning):
-    """A release whose loss is so large that it promises next to nothing."""
+    """A release whose loss is so large that it promises next to nothing.
+
+    Examples
+    --------
+    >>> issubclass(WeakPromiseWarning, UserWarning)
+    True
+    """
 
 
 def warn_if_weak(loss: Loss) -> None:
@@ -338,6 +344,15 @@ class AsymptoticPromise:
 
     A ledger refuses it: what it promises depends on the data, and there is no n from which on it holds for all of them.
 
+    Parameters
+    ----------
+    epsilon : float
+        As n grows.
+    delta : float
+        As n grows.
+
+    Examples
+    --------
     >>> str(AsymptoticPromise(1.0, 1e-6))
     'ε = 1, δ = 1e-06 as n → ∞'
     """

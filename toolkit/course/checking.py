@@ -54,6 +54,11 @@ class Reply:
         Whether the answer is right.
     said : str
         What is wrong with it, or a hint.
+
+    Examples
+    --------
+    >>> bool(Reply("03.1", right=True, said=""))
+    True
     """
 
     exercise: str
@@ -105,9 +110,24 @@ def check(exercise: str, answer: Any) -> Reply:
 
 
 def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
-    """What a student has still to do in a notebook: exercises that are not right yet, by their last answer in
-    this session, and functions without lines of their own.
+    """Say what a student has still to do in a notebook.
 
+    Exercises that are not right yet, by their last answer in this session, and functions without lines of their own.
+
+    Parameters
+    ----------
+    exercises : iterable of str
+        Names of all exercises.
+    functions : mapping of str to callable
+        The functions that students write, by name.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Examples
+    --------
     >>> left_to_do(["03.9"], {"my_warner": None})
     'Still to do: write my_warner; exercise 03.9.'
     """

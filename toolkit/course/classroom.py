@@ -52,6 +52,11 @@ def own_address() -> str:
     ------
     ConnectionError
         If the machine is on no network.
+
+    Examples
+    --------
+    >>> own_address()  # doctest: +SKIP
+    '192.168.1.20'
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as line:
         try:
@@ -85,6 +90,10 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
     -------
     Certificate
         The files and the fingerprint.
+
+    Examples
+    --------
+    >>> certificate("class", own_address()).fingerprint  # doctest: +SKIP
     """
     check_extras("cryptography")
     lasts = whole(days, "days")
@@ -125,6 +134,11 @@ def open_class(
     ------
     ConnectionError
         If the machine is on no network, or has another address than before.
+
+    Examples
+    --------
+    >>> room = open_class(survey)  # link, QR code and a live count  # doctest: +SKIP
+    >>> room.close()  # doctest: +SKIP
     """
     from toolkit.survey.collector import start
 

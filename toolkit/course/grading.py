@@ -24,6 +24,11 @@ class Mark:
         How many parts it has.
     said : str
         What `check` says to the answer.
+
+    Examples
+    --------
+    >>> Mark("03.1", points=1, most=2, said="the second part is too small").points
+    1
     """
 
     exercise: str

@@ -57,7 +57,18 @@ class Visits:
         return dict(self._seen)
 
     def count(self, people: Iterable[Any]) -> int:
-        """How many people of a period are counted; one entry per record, in any order."""
+        """Count the people of a period, each in no more periods than a person may be counted in.
+
+        Parameters
+        ----------
+        people : iterable
+            Who came: one entry per record, in any order.
+
+        Returns
+        -------
+        int
+            How many are counted.
+        """
         if isinstance(people, str | bytes):
             refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
         present = {name for name in people if _is_name(name)}

@@ -53,6 +53,12 @@ class Randomizer(Protocol):
     `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one. Most also have
     `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke. What one of them lacks
     is said by its value (no options, no bounds, no matrix), so that nobody asks for its type.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> isinstance(warner("3/4"), Randomizer)
+    True
     """
 
     @property

@@ -38,54 +38,166 @@ class SampledRandomizer(ABC):
 
     @abstractmethod
     def accepts(self, report: object) -> bool:
-        """Whether a plain JSON value is something that `report` can return."""
+        """Tell whether a plain JSON value is something that `report` can return.
+
+        Parameters
+        ----------
+        report : object
+            A plain JSON value.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
 
     @abstractmethod
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """What the reports say of the people behind them; `times` says how often each of them came."""
+        """Estimate what the reports say of the people behind them.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            Numbers with their errors.
+        """
 
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"
     ) -> Estimate:
-        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones
-        are enough.
+        """Estimate from reports as they were sent; with `times`, each different one is enough.
 
         There is one estimator, whatever the method that is asked for; the estimate's `method` says it.
+
+        Parameters
+        ----------
+        reports : sequence
+            Reports as phones send them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+        _method : str
+            Not used.
+
+        Returns
+        -------
+        Estimate
+            Numbers with their errors.
         """
         return self.estimate(list(reports), times=times)
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:  # noqa: ARG002  those with scores take them
-        """One row per report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
+        """Score each report: numbers whose mean is the unbiased estimate. A distribution is no such mean.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        option : str or int, optional
+            One thing that is estimated, alone.
+
+        Returns
+        -------
+        array
+            One row per report.
+
+        Raises
+        ------
+        TypeError
+            If the estimate is no mean.
+        """
         consequence = "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`"
         refuse("`randomizer` must have reports with scores", type(self).__name__, consequence, TypeError)
 
     def scores_sent(self, reports: Sequence[Any]) -> Array:
-        """The scores of reports as they were sent."""
+        """Score reports as they were sent.
+
+        Parameters
+        ----------
+        reports : sequence
+            Reports as phones send them.
+
+        Returns
+        -------
+        array
+            As `scores` gives them.
+        """
         return self.scores(list(reports))
 
     def score_limits(self) -> tuple[Array, Array]:
-        """The least and the greatest score of a report, for each thing that is estimated."""
+        """Return the least and the greatest score of a report, for each thing that is estimated.
+
+        Returns
+        -------
+        tuple
+            Two arrays.
+        """
         refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
 
     def weight_of_liars(self, share: float) -> float:
-        """Everybody weighs the same, whatever they say."""
+        """Weigh people who agree on what to send; here everybody weighs the same, whatever they say.
+
+        Parameters
+        ----------
+        share : float
+            Their share of the people.
+
+        Returns
+        -------
+        float
+            Their share of the reports that decide an estimate.
+        """
         return share
 
     def describe(self) -> str:
-        """The randomizer in plain words, for a consent form."""
+        """Describe the randomizer in plain words, for a consent form.
+
+        Returns
+        -------
+        str
+            A few sentences.
+        """
         return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the kind, and each field; fractions as numerator and denominator."""
+        """Write plain data for JSON: the kind, and each field; fractions as numerator and denominator.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return plain(self, self.name)
 
     def browser_data(self) -> dict[str, Any]:
-        """What `to_dict` writes, and the integers that follow from it, so that a browser need not derive them."""
+        """Write what `to_dict` writes, and the integers that follow from it, so that a browser need not derive them.
+
+        Returns
+        -------
+        dict
+            Plain data for JSON.
+        """
         return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The randomizer that `to_dict` wrote."""
+        """Read the randomizer that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` wrote.
+
+        Returns
+        -------
+        SampledRandomizer
+            An equal one.
+        """
         return from_plain(cls, data, cls.name)
 
 

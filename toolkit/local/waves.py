@@ -33,7 +33,27 @@ Chance = Callable[[int, int, int], int]
 
 
 def chances(permanent: Rows, fresh: Rows) -> Chance:
-    """Sums over the two values that a memo can have: permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no."""
+    """Make the function that sums over the two values that a memo can have.
+
+    The sum is of permanent[truth][memo] fresh[memo][1]**yes fresh[memo][0]**no.
+
+    Parameters
+    ----------
+    permanent : sequence of sequence of int
+        Weights of the memo, a row for each truth.
+    fresh : sequence of sequence of int
+        Weights of the report, a row for each memo.
+
+    Returns
+    -------
+    callable
+        `chance(truth, yes, no)`, a whole number, in proportion to the probability.
+
+    Examples
+    --------
+    >>> chances([[3, 1], [1, 3]], [[3, 1], [1, 3]])(1, 1, 0)
+    10
+    """
 
     @cache  # one is asked for thousands of times
     def chance(truth: int, yes: int, no: int) -> int:
@@ -45,15 +65,50 @@ def chances(permanent: Rows, fresh: Rows) -> Chance:
 
 
 def unchanged(chance: Chance, reports: int) -> Ratio:
-    """The largest ratio of this many reports when the truth cannot change: only their number of yes matters."""
+    """Return the largest ratio of this many reports when the truth cannot change: only their number of yes matters.
+
+    Parameters
+    ----------
+    chance : callable
+        As `chances` makes it.
+    reports : int
+        How many.
+
+    Returns
+    -------
+    Fraction or float
+        The ratio; infinite where a report proves something.
+
+    Examples
+    --------
+    >>> unchanged(chances([[3, 1], [1, 3]], [[3, 1], [1, 3]]), 1)
+    Fraction(5, 3)
+    """
     return max(_ratio([chance(truth, yes, reports - yes) for truth in (0, 1)]) for yes in range(reports + 1))
 
 
 def changing(chance: Chance, reports: int) -> Ratio:
-    """The largest ratio over all ways in which the truth can change, with one memo for each truth.
+    """Return the largest ratio over all ways in which the truth can change, with one memo for each truth.
 
     Of a series of reports with a given number of yes, a series of truths matters only by how many of the yes, and how
     many of the no, were sent while the truth was yes: all of these are gone through.
+
+    Parameters
+    ----------
+    chance : callable
+        As `chances` makes it.
+    reports : int
+        How many.
+
+    Returns
+    -------
+    Fraction or float
+        The ratio; infinite where a report proves something.
+
+    Examples
+    --------
+    >>> changing(chances([[3, 1], [1, 3]], [[3, 1], [1, 3]]), 2)
+    Fraction(25, 9)
     """
     worst: Ratio = Fraction(1)
     for yes in range(reports + 1):
@@ -66,10 +121,28 @@ def changing(chance: Chance, reports: int) -> Ratio:
 
 
 def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
-    """The largest ratio over all ways in which the memos can be lost between reports and drawn again.
+    """Return the largest ratio over all ways in which the memos can be lost between reports and drawn again.
 
-    The reports then fall into runs, each from memos of its own: what they show is independent, so that the
-    ratios of all runs multiply. `of_run` is the ratio of a run of that length; runs add up to all.
+    The reports then fall into runs, each from memos of its own: what they show is independent, so that the ratios of
+    all runs multiply.
+
+    Parameters
+    ----------
+    of_run : callable
+        The ratio of a run of that length; runs add up to all.
+    reports : int
+        How many.
+
+    Returns
+    -------
+    Fraction or float
+        The ratio; infinite where a report proves something.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> with_lost_memos(lambda run: Fraction(5, 3), 3)
+    Fraction(125, 27)
     """
     ratios = [of_run(length) for length in range(1, reports + 1)]
     worst: list[Ratio] = [Fraction(1)]
@@ -79,7 +152,24 @@ def with_lost_memos(of_run: Callable[[int], Ratio], reports: int) -> Ratio:
 
 
 def epsilon_of(ratio: Ratio) -> float:
-    """The logarithm of a ratio, rounded up."""
+    """Return the logarithm of a ratio, rounded up.
+
+    Parameters
+    ----------
+    ratio : Fraction or float
+        How many times likelier reports are under one truth than under another.
+
+    Returns
+    -------
+    float
+        Epsilon.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> round(epsilon_of(Fraction(3)), 4), epsilon_of(float("inf"))
+    (1.0986, inf)
+    """
     return log_up(ratio) if isinstance(ratio, Fraction) else math.inf
 
 
@@ -207,13 +297,41 @@ class Memo:
         return weights, self.permanent.denominator * self.fresh.denominator
 
     def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
-        """Memos of n people, drawn once: one row per person, one column for each answer that the person could have."""
+        """Draw the memos of n people, once.
+
+        Parameters
+        ----------
+        n : int
+            How many people.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            One row per person, one column for each answer that the person could have.
+        """
         count = whole(n, "n")
         columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def report(self, memos: npt.NDArray[np.intp], answers: Values, rng: Rng = None) -> npt.NDArray[Any]:
-        """Codes of a wave's reports, or labels where codes would be ambiguous: fresh noise on each answer's memo."""
+        """Draw a wave's reports: fresh noise on each answer's memo.
+
+        Parameters
+        ----------
+        memos : array
+            As `remember` drew them.
+        answers : sequence, array or Series
+            The answer that holds now, one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            Codes, or labels where codes would be ambiguous.
+        """
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
             consequence = "remember(n) makes them"
@@ -224,22 +342,59 @@ class Memo:
         return as_labels(sent, labels) if either else np.asarray(sent)
 
     def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
-        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of fresh noise.
+        """Draw the code that a device sends: a draw for the memo of each answer, then one of fresh noise.
 
         The rule that Python shares with the browser. A device that has drawn its memos before takes the same
         two draws again: `recall` gives them.
+
+        Parameters
+        ----------
+        truth : int
+            The code of the answer that holds now.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+        recall : callable, optional
+            Gives the same two draws of the memos again, on a device that has drawn them before.
+
+        Returns
+        -------
+        int
+            The code of the report.
         """
         memos = [self.permanent.report(one, recall or draw) for one in (0, 1)]
         return self.fresh.report(memos[truth], draw)
 
     def estimate(self, reports: Values) -> Estimate:
-        """The prevalence in one wave, as of any design."""
+        """Estimate the prevalence in one wave, as of any design.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Those of the wave.
+
+        Returns
+        -------
+        Estimate
+            The share of the last option.
+        """
         return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
 
     def change(self, first: Values, second: Values) -> Estimate:
-        """How much the prevalence has changed between two waves of the same people, in the same order.
+        """Estimate how much the prevalence has changed between two waves of the same people, in the same order.
 
         Each person's scores are subtracted, so that what stays cancels; the interval is by t.
+
+        Parameters
+        ----------
+        first : sequence or array
+            Reports of the first wave.
+        second : sequence or array
+            Reports of the second, of the same people in the same order.
+
+        Returns
+        -------
+        Estimate
+            The change.
         """
         one, two = self._waves(first, second)
         without, having = self.design.matrix[:, 1]
@@ -263,13 +418,33 @@ class Memo:
         )
 
     def flows(self, first: Values, second: Values) -> Estimate:
-        """The share of people behind each pair of truths: who stayed, who came, who went."""
+        """Estimate the share of people behind each pair of truths: who stayed, who came, who went.
+
+        Parameters
+        ----------
+        first : sequence or array
+            Reports of the first wave.
+        second : sequence or array
+            Reports of the second, of the same people in the same order.
+
+        Returns
+        -------
+        Estimate
+            Four shares.
+        """
         one, two = self._waves(first, second)
         return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
 
     def describe(self) -> str:
-        """One report, and several, in plain words.
+        """Describe one report, and several, in plain words.
 
+        Returns
+        -------
+        str
+            A few sentences.
+
+        Examples
+        --------
         >>> from toolkit import warner
         >>> Memo(warner("3/4"), warner("3/4")).describe()[-194:]
         'Epsilon is at most 0.511. This is for one report; several together can show more. As long as the
@@ -283,19 +458,42 @@ class Memo:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: both designs."""
+        """Write plain data for JSON: both designs.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         return {"kind": KIND, "permanent": self.permanent.to_dict(), "fresh": self.fresh.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Any) -> "Memo":
-        """The memo that `to_dict` wrote."""
+        """Read the memo that `to_dict` wrote.
+
+        Parameters
+        ----------
+        data : dict
+            What `to_dict` wrote.
+
+        Returns
+        -------
+        Memo
+            An equal one.
+        """
         if not isinstance(data, dict) or set(data) != {"kind", "permanent", "fresh"} or data["kind"] != KIND:
             rule = f"the data of a {KIND!r} must have that kind and the fields permanent, fresh"
             refuse(rule, "others", "write it with to_dict()")
         return cls(Design.from_dict(data["permanent"]), Design.from_dict(data["fresh"]))
 
     def browser_data(self) -> dict[str, Any]:
-        """What a browser draws with."""
+        """Write what a browser draws with.
+
+        Returns
+        -------
+        dict
+            Plain data for JSON.
+        """
         return {**self.to_dict(), "options": list(self.permanent.options)}
 
     @property

@@ -67,14 +67,63 @@ def table(
 
 
 def dot_and_bar(ax: Axes, row: float, value: float, low: float, high: float, colour: str, mark: str) -> None:
-    """An estimate of one group, with its interval if it has a finite one."""
+    """Draw an estimate of one group, with its interval if it has a finite one.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        What is drawn on.
+    row : float
+        The height.
+    value : float
+        The estimate.
+    low : float
+        The lower limit.
+    high : float
+        The upper limit.
+    colour : str
+        As matplotlib knows it.
+    mark : str
+        As matplotlib knows it.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> figure, ax = plt.subplots()
+    >>> dot_and_bar(ax, 0, 0.3, 0.2, 0.4, "black", "o")
+    >>> len(ax.lines)
+    2
+    >>> plt.close(figure)
+    """
     if np.isfinite(low) and np.isfinite(high):
         ax.plot([low, high], [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
     ax.plot([value], [row], mark, color=colour, markersize=6)
 
 
 def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
-    """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; else nothing."""
+    """Say what must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; else nothing.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The estimate.
+    interval : Interval
+        Its interval.
+    entry : int
+        Which of its entries.
+
+    Returns
+    -------
+    str
+        The words, or none.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> estimate = warner("3/4").estimate_counts([38, 42])
+    >>> doubt(estimate, estimate.interval())
+    ''
+    """
     empty = bool(np.broadcast_to(interval.empty, np.atleast_1d(estimate.value).shape)[entry])
     fit = estimate.fit
     if fit is None:
@@ -86,7 +135,27 @@ def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
 
 
 def together(estimate: Estimate, interval: Interval) -> str:
-    """The p-value of several entries together, where their reports contradict them."""
+    """Say the p-value of several entries together, where their reports contradict them.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The estimate.
+    interval : Interval
+        Its interval.
+
+    Returns
+    -------
+    str
+        The words, or none.
+
+    Examples
+    --------
+    >>> from toolkit import k_ary
+    >>> estimate = k_ary(["a", "b", "c"], epsilon=1).estimate_counts([30, 30, 30])
+    >>> together(estimate, estimate.interval())
+    ''
+    """
     fit = estimate.fit
     if fit is None or np.ndim(fit.p) == np.ndim(estimate.value) or not (fit.doubtful or np.any(interval.empty)):
         return ""
@@ -94,7 +163,34 @@ def together(estimate: Estimate, interval: Interval) -> str:
 
 
 def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
-    """The bar of an interval with its estimate. What misses the truth or is empty differs by more than colour."""
+    """Draw the bar of an interval with its estimate. What misses the truth or is empty differs by more than colour.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        What is drawn on.
+    row : float
+        The height.
+    value : float
+        The estimate.
+    low : float
+        The lower limit.
+    high : float
+        The upper limit.
+    misses : bool
+        Whether the truth is outside.
+    words : str
+        What stands beside it.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> figure, ax = plt.subplots()
+    >>> interval_row(ax, 0, 0.3, 0.2, 0.4, misses=False)
+    >>> len(ax.lines)
+    2
+    >>> plt.close(figure)
+    """
     empty = bool(np.isnan(low)) and bool(words)
     colour = VERMILLION if misses or empty else BLUE
     if not empty:
@@ -109,7 +205,29 @@ def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *,
 
 
 def interval_words(value: float, low: float, high: float, words: str = "") -> str:
-    """The same for those who cannot see it."""
+    """Say the same as `interval_row` draws, for those who cannot see it.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    low : float
+        The lower limit.
+    high : float
+        The upper limit.
+    words : str
+        What stands beside it.
+
+    Returns
+    -------
+    str
+        Percentages.
+
+    Examples
+    --------
+    >>> interval_words(0.3, 0.2, 0.4)
+    '30 % (20 % to 40 %)'
+    """
     if np.isnan(low) and words:
         return f"{percent(value)} ({words})"
     return f"{percent(value)} ({percent(low)} to {percent(high)}{f'; {words}' if words else ''})"

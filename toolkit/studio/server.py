@@ -291,6 +291,11 @@ class Studio:
         The address at which a proxy shows it.
     announce : callable, optional
         Called with each new link: the one before works once.
+
+    Examples
+    --------
+    >>> with Studio("surveys") as running:  # doctest: +SKIP
+    ...     print(running.url)
     """
 
     def __init__(

@@ -25,7 +25,13 @@ DATABASE = "TOOLKIT_DATABASE"
 
 
 class CollectError(RuntimeError):
-    """The server could not be started or stopped; the message says why."""
+    """The server could not be started or stopped; the message says why.
+
+    Examples
+    --------
+    >>> issubclass(CollectError, RuntimeError)
+    True
+    """
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,41 @@ _NONE = "no epsilon: who tells the least or the most possible has told the truth
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListFit(LatentFit):
-    """A fitted list experiment; `difference` is the difference in means, which needs no model."""
+    """A fitted list experiment.
+
+    Parameters
+    ----------
+    coefficients : Estimate
+        The coefficients.
+    log_likelihood : float
+        At the coefficients.
+    rows : mapping
+        How many rows were used, and how many were left out, by where a value was missing.
+    title : str
+        What was fitted, in a few words.
+    provenance : FitProvenance
+        What another fit must share to be compared with this one.
+    answers : Answers
+        What people said.
+    predictors : tuple of Predictor
+        The covariates of each part of the model, the trait's first.
+    share : Share
+        How the prevalence follows from the coefficients.
+    model : Model, optional
+        The likelihood, where there is one.
+    difference : Estimate
+        The difference in means, which needs no model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> treated = rng.random(800) < 0.5
+    >>> count = rng.binomial(4, 0.4, size=800) + (treated & (rng.random(800) < 0.3))
+    >>> fit = list_experiment("count ~ 1", {"count": count, "t": treated}, treatment="t", items=4)
+    >>> fit.difference.labels
+    ('difference',)
+    """
 
     difference: Estimate
 
@@ -102,21 +136,34 @@ def list_experiment(
     items : int
         How many items the short list has.
     method : {"nls", "ml"}
-        Least squares, or maximum likelihood with
+        Least squares, or maximum likelihood.
     control : {"binomial", "beta-binomial"}
-        the law of the control count;
+        The law of the control count, for "ml".
     constrained : bool
-        whether it is the same for carriers and others;
-    floor, ceiling : bool
-        whether carriers with none, or all, of the harmless items may deny the sensitive one.
+        Whether it is the same for carriers and others, for "ml".
+    floor : bool
+        Whether carriers with none of the harmless items may deny the sensitive one, for "ml".
+    ceiling : bool
+        Whether carriers with all of the harmless items may deny the sensitive one, for "ml".
     direct : str or array, optional
         Answers to the direct question of everybody; nobody is taken to confess falsely. Needs method="ml".
     second : str or array, optional
-        Counts of a second list, of as many items: its long form was seen by those who saw the short one of the first.
+        Counts of a second list, of as many items: its long form was seen by those who saw the short one of the
+        first.
     control_items : sequence of str, optional
         The modified design: columns of the harmless items, 0 or 1, which the others were asked one by one.
-    se, sample, weights, strata, clusters, missing : optional
-        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
+    se : str, optional
+        As for `toolkit.analysis.logistic`.
+    sample : Sample, optional
+        As for `toolkit.analysis.logistic`.
+    weights : str or array, optional
+        As for `toolkit.analysis.logistic`.
+    strata : str or array, optional
+        As for `toolkit.analysis.logistic`.
+    clusters : str or array, optional
+        As for `toolkit.analysis.logistic`.
+    missing : {"refuse", "drop"}
+        What happens to rows with a missing value.
 
     Returns
     -------

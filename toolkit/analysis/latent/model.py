@@ -150,8 +150,40 @@ def constant(name: str, rows: int, start: float, may_vanish: bool = False) -> Pr
 class LatentFit(Fitted):
     """A fitted model with latent classes.
 
-    The coefficients of the trait come first, under the names of the covariates; those of everything else
-    follow, with the name of what they belong to.
+    The coefficients of the trait come first, under the names of the covariates; those of everything else follow, with
+    the name of what they belong to.
+
+    Parameters
+    ----------
+    coefficients : Estimate
+        The coefficients.
+    log_likelihood : float
+        At the coefficients.
+    rows : mapping
+        How many rows were used, and how many were left out, by where a value was missing.
+    title : str
+        What was fitted, in a few words.
+    provenance : FitProvenance
+        What another fit must share to be compared with this one.
+    answers : Answers
+        What people said.
+    predictors : tuple of Predictor
+        The covariates of each part of the model, the trait's first.
+    share : Share
+        How the prevalence follows from the coefficients.
+    model : Model, optional
+        The likelihood, where there is one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit.analysis import latent
+    >>> rng = np.random.default_rng(1)
+    >>> treated = rng.random(800) < 0.5
+    >>> count = rng.binomial(4, 0.4, size=800) + (treated & (rng.random(800) < 0.3))
+    >>> fit = latent.list_experiment("count ~ 1", {"count": count, "t": treated}, treatment="t", items=4)
+    >>> isinstance(fit, latent.LatentFit), fit.labels
+    (True, ('Intercept', 'control: Intercept'))
     """
 
     answers: Answers
@@ -221,7 +253,7 @@ class LatentFit(Fitted):
         return replace(plain, p=mixed, method="likelihood ratio, on the edge")
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Prevalences and their differences, averaged over the people of the fit.
+        """Average prevalences and their differences over the people of the fit.
 
         Parameters
         ----------

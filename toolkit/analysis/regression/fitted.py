@@ -82,38 +82,47 @@ class Fitted:
 
     @property
     def value(self) -> Array:
+        """The coefficients."""
         return np.asarray(self.coefficients.value)
 
     @property
     def se(self) -> Array:
+        """Their standard errors."""
         return np.asarray(self.coefficients.se)
 
     @property
     def cov(self) -> Array:
+        """Their covariances."""
         return np.asarray(self.coefficients.cov)
 
     @property
     def labels(self) -> tuple[str | int, ...]:
+        """Their names."""
         return self.coefficients.labels
 
     @property
     def n(self) -> int | None:
+        """How many people the fit is of."""
         return self.coefficients.n
 
     @property
     def loss(self) -> Loss | None:
+        """What the reports cost each person; None where nothing is claimed."""
         return self.coefficients.loss
 
     @property
     def covers(self) -> Covers:
+        """What the standard errors cover."""
         return self.coefficients.covers
 
     @property
     def method(self) -> str:
+        """How the coefficients were estimated, in words."""
         return self.coefficients.method
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What else the reader should know."""
         return self.coefficients.notes
 
     def __getitem__(self, label: str) -> Estimate:
@@ -152,11 +161,37 @@ class Fitted:
         return row
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of freedom."""
+        """Compute an interval for each coefficient: by the normal law, or by t where a sample has degrees of freedom.
+
+        Parameters
+        ----------
+        level : float
+            How often such an interval holds the truth.
+
+        Returns
+        -------
+        Interval
+            Limits of each coefficient.
+        """
         return self.coefficients.interval(level)
 
     def test(self, null: float = 0, sides: int = 2, *, direction: str | None = None) -> Significance:
-        """A test of each coefficient, for itself."""
+        """Test each coefficient, for itself.
+
+        Parameters
+        ----------
+        null : float
+            The value that is tested.
+        sides : {1, 2}
+            Two, or one in the `direction`.
+        direction : {"above", "below"}, optional
+            Of a test with one side.
+
+        Returns
+        -------
+        Significance
+            Statistics and p-values.
+        """
         return self.coefficients.test(null, sides, direction=direction)
 
     def to_frame(self, exp: bool = False, level: float = 0.95) -> "pd.DataFrame":
@@ -181,8 +216,12 @@ class Fitted:
         return frame.rename(columns={"estimate": self.ratios}) if exp else frame
 
     def ratio_estimate(self) -> Estimate:
-        """Exponentials of the coefficients, with their limits and errors by the delta method; refused where
-        they have no meaning.
+        """Take exponentials of the coefficients; refused where they have no meaning.
+
+        Returns
+        -------
+        Estimate
+            The exponentials, with their limits, and errors by the delta method.
         """
         if not self.ratios:
             rule = "`exp` needs a link whose coefficients are logarithms of ratios"
@@ -260,7 +299,13 @@ class Fitted:
         return self.log_likelihood if whole else np.nan
 
     def measures(self) -> list[tuple[str, str]]:
-        """What a table says of the whole fit: name and text."""
+        """List what a table says of the whole fit.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and text.
+        """
         loss, df = "no privacy claim" if self.loss is None else str(self.loss), self.provenance.df
         height = "log-likelihood" if df is None else "weighted log-likelihood"
         numbers = {height: self.log_likelihood, "AIC": self.aic, "BIC": self.bic}

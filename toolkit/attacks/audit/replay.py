@@ -33,6 +33,11 @@ class Replay:
         How far it may move.
     same_flow : bool
         Whether both runs used the same randomness; if not, the noise differed and `moved` says little.
+
+    Examples
+    --------
+    >>> Replay("10 and 11", moved=1.0, sensitivity=1.0, same_flow=True).moved
+    1.0
     """
 
     pair: str

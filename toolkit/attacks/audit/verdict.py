@@ -39,6 +39,11 @@ class Trial:
         Of the event alone.
     share : float
         The part of the audit's error that was given to this event before the runs.
+
+    Examples
+    --------
+    >>> Trial("10 and 11", "above 12", seen=90, n=1000, other=30, m=1000, epsilon=0.6, delta=0.01, p_value=1e-6).seen
+    90
     """
 
     pair: str
@@ -83,6 +88,13 @@ class Verdict:
         Epsilon by enumeration of the law, where the mechanism tells it.
     notes : tuple of str
         What else the reader should know.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit.attacks import audit
+    >>> audit(lambda x, rng: x + rng.laplace(), (0, 1), epsilon=0.1, runs=5000, rng=np.random.default_rng(1)).violated
+    True
     """
 
     claim: Loss | None

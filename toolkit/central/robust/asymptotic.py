@@ -25,10 +25,21 @@ from toolkit.core.loss import AsymptoticPromise
 
 @dataclass(frozen=True)
 class AvellaMedina:
-    """T + gamma 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) Z, gamma the gross-error sensitivity at the sample.
+    """Release T + gamma 5 sqrt(2 ln n ln(2/delta)) / (epsilon n) Z, gamma the gross-error sensitivity at the sample.
 
     For simulation and audits: its `loss` is an `AsymptoticPromise`, which a ledger refuses.
 
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    epsilon : float
+        As n grows.
+    delta : float
+        As n grows.
+
+    Examples
+    --------
     >>> from toolkit.central.robust.estimators import Huber
     >>> AvellaMedina(Huber(1.345), 1, 1e-6).loss
     AsymptoticPromise(epsilon=1.0, delta=1e-06)
@@ -48,10 +59,22 @@ class AvellaMedina:
 
     @property
     def loss(self) -> AsymptoticPromise:
+        """What is promised, which a ledger refuses."""
         return AsymptoticPromise(float(self.epsilon), float(self.delta))
 
     def mean_and_sd(self, values: npt.ArrayLike) -> tuple[float, float]:
-        """Mean and standard deviation of the release; both depend on the data."""
+        """Compute mean and standard deviation of the release; both depend on the data.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+
+        Returns
+        -------
+        tuple of float
+            Mean, standard deviation.
+        """
         data = sample(values)
         n = len(data)
         gamma = influence(self.estimator, data).gross_error_sensitivity
@@ -59,14 +82,40 @@ class AvellaMedina:
         return location(self.estimator, data), gamma * 5 * root / (self.epsilon * n)
 
     def release(self, values: npt.ArrayLike, rng: np.random.Generator | None = None) -> float:
-        """One draw, in floats, from a Generator: for audits."""
+        """Draw once, in floats, from a Generator: for audits.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        rng : numpy.random.Generator
+            Needed: what is not private is simulated only.
+
+        Returns
+        -------
+        float
+            The release.
+        """
         if not isinstance(rng, np.random.Generator):
             refuse("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 
     def exact_delta(self, values: npt.ArrayLike, neighbor: npt.ArrayLike) -> float:
-        """The delta that holds between these two tables at this epsilon."""
+        """Compute the delta that holds between two tables at this epsilon.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        neighbor : array-like
+            The values of the other table.
+
+        Returns
+        -------
+        float
+            Delta, the larger of both directions.
+        """
         return max(
             normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbor)),
             normal_delta(self.epsilon, self.mean_and_sd(neighbor), self.mean_and_sd(values)),

@@ -28,11 +28,30 @@ _UNITS = 2**20  # a score is a whole number of units, bound / 2**20 each
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """t <- t + rate (sum of psi(x - t) + noise) / n, a fixed number of times: Pure or Zcdp in all.
+    """Step t <- t + rate (sum of psi(x - t) + noise) / n, a fixed number of times: Pure or Zcdp in all.
 
     Under "replace" one person moves the sum by up to twice the bound of psi, under "add_remove" by the bound.
     Each score is rounded to a whole number of units, and whole noise is added to the sum. `n` is public: the
     number of values under "replace", a guess of it under "add_remove".
+
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    bounds : pair of number
+        Limits that values are clamped to; public.
+    loss : Pure or Zcdp
+        Of all steps together.
+    n : int
+        Public: the number of values under "replace", a guess of it under "add_remove".
+    steps : int
+        How many.
+    rate : number
+        How far a step goes.
+    start : number
+        Where the first begins.
+    neighbors : {"replace", "add_remove"}
+        What one person can change.
 
     Examples
     --------
@@ -92,14 +111,40 @@ class NoisyDescent:
         return self.estimator.bound / _UNITS
 
     def total(self, values: npt.ArrayLike, at: float) -> int:
-        """The sum of scores in whole units; a missing value adds nothing."""
+        """Add up the scores in whole units; a missing value adds nothing.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        at : float
+            The place.
+
+        Returns
+        -------
+        int
+            The sum.
+        """
         low, high = map(float, limits(self.bounds))
         scores = self.estimator.psi(np.clip(np.asarray(values, dtype=float), low, high) - at) / self._unit
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
     def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
-        """The last place. Each place is public once its noise is drawn, so that only the sums are private."""
+        """Release the last place. Each place is public once its noise is drawn, so that only the sums are private.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The place.
+        """
         source, mechanism = check_rng(rng), self.mechanism
         low, high = map(float, limits(self.bounds))
         at, rate = float(exact(self.start, "start")), float(exact(self.rate, "rate"))

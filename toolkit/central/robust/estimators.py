@@ -23,6 +23,13 @@ from toolkit.frames.sums import written
 class Huber:
     """psi(u) = u, cut at -k and k: the mean for values within k of it, and of the others only their side.
 
+    Parameters
+    ----------
+    k : number
+        Where psi is cut.
+
+    Examples
+    --------
     >>> Huber(1.345).psi([-5, 0.5, 5]).tolist(), Huber("4/3")
     ([-1.345, 0.5, 1.345], Huber(1.3333333333333333))
     """
@@ -44,12 +51,48 @@ class Huber:
         return (-self.bound, self.bound)
 
     def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
         return np.asarray(np.clip(np.asarray(u, dtype=float), -self.bound, self.bound))
 
     def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
         return np.asarray(np.abs(np.asarray(u, dtype=float)) < self.bound, dtype=float)
 
     def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2)))
 
@@ -63,6 +106,13 @@ class Tukey:
 
     psi falls again beyond c / sqrt(5), so its zero need not be unique.
 
+    Parameters
+    ----------
+    c : number
+        Beyond it values do not count.
+
+    Examples
+    --------
     >>> round(Tukey(4.685).bound, 6), Tukey(4.685).psi(10.0).item()
     (1.340925, 0.0)
     """
@@ -84,15 +134,51 @@ class Tukey:
         return (-float(self.c), float(self.c))
 
     def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
         size = np.asarray(u, dtype=float)
         return np.asarray(size * self._rest(size) ** 2)
 
     def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
         size = np.asarray(u, dtype=float)
         rest = self._rest(size)
         return np.asarray(rest * (rest - 4 * (size / float(self.c)) ** 2))
 
     def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
         return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
 
     def _rest(self, u: Array) -> Array:
@@ -104,57 +190,183 @@ class Tukey:
 
 @dataclass(frozen=True)
 class Logistic:
-    """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law."""
+    """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law.
+
+    Examples
+    --------
+    >>> round(float(Logistic().psi(1.0)), 4)
+    0.4621
+    """
 
     bound: ClassVar[float] = 1.0
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
         return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
 
     def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
         share = expit(np.asarray(u, dtype=float))
         return np.asarray(2 * share * (1 - share))
 
     def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(size + 2 * np.log1p(np.exp(-size)) - 2 * math.log(2))
 
 
 @dataclass(frozen=True)
 class Mean:
-    """psi(u) = u: one person can add anything to the sum."""
+    """psi(u) = u: one person can add anything to the sum.
+
+    Examples
+    --------
+    >>> float(Mean().psi(100.0))
+    100.0
+    """
 
     bound: ClassVar[float] = math.inf
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
         return np.array(u, dtype=float)
 
     def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
         return np.asarray(np.ones_like(np.asarray(u, dtype=float)))
 
     def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
         return np.asarray(np.asarray(u, dtype=float) ** 2 / 2)
 
 
 @dataclass(frozen=True)
 class Median:
-    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` takes the density."""
+    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` takes the density.
+
+    Examples
+    --------
+    >>> float(Median().psi(100.0))
+    1.0
+    """
 
     bound: ClassVar[float] = 1.0
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = (0.0,)
 
     def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
         return np.asarray(np.sign(np.asarray(u, dtype=float)))
 
     def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
         return np.asarray(np.zeros_like(np.asarray(u, dtype=float)))
 
     def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
         return np.asarray(np.abs(np.asarray(u, dtype=float)))
 
 

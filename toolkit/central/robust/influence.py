@@ -59,8 +59,26 @@ class RegressionInfluence:
 
 
 def regression(estimator: Estimator, rows: npt.ArrayLike, y: npt.ArrayLike, *, clip: Number) -> RegressionInfluence:
-    """Fit by weighting each residual u with psi(u) / u, again and again; a column of ones is an intercept.
+    """Fit by weighting each residual u with psi(u) / u, again and again.
 
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    rows : array-like
+        A row for each person; a column of ones is an intercept.
+    y : array-like
+        A number for each row.
+    clip : number
+        Rows are cut to this length.
+
+    Returns
+    -------
+    RegressionInfluence
+        Coefficients, and how far one more row pulls them.
+
+    Examples
+    --------
     >>> from toolkit.central.robust.estimators import Huber
     >>> x = np.column_stack([np.ones(50), np.linspace(-1, 1, 50)])
     >>> y = x @ [1.0, 2.0] + np.where(np.arange(50) == 7, 1000, 0)
@@ -123,9 +141,23 @@ class Influence:
 
 
 def influence(estimator: Estimator, population: Any) -> Influence:
-    """The influence function at "normal", "t3" (Student's with 3 degrees of freedom), "contaminated" (9 of 10
-    from N(0, 1), 1 of 10 from N(0, 9)), or at a sample.
+    """Compute the influence function at a population, or at a sample.
 
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    population : {"normal", "t3", "contaminated"} or array-like
+        "t3" is Student's with 3 degrees of freedom, "contaminated" 9 of 10 from N(0, 1) and 1 of 10 from N(0, 9);
+        or a sample.
+
+    Returns
+    -------
+    Influence
+        The function with its largest value and the variance that follows from it.
+
+    Examples
+    --------
     >>> round(influence(Mean(), "t3").variance, 6)
     3.0
     """
@@ -146,8 +178,22 @@ def influence(estimator: Estimator, population: Any) -> Influence:
 
 
 def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
-    """Sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
+    """Compute sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    population : str or array-like
+        As for `influence`.
+
+    Returns
+    -------
+    float
+        The sensitivity; infinite for the mean.
+
+    Examples
+    --------
     >>> from toolkit.central.robust.estimators import Huber
     >>> round(gross_error_sensitivity(Huber(1.345), "normal"), 6)
     1.637499
@@ -156,9 +202,26 @@ def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
 
 
 def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
-    """The value t with the sum of psi(x - t) nearest to zero: of a monotone psi its zero, in the middle where
-    there are several; else the one found from the median on.
+    """Find the value t with the sum of psi(x - t) nearest to zero.
 
+    Of a monotone psi it is its zero, in the middle where there are several; else the one found from the median on.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    values : array-like
+        The values.
+    weights : array-like, optional
+        A weight for each value; equal if left out.
+
+    Returns
+    -------
+    float
+        The location.
+
+    Examples
+    --------
     >>> from toolkit.central.robust.estimators import Huber
     >>> round(location(Huber(1), [0.0, 1.0, 100.0]), 9), round(location(Huber(1), [0.0, 100.0]), 9)
     (1.0, 50.0)
@@ -176,7 +239,30 @@ def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
 
 
 def fixed_scale_influence(estimator: Estimator, values: npt.ArrayLike, x: Number, rho: Number) -> float:
-    """(T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small."""
+    """Compute (T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        A `Mean`, `Median`, `Huber`, `Tukey` or `Logistic`.
+    values : array-like
+        The values.
+    x : number
+        Where the share is moved to.
+    rho : number
+        The share, above 0 and below 1.
+
+    Returns
+    -------
+    float
+        The influence.
+
+    Examples
+    --------
+    >>> from toolkit.central.robust.estimators import Mean
+    >>> fixed_scale_influence(Mean(), [0.0, 2.0], 11, 0.5)
+    10.0
+    """
     numbers, share = sample(values), float(positive(rho, "rho", "at 0 it is the influence function"))
     if share >= 1:
         refuse("`rho` must be below 1", rho, "it is a share of the people")

@@ -142,6 +142,13 @@ _SURPLUS = 40  # e-folds beyond which all candidates together have a probability
 class Quantile:
     """The value that at most a share q of the values lie below, and at most a share 1 - q above.
 
+    Parameters
+    ----------
+    q : number
+        The share, above 0 and below 1.
+
+    Examples
+    --------
     >>> Quantile("3/4"), Quantile(0.5)
     (Quantile(0.75), Quantile(0.5))
     """
@@ -169,13 +176,22 @@ class InverseSensitivity:
 
     Parameters
     ----------
-    statistic : a `Quantile`, a `Huber`, or a function of an array of sorted values that never falls when one
-        of them rises; that it does not is the curator's word.
-    bounds : limits that values are clamped to, and the grid of candidates; public.
-    loss : Pure(epsilon).
-    groups : in how many groups of a table, each with a choice of its own, one person's change can be seen: 2
-        under "replace", where a person moves from one to another. Each choice then has an equal part of epsilon.
-    rows : how many rows one person can have: so far they move a length.
+    statistic : Quantile, Huber or callable
+        A function takes an array of sorted values and never falls when one of them rises; that it does not is the
+        curator's word.
+    bounds : Bounds
+        Limits that values are clamped to, and the grid of candidates; public.
+    loss : Pure
+        What a release costs.
+    groups : int
+        In how many groups of a table, each with a choice of its own, one person's change can be seen: 2 under
+        "replace", where a person moves from one to another. Each choice then has an equal part of epsilon.
+    rows : int
+        How many rows one person can have: so far they move a length.
+
+    References
+    ----------
+    Asi and Duchi, Near instance-optimality in differential privacy (2020).
 
     Examples
     --------
@@ -184,10 +200,6 @@ class InverseSensitivity:
     <InverseSensitivity of Quantile(0.5) between 0 and 100; ε = 2>
     >>> float(mechanism.release([41.0, 42.0, 43.0] * 100))
     42.0
-
-    References
-    ----------
-    Asi and Duchi, Near instance-optimality in differential privacy (2020).
     """
 
     statistic: Statistic
@@ -213,8 +225,27 @@ class InverseSensitivity:
     def for_epsilon(
         cls, epsilon: Number, statistic: Any, *, bounds: Any, step: Number | None = None, groups: int = 1, rows: int = 1
     ) -> "InverseSensitivity":
-        """The mechanism that costs Pure(epsilon). "median" is Quantile("1/2"); candidates are multiples of
-        `step` between the bounds, 2**-16 of their distance if not given.
+        """Make the mechanism that costs Pure(epsilon).
+
+        Parameters
+        ----------
+        epsilon : number
+            What a release costs.
+        statistic : Quantile, Huber, callable or "median"
+            What is released; "median" is Quantile("1/2").
+        bounds : pair of number or Bounds
+            Limits that values are clamped to; public.
+        step : number, optional
+            Candidates are its multiples between the bounds; 2**-16 of their distance if left out.
+        groups : int
+            In how many groups of a table one person's change can be seen.
+        rows : int
+            How many rows one person can have.
+
+        Returns
+        -------
+        InverseSensitivity
+            The mechanism.
         """
         limits = Bounds.of(bounds, QUANTILE_BITS)
         target = Quantile("1/2") if isinstance(statistic, str) and statistic == "median" else statistic
@@ -227,12 +258,19 @@ class InverseSensitivity:
         )
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it; a scale that depends on the data is not told."""
+        """Return what a document says of it; a scale that depends on the data is not told.
+
+        Returns
+        -------
+        dict
+            Names and words.
+        """
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
     @property
     def epsilon(self) -> float:
+        """What a release costs."""
         return self.loss.epsilon
 
     @property
@@ -246,9 +284,22 @@ class InverseSensitivity:
         return Exponential(Pure(Fraction(self.loss.amount) / self.groups), Fraction(self.rows))
 
     def lengths(self, values: Array, rows: int | None = None) -> Steps:
-        """How many people must change, for each step of the grid; private. NaN is left out; of a function's
-        values, whose number is public, it counts as the lower bound. Of a group `rows` is the number of all
-        rows: the work for a Huber location does not depend on the size of the group.
+        """Compute how many people must change, for each step of the grid; private.
+
+        NaN is left out; of a function's values, whose number is public, it counts as the lower bound.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        rows : int, optional
+            Of a group the number of all rows: the work for a Huber location does not depend on the size of the
+            group.
+
+        Returns
+        -------
+        array
+            A whole number for each candidate.
         """
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if isinstance(self.statistic, Quantile):
@@ -263,20 +314,70 @@ class InverseSensitivity:
         return function_lengths(limited, self.bounds, self.statistic, most)
 
     def probabilities(self, values: Any) -> Array:
-        """The law of the release, as floats, for lessons and tests; private."""
+        """Compute the law of the release, as floats, for lessons and tests; private.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+
+        Returns
+        -------
+        array
+            A probability for each candidate.
+        """
         return self.selection.probabilities(-self.lengths(values))
 
     def release(self, values: Any, rng: Rng = None) -> Estimate:
-        """A point of the grid, without an error: how far it is off depends on the data."""
+        """Release a point of the grid, without an error: how far it is off depends on the data.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The point.
+        """
         source = check_rng(rng)
         return self.choose(-self.lengths(values), source)
 
     def choose(self, scores: Steps, rng: Rng = None) -> Estimate:
-        """The release, once minus the lengths are known."""
+        """Release, once minus the lengths are known.
+
+        Parameters
+        ----------
+        scores : array
+            Minus the lengths.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The point.
+        """
         return chosen(self.point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self.note,))
 
     def point(self, scores: Steps, rng: Rng = None) -> float:
-        """What is chosen by minus the lengths, in the column's unit."""
+        """Choose a point by minus the lengths, in the column's unit.
+
+        Parameters
+        ----------
+        scores : array
+            Minus the lengths.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        float
+            The point.
+        """
         place = self.selection.choose(range(len(scores)), scores, rng=rng)
         point = (self.bounds.least + place) * self.bounds.step
         return float(min(max(point, self.bounds.low), self.bounds.high))

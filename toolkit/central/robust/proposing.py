@@ -24,29 +24,40 @@ from toolkit.frames.sums import Bounds
 
 @dataclass(frozen=True, repr=False)
 class ProposeTestRelease:
-    """The statistic with Laplace noise for a sensitivity of `proposed`, if that surely holds far around:
-    Approx(2 epsilon, delta), under "replace".
+    """Release with Laplace noise for a sensitivity of `proposed`, if that surely holds far around.
 
-    How many people must change before the local sensitivity exceeds the proposal moves by at most 1 with one
-    person. It is released with noise, Pure(epsilon), and must be above ln(1/delta) / epsilon; where the
-    proposal does not hold here already, that happens with probability below delta. Else nothing is
-    released: the value is NaN, and the cost the same.
+    It costs Approx(2 epsilon, delta), under "replace".
+
+    How many people must change before the local sensitivity exceeds the proposal moves by at most 1 with one person.
+    It is released with noise, Pure(epsilon), and must be above ln(1/delta) / epsilon; where the proposal does not hold
+    here already, that happens with probability below delta. Else nothing is released: the value is NaN, and the cost
+    the same.
 
     Parameters
     ----------
-    statistic : of a public number of values.
-    bounds : of the values, with the grid that they are rounded to.
-    proposed : the sensitivity, in the unit of the values.
-    epsilon, delta : of each of the two parts, and of the test.
+    statistic : RankStatistic
+        Of a public number of values.
+    bounds : Bounds
+        Of the values, with the grid that they are rounded to.
+    proposed : number
+        The sensitivity, in the unit of the values.
+    epsilon : number
+        Of each of the two parts.
+    delta : number
+        Of the test.
 
+    References
+    ----------
+    Dwork and Lei, Differential privacy and robust statistics (2009).
+
+    Examples
+    --------
     >>> median = RankStatistic.named("median", 1001)
     >>> mechanism = ProposeTestRelease(median, Bounds.of((0, 100)), proposed=20, epsilon=1, delta="1e-6")
     >>> mechanism.loss
     Approx(2.0, 1e-06)
     >>> bool(np.isfinite(float(mechanism.release(np.linspace(0, 100, 1001)))))
     True
-
-    References: Dwork and Lei, Differential privacy and robust statistics (2009).
     """
 
     statistic: RankStatistic
@@ -63,6 +74,7 @@ class ProposeTestRelease:
 
     @property
     def loss(self) -> Approx:
+        """What a release costs, whether the test passes or not."""
         return Approx(2 * exact(self.epsilon, "epsilon"), exact(self.delta, "delta"))
 
     @property
@@ -71,7 +83,18 @@ class ProposeTestRelease:
         return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
 
     def distance(self, values: npt.ArrayLike) -> int:
-        """How many people must change before the local sensitivity exceeds the proposal; private."""
+        """Count how many people must change before the local sensitivity exceeds the proposal; private.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+
+        Returns
+        -------
+        int
+            People.
+        """
         ordered, allowed = self._ordered(values), self._allowed
         low, high = 0, self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
         while low < high:
@@ -83,7 +106,20 @@ class ProposeTestRelease:
         return low
 
     def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
-        """The statistic with noise, or NaN where the test does not pass."""
+        """Release the statistic with noise, or NaN where the test does not pass.
+
+        Parameters
+        ----------
+        values : array-like
+            The values.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The statistic, or NaN.
+        """
         source, amount = check_rng(rng), exact(self.epsilon, "epsilon")
         noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
         value = Fraction(int(self.statistic.of(self._ordered(values))), self.statistic.divisor)

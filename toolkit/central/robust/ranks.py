@@ -24,10 +24,25 @@ STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
 
 @dataclass(frozen=True)
 class RankStatistic:
-    """(sum of the values of ranks `plus` - sum of those of ranks `minus`) / divisor, of n sorted values.
+    """Compute (sum of values of ranks `plus` - sum of those of ranks `minus`) / divisor, of n sorted values.
 
-    `windows` holds the pairs (low, high) of ranks that the reach is made of.
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    n : int
+        How many values.
+    plus : range
+        Ranks that are added.
+    minus : range
+        Ranks that are subtracted.
+    windows : tuple of pair of int
+        The pairs (low, high) of ranks that the reach is made of.
+    divisor : int
+        What the sum is divided by.
 
+    Examples
+    --------
     >>> RankStatistic.named("median", 5).of([2, 4, 5, 7, 9]), RankStatistic.named("median", 4)
     (5, <midpoint median of 4 values>)
     """
@@ -41,7 +56,24 @@ class RankStatistic:
 
     @classmethod
     def named(cls, name: str, n: int, *, rank: int | None = None, trim: int | None = None) -> "RankStatistic":
-        """The statistic of this name; `rank` for "rank", `trim` (cut off at each end) for "trimmed"."""
+        """Make the statistic of a name.
+
+        Parameters
+        ----------
+        name : {"median", "midpoint", "rank", "trimmed", "iqr"}
+            Which.
+        n : int
+            How many values.
+        rank : int, optional
+            For "rank".
+        trim : int, optional
+            For "trimmed": how many are cut off at each end.
+
+        Returns
+        -------
+        RankStatistic
+            The statistic.
+        """
         size = whole(n, "n")
         choice(name, "statistic", STATISTICS)
         _only(rank, "rank", name == "rank")
@@ -57,16 +89,61 @@ class RankStatistic:
         return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)
 
     def of(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
-        """The statistic, times `divisor`: of whole numbers a whole number."""
+        """Compute the statistic, times `divisor`: of whole numbers a whole number.
+
+        Parameters
+        ----------
+        ordered : sequence
+            Sorted values.
+
+        Returns
+        -------
+        number
+            The statistic, times `divisor`.
+        """
         return sum(ordered[rank - 1] for rank in self.plus) - sum(ordered[rank - 1] for rank in self.minus)
 
     def reaches(self, ordered: npt.NDArray[Any], low: object, high: object, most: int) -> list[Any]:
-        """The reach, times `divisor`, for k = 0 ... most."""
+        """Compute the reach, times `divisor`, for k = 0 ... most.
+
+        Parameters
+        ----------
+        ordered : array
+            Sorted values.
+        low : number
+            Their lower bound.
+        high : number
+            Their upper bound.
+        most : int
+            The largest number of people who change.
+
+        Returns
+        -------
+        list of number
+            The largest local sensitivity at a distance of at most k people, times `divisor`.
+        """
         ends = [self._ends(window, ordered, low, high, most) for window in self.windows]
         return [max(_reach(above, below, k) for above, below in ends) for k in range(most + 1)]
 
     def reach(self, ordered: npt.NDArray[Any], low: object, high: object, k: int) -> Any:
-        """The reach for one k, times `divisor`."""
+        """Compute the reach for one k, times `divisor`.
+
+        Parameters
+        ----------
+        ordered : array
+            Sorted values.
+        low : number
+            Their lower bound.
+        high : number
+            Their upper bound.
+        k : int
+            How many people change.
+
+        Returns
+        -------
+        number
+            The largest local sensitivity at a distance of at most k people, times `divisor`.
+        """
         ends = [self._ends(window, ordered, low, high, k) for window in self.windows]
         return max(_reach(above, below, k) for above, below in ends)
 

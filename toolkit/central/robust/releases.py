@@ -50,9 +50,16 @@ class SmoothSensitivity:
 
     Parameters
     ----------
-    statistic : what is released, of a public number of values.
-    bounds : limits that values are clamped to and a grid that they are rounded to; public.
-    noise : `PowerLaw` (pure, the default), `SmoothLaplace` or `SmoothGaussian`.
+    statistic : RankStatistic
+        What is released, of a public number of values.
+    bounds : Bounds
+        Limits that values are clamped to and a grid that they are rounded to; public.
+    noise : PowerLaw, SmoothLaplace or SmoothGaussian
+        The law of the noise; `PowerLaw` is pure.
+
+    References
+    ----------
+    Nissim, Raskhodnikova and Smith (2007).
 
     Examples
     --------
@@ -61,10 +68,6 @@ class SmoothSensitivity:
     <SmoothSensitivity of the median of 1001 values between 0 and 100: PowerLaw; ε = 1>
     >>> 49 < float(mechanism.release([50.0] * 1001)) < 51
     True
-
-    References
-    ----------
-    Nissim, Raskhodnikova and Smith (2007).
     """
 
     statistic: RankStatistic
@@ -75,7 +78,28 @@ class SmoothSensitivity:
     def for_epsilon(
         cls, epsilon: Number, statistic: str, *, n: int, bounds: BoundsLike, t: Number | None = None, **options: Any
     ) -> "SmoothSensitivity":
-        """Pure(epsilon), by the power law; `t` must be fixed before the data are seen. Options: `rank`, `trim`."""
+        """Make the mechanism that costs Pure(epsilon), by the power law.
+
+        Parameters
+        ----------
+        epsilon : number
+            What a release costs.
+        statistic : str
+            A name that `RankStatistic.named` takes.
+        n : int
+            How many values; public.
+        bounds : pair of number or Bounds
+            Limits that values are clamped to; public.
+        t : number, optional
+            Of the power law; it must be fixed before the data are seen.
+        **options : Any
+            `rank` or `trim`, as for `RankStatistic.named`.
+
+        Returns
+        -------
+        SmoothSensitivity
+            The mechanism.
+        """
         law = PowerLaw.for_epsilon(epsilon, t)
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
 
@@ -91,7 +115,30 @@ class SmoothSensitivity:
         noise: str = "laplace",
         **options: Any,
     ) -> "SmoothSensitivity":
-        """Approx(epsilon, delta), by Laplace or Gaussian noise: for comparison, as the power law needs less."""
+        """Make the mechanism that costs Approx(epsilon, delta): for comparison, as the power law needs less noise.
+
+        Parameters
+        ----------
+        epsilon : number
+            What a release costs.
+        delta : number
+            What a release costs.
+        statistic : str
+            A name that `RankStatistic.named` takes.
+        n : int
+            How many values; public.
+        bounds : pair of number or Bounds
+            Limits that values are clamped to; public.
+        noise : {"laplace", "gaussian"}
+            The law of the noise.
+        **options : Any
+            `rank` or `trim`, as for `RankStatistic.named`.
+
+        Returns
+        -------
+        SmoothSensitivity
+            The mechanism.
+        """
         kind = choice(noise, "noise", ("laplace", "gaussian"))
         law: Law = (
             SmoothLaplace.for_loss(epsilon, delta) if kind == "laplace" else SmoothGaussian.for_loss(epsilon, delta)
@@ -99,12 +146,19 @@ class SmoothSensitivity:
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it; a scale that depends on the data is not told."""
+        """Return what a document says of it; a scale that depends on the data is not told.
+
+        Returns
+        -------
+        dict
+            Names and words.
+        """
         name = type(self).__name__
         return {"mechanism": name, "words": name}
 
     @property
     def loss(self) -> Loss:
+        """What a release costs."""
         return self.noise.loss
 
     @property
@@ -124,14 +178,36 @@ class SmoothSensitivity:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
     def summary(self, values: npt.ArrayLike) -> Summary:
-        """The statistic and its smooth sensitivity, in steps; private. The number of values must be the public one."""
+        """Compute the statistic and its smooth sensitivity, in steps; private.
+
+        Parameters
+        ----------
+        values : array-like
+            As many as `statistic` is of: their number is public.
+
+        Returns
+        -------
+        Summary
+            Both, exact.
+        """
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
         return self.summary_of(np.sort(np.maximum(steps, 0)))
 
     def summary_of(self, ordered: Steps) -> Summary:
-        """The same of sorted steps from 0 to span."""
+        """Compute the same of sorted steps from 0 to span.
+
+        Parameters
+        ----------
+        ordered : array
+            Sorted steps.
+
+        Returns
+        -------
+        Summary
+            Both, exact.
+        """
         reaches = np.array(self.statistic.reaches(ordered, 0, self.bounds.span, self.farthest), dtype=float)
         with np.errstate(divide="ignore"):
             heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self.ratio)
@@ -141,14 +217,38 @@ class SmoothSensitivity:
         return Summary(value, _rounded_up(largest) / self.statistic.divisor)
 
     def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
-        """The statistic with noise; no error is told, as the scale is private. A missing value counts as the
-        lower bound.
+        """Release the statistic with noise; no error is told, as the scale is private.
+
+        Parameters
+        ----------
+        values : array-like
+            As many as `statistic` is of; a missing value counts as the lower bound.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The statistic.
         """
         source = check_rng(rng)
         return self.draw(self.summary(values), source)
 
     def draw(self, summary: Summary, rng: Rng = None) -> Estimate:
-        """The release, once the summary is known."""
+        """Release, once the summary is known.
+
+        Parameters
+        ----------
+        summary : Summary
+            As `summary` gives it.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+
+        Returns
+        -------
+        Estimate
+            The statistic.
+        """
         steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, (summary.smooth,)), rng)
         start = self.bounds.least if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
@@ -163,7 +263,18 @@ class SmoothSensitivity:
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
-        """A mechanism of its own that releases an upper bound of the noise's scale, for a price of its own."""
+        """Make a mechanism of its own that releases an upper bound of the noise's scale, for a price of its own.
+
+        Parameters
+        ----------
+        epsilon : number
+            Its price.
+
+        Returns
+        -------
+        ScaleBound
+            The mechanism.
+        """
         return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.noise.smoothness + _LOG_ERROR))
 
     def __repr__(self) -> str:

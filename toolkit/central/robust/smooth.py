@@ -96,15 +96,31 @@ def local_sensitivity(
     rank: int | None = None,
     trim: int | None = None,
 ) -> Any:
-    """The largest change of the statistic when one of these values is replaced; exact.
+    """Compute the largest change of the statistic when one of these values is replaced; exact.
 
     Parameters
     ----------
-    statistic : "median", "midpoint", "rank", "trimmed", "iqr" (of the values of ranks n/4 and 3n/4, rounded
-        up), or a function of a list, whose order must not matter.
-    bounds : of the values, which are clamped to them; public and obligatory, for a function `domain` instead.
-    domain : all values that may occur, few; every neighbor is looked at.
+    statistic : str or callable
+        "median", "midpoint", "rank", "trimmed", "iqr" (of the values of ranks n/4 and 3n/4, rounded up), or a
+        function of a list, whose order must not matter.
+    values : array-like
+        The values.
+    bounds : pair of number, optional
+        Of the values, which are clamped to them; public and obligatory, for a function `domain` instead.
+    domain : sequence, optional
+        All values that may occur, few; every neighbor is looked at.
+    rank : int, optional
+        For "rank".
+    trim : int, optional
+        For "trimmed": how many are cut off at each end.
 
+    Returns
+    -------
+    Fraction or number
+        The change; what the function gives, if it is one.
+
+    Examples
+    --------
     >>> local_sensitivity("median", [0, 0, 0, 0, 100], bounds=(0, 100))
     Fraction(0, 1)
     >>> local_sensitivity("median", [0, 0, 0, 100, 100], bounds=(0, 100))
@@ -129,13 +145,36 @@ def smooth_sensitivity(
     rank: int | None = None,
     trim: int | None = None,
 ) -> Any:
-    """Max over k of e**(-beta k) times the largest local sensitivity at a distance of k people.
+    """Compute max over k of e**(-beta k) times the largest local sensitivity at a distance of k people.
 
-    It is at least the local sensitivity, and between neighbors it changes by at most a factor e**beta. Given
-    `q`, a rational in place of e**-beta, it is an exact Fraction; it then changes by at most a factor 1/q.
+    It is at least the local sensitivity, and between neighbors it changes by at most a factor e**beta.
 
-    Other parameters are those of `local_sensitivity`.
+    Parameters
+    ----------
+    statistic : str or callable
+        As for `local_sensitivity`.
+    values : array-like
+        The values.
+    bounds : pair of number, optional
+        As for `local_sensitivity`.
+    domain : sequence, optional
+        As for `local_sensitivity`.
+    beta : number, optional
+        How fast distance counts less.
+    q : number, optional
+        A rational in place of e**-beta: the result is then an exact Fraction, and changes by at most a factor 1/q.
+    rank : int, optional
+        For "rank".
+    trim : int, optional
+        For "trimmed": how many are cut off at each end.
 
+    Returns
+    -------
+    float or Fraction
+        The smooth sensitivity.
+
+    Examples
+    --------
     >>> round(smooth_sensitivity("median", [2, 4, 5, 7, 9], bounds=(0, 10), beta=0.1), 6)
     6.065307
     >>> smooth_sensitivity("median", [2, 4, 5, 7, 9], bounds=(0, 10), q="17/20")
@@ -162,8 +201,30 @@ def reaches(
     rank: int | None = None,
     trim: int | None = None,
 ) -> list[Fraction]:
-    """The largest local sensitivity at a distance of at most k people, for k = 0 ... most; exact.
+    """Compute the largest local sensitivity at a distance of at most k people, for k = 0 ... most; exact.
 
+    Parameters
+    ----------
+    statistic : str
+        As for `local_sensitivity`.
+    values : array-like
+        The values.
+    bounds : pair of number
+        Of the values, which are clamped to them.
+    most : int
+        The largest distance.
+    rank : int, optional
+        For "rank".
+    trim : int, optional
+        For "trimmed": how many are cut off at each end.
+
+    Returns
+    -------
+    list of Fraction
+        One for each k.
+
+    Examples
+    --------
     >>> [int(reach) for reach in reaches("median", [2, 4, 5, 7, 9], bounds=(0, 10), most=5)]
     [2, 4, 5, 7, 9, 10]
     """

@@ -61,11 +61,27 @@ NAMES = tuple(_WAYS)
 
 
 def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
-    """The error of one way, for continuous noise, at event level, under "add_remove".
+    """Compute the error of one way, for continuous noise, at event level, under "add_remove".
 
     A share of the loss for every total is what comes to mind first. Averaging from below (Honaker 2015) and
     the plain square root are here to be compared; a `RunningTotal` draws with the best of the others.
 
+    Parameters
+    ----------
+    name : str
+        One of the names that `compare` gives.
+    loss : Pure or Zcdp
+        Of all periods together.
+    periods : int
+        How many periods there will be.
+
+    Returns
+    -------
+    Error
+        Standard deviations of the totals: the largest, and the root of the mean square.
+
+    Examples
+    --------
     >>> round(error("binary tree", Pure(1), 52).largest, 2)
     18.97
     """
@@ -79,8 +95,22 @@ def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
 
 
 def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
-    """The error of every way, by name.
+    """Compute the error of every way.
 
+    Parameters
+    ----------
+    loss : Pure or Zcdp
+        Of all periods together.
+    periods : int
+        How many periods there will be.
+
+    Returns
+    -------
+    dict of str to Error
+        By name.
+
+    Examples
+    --------
     >>> round(compare(Pure(1), 52)["best tree"].largest, 2)
     9.8
     """
@@ -88,9 +118,26 @@ def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
 
 
 def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -> int | None:
-    """The smallest number of periods at which the largest error of `second` is below that of `first`; None
-    where there is none up to a limit.
+    """Find the smallest number of periods at which the largest error of one way is below that of another.
 
+    Parameters
+    ----------
+    loss : Pure or Zcdp
+        Of all periods together.
+    first : str
+        The way that is better for few periods.
+    second : str
+        The other.
+    up_to : int
+        Where the search ends.
+
+    Returns
+    -------
+    int or None
+        The number of periods; None where there is none up to the end.
+
+    Examples
+    --------
     >>> crossing(Zcdp(0.5), "fresh noise for every period", "binary tree")
     13
     """

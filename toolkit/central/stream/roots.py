@@ -70,6 +70,15 @@ def _product(plain: list[Any], spaced: list[Any], count: int, window: int | None
 class SquareRoot:
     """The square root of the matrix of totals, its columns brought to length 1 and rounded to 2**-24.
 
+    Parameters
+    ----------
+    periods : int
+        How many periods there will be.
+    window : int, optional
+        How many of the latest periods are summed; all if left out.
+
+    Examples
+    --------
     >>> round(float(SquareRoot(52).spread.max()), 3)
     2.147
     """
@@ -82,6 +91,7 @@ class SquareRoot:
 
     @property
     def words(self) -> str:
+        """What is measured, in words."""
         return "the square root of the matrix of totals, columns of equal length"
 
     @property
@@ -99,26 +109,69 @@ class SquareRoot:
         return np.asarray(np.sqrt(np.cumsum(self._root**2))[::-1])
 
     def column(self, period: int) -> npt.NDArray[np.int64]:
-        """What one person in this period, counted from 1, moves: entries from that period on, in units."""
+        """Return what one person in a period moves: entries from that period on, in units.
+
+        Parameters
+        ----------
+        period : int
+            The period, counted from 1.
+
+        Returns
+        -------
+        array
+            Whole numbers.
+        """
         entries = self._root[: self.periods - period + 1] * self.unit / self._lengths[period - 1]
         return np.asarray(np.rint(entries), dtype=np.int64)
 
     def row(self, period: int) -> list[int]:
-        """What is measured at a period: one whole number for each count so far."""
+        """Return what is measured at a period: one whole number for each count so far.
+
+        Parameters
+        ----------
+        period : int
+            The period, counted from 1.
+
+        Returns
+        -------
+        list of int
+            The weights of the counts.
+        """
         entries = self._root[:period][::-1] * self.unit / self._lengths[:period]
         return [int(entry) for entry in np.rint(entries)]
 
     def absolute(self, times: int = 1) -> Fraction:
-        """How far `times` periods, each moved by 1, move all that is measured, in absolute value."""
+        """Return how far `times` periods, each moved by 1, move all that is measured, in absolute value.
+
+        Parameters
+        ----------
+        times : int
+            How many periods.
+
+        Returns
+        -------
+        Fraction
+            The sum of all moves.
+        """
         widest = max(int(np.abs(self.column(period)).sum()) for period in range(1, self.periods + 1))
         return Fraction(widest * min(times, self.periods), self.unit)
 
     def squared(self, times: int = 1) -> Fraction:
-        """The same in squared length: exact for one period, a bound for several.
+        """Return the same in squared length: exact for one period, a bound for several.
 
         For several it is the sum over products of columns: of each column with those `times` that it has
         most in common with, of those `times` columns where that is largest. Beyond 1,024 periods it is the
         square of the number times that of one.
+
+        Parameters
+        ----------
+        times : int
+            How many periods.
+
+        Returns
+        -------
+        Fraction
+            The sum of the squared moves.
         """
         count = min(times, self.periods)
         if count == 1 or self.periods > _GRAM_LIMIT:
@@ -145,10 +198,28 @@ class SquareRoot:
         return np.array(errors)
 
     def measure(self, counts: Sequence[int]) -> list[int]:
-        """The weighted sum of all counts that belongs to the last period, exact, in units."""
+        """Return the weighted sum of all counts that belongs to the last period, exact, in units.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The count of each period so far.
+
+        Returns
+        -------
+        list of int
+            One number, to which noise is added.
+        """
         return [sum(weight * count for weight, count in zip(self.row(len(counts)), counts, strict=True))]
 
     def reader(self) -> "RootReader":
+        """Make what reads totals off noisy numbers, period by period.
+
+        Returns
+        -------
+        RootReader
+            Before the first period.
+        """
         return RootReader(self)
 
 

@@ -41,16 +41,28 @@ class RunningTotal:
 
     Parameters
     ----------
-    loss : Pure, Zcdp or Approx: the cost of all periods together. For Approx the noise is that of the largest
-        Zcdp within it, which a ledger with a Zcdp ceiling is charged.
-    periods : how many there will be; the next one is refused.
-    window : None for the total of all periods so far, or the number of latest periods to sum.
-    neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
-    sensitivity : a whole number: how far one record, or person, can move the count of one period.
-    per_person : None: the promise is about one record in one period (event level). A number: it is about a
-        whole person, who is counted in at most that number of periods (user level); `Visits` sees to that.
-    way : a `Tree` or a `SquareRoot`; None chooses the best.
-    rng : a Generator is for simulation; the estimates then claim no loss.
+    loss : Pure, Zcdp or Approx
+        The cost of all periods together. For Approx the noise is that of the largest Zcdp within it, which a
+        ledger with a Zcdp ceiling is charged.
+    periods : int
+        How many there will be; the next one is refused.
+    window : int, optional
+        The number of latest periods to sum; left out, the total is of all periods so far.
+    neighbors : {"add_remove", "replace"}
+        "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
+    sensitivity : int
+        How far one record, or person, can move the count of one period.
+    per_person : int, optional
+        Left out, the promise is about one record in one period (event level). With a number it is about a whole
+        person, who is counted in at most that number of periods (user level); `Visits` sees to that.
+    way : Tree or SquareRoot, optional
+        How totals are put together; the best is chosen if it is left out.
+    rng : numpy.random.Generator, optional
+        For simulation; the estimates then claim no loss.
+
+    References
+    ----------
+    Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); Henzinger, Kalinin and Upadhyay (2025).
 
     Examples
     --------
@@ -59,10 +71,6 @@ class RunningTotal:
     <RunningTotal: 0 of 52 periods; ε = 1 for all of them; noise sd at most 9.7; a tree of 2 levels: ...>
     >>> total.add(17).labels
     ('total after 1 of 52 periods',)
-
-    References
-    ----------
-    Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); Henzinger, Kalinin and Upadhyay (2025).
     """
 
     def __init__(
@@ -90,18 +98,66 @@ class RunningTotal:
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, periods: int, **rest: Any) -> "RunningTotal":
-        """The running total that costs Pure(epsilon) for all periods together."""
+        """Make the running total that costs Pure(epsilon) for all periods together.
+
+        Parameters
+        ----------
+        epsilon : number
+            The cost of all periods together.
+        periods : int
+            How many periods there will be.
+        **rest : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+
+        Returns
+        -------
+        RunningTotal
+            Before its first period.
+        """
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), periods, **rest)
 
     @classmethod
     def for_rho(cls, rho: Number, *, periods: int, **rest: Any) -> "RunningTotal":
-        """The running total that costs Zcdp(rho) for all periods together."""
+        """Make the running total that costs Zcdp(rho) for all periods together.
+
+        Parameters
+        ----------
+        rho : number
+            The cost of all periods together.
+        periods : int
+            How many periods there will be.
+        **rest : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+
+        Returns
+        -------
+        RunningTotal
+            Before its first period.
+        """
         return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **rest)
 
     @classmethod
     def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **rest: Any) -> "RunningTotal":
-        """The running total that costs Approx(epsilon, delta) for all periods together.
+        """Make the running total that costs Approx(epsilon, delta) for all periods together.
 
+        Parameters
+        ----------
+        epsilon : number
+            The cost of all periods together.
+        delta : number
+            The delta of all periods together.
+        periods : int
+            How many periods there will be.
+        **rest : Any
+            As for `RunningTotal`: `window`, `neighbors`, `sensitivity`, `per_person`, `way`, `rng`.
+
+        Returns
+        -------
+        RunningTotal
+            Before its first period.
+
+        Examples
+        --------
         >>> round(float(RunningTotal.for_loss(1, 1e-6, periods=52).sd.max()), 2)
         9.73
         """
@@ -117,7 +173,22 @@ class RunningTotal:
 
     @classmethod
     def from_settings(cls, loss: Loss, settings: Mapping[str, Any], rng: Rng = None) -> "RunningTotal":
-        """A new total with these settings, before its first period."""
+        """Make a new total with these settings, before its first period.
+
+        Parameters
+        ----------
+        loss : Pure, Zcdp or Approx
+            The cost of all periods together.
+        settings : mapping
+            As `settings` gives them.
+        rng : numpy.random.Generator, optional
+            For simulation; the estimates then claim no loss.
+
+        Returns
+        -------
+        RunningTotal
+            Before its first period.
+        """
         rest = dict(settings)
         kind, *sizes = rest.pop("way")
         way = {"tree": Tree, "root": SquareRoot}[kind](rest["periods"], *sizes)
@@ -169,14 +240,34 @@ class RunningTotal:
         return f"user level: one person, in at most {self.per_person:,} of the periods"
 
     def group(self, k: int) -> Loss:
-        """What k records together lose, for instance those of one person who comes k times: k epsilon, or k**2 rho."""
+        """Return what k records together lose, as of one person who comes k times: k epsilon, or k**2 rho.
+
+        Parameters
+        ----------
+        k : int
+            How many records.
+
+        Returns
+        -------
+        Pure, Zcdp or Approx
+            The loss of the group.
+        """
         return self.loss.group(k)
 
     def add(self, count: int) -> Estimate:
-        """The next period's count; returns the total so far (or of the window), with noise.
+        """Add the next period's count, and publish the total so far, or of the window, with noise.
 
-        The count is a whole number, at least 0. Where some go as well as come, those who come and those who
-        go are two totals.
+        Where some go as well as come, those who come and those who go are two totals.
+
+        Parameters
+        ----------
+        count : int
+            Of the period, at least 0.
+
+        Returns
+        -------
+        Estimate
+            The total with its noise.
         """
         if os.getpid() != self._process:
             rule = "`add` must stay in the process that made the object"
@@ -198,8 +289,19 @@ class RunningTotal:
                 raise
 
     def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None:
-        """Go on where another one stopped, of which all counts and all noisy numbers were kept; returns its
-        last number once more. No noise is drawn.
+        """Go on where another one stopped, of which all counts and all noisy numbers were kept. No noise is drawn.
+
+        Parameters
+        ----------
+        counts : list of int
+            The count of each period.
+        noisy : list of tuple of int
+            What was published of each period, before totals were read off.
+
+        Returns
+        -------
+        Estimate or None
+            Its last number once more.
         """
         with self._lock:
             if self.period or len(counts) != len(noisy) or len(counts) > self.periods:

@@ -24,6 +24,19 @@ class Tree:
     first of them without a limit. A sum over a window is the difference of two totals, of which common sums
     cancel. Only sums of periods that are over are used, so that counts may depend on what was published.
 
+    Parameters
+    ----------
+    periods : int
+        How many periods there will be.
+    branches : int
+        How many sums of one level make a sum of the next.
+    levels : int
+        How many levels there are; 1 is fresh noise for every period.
+    window : int, optional
+        How many of the latest periods are summed; all if left out.
+
+    Examples
+    --------
     >>> Tree(52, branches=8, levels=2).nodes.max(), Tree(52).nodes.max()
     (np.int64(12), np.int64(52))
     """
@@ -43,6 +56,7 @@ class Tree:
 
     @property
     def words(self) -> str:
+        """What is measured, in words."""
         if self.levels == 1:
             return "fresh noise for every period"
         sizes = " and ".join(f"{self.branches**level:,}" for level in range(1, self.levels))
@@ -54,11 +68,33 @@ class Tree:
         return 1
 
     def absolute(self, times: int = 1) -> Fraction:
-        """How far `times` periods, each moved by 1, move all sums together, in absolute value."""
+        """Return how far `times` periods, each moved by 1, move all sums together, in absolute value.
+
+        Parameters
+        ----------
+        times : int
+            How many periods.
+
+        Returns
+        -------
+        Fraction
+            The sum of all moves.
+        """
         return Fraction(self.levels * min(times, self.periods))
 
     def squared(self, times: int = 1) -> Fraction:
-        """The same in squared length: on each level as many as fit lie in one block."""
+        """Return the same in squared length: on each level as many as fit lie in one block.
+
+        Parameters
+        ----------
+        times : int
+            How many periods.
+
+        Returns
+        -------
+        Fraction
+            The sum of the squared moves.
+        """
         count, total = min(times, self.periods), 0
         for level in range(self.levels):
             size = self.branches**level
@@ -91,7 +127,18 @@ class Tree:
         return first, ends // size
 
     def parts(self, period: int) -> tuple[set[Node], set[Node]]:
-        """The sums that are added and those that are subtracted at a period."""
+        """Return the sums that are added and those that are subtracted at a period.
+
+        Parameters
+        ----------
+        period : int
+            The period, counted from 1.
+
+        Returns
+        -------
+        tuple of set
+            Level and place of each sum.
+        """
         ends = np.array([period, max(period - self.window, 0) if self.window else 0])
         sides: tuple[set[Node], set[Node]] = (set(), set())
         for level in range(self.levels):
@@ -101,7 +148,18 @@ class Tree:
         return sides[0] - sides[1], sides[1] - sides[0]
 
     def complete(self, period: int) -> Iterator[Node]:
-        """The sums that end with this period."""
+        """List the sums that end with a period.
+
+        Parameters
+        ----------
+        period : int
+            The period, counted from 1.
+
+        Yields
+        ------
+        tuple of int
+            Level and place of a sum.
+        """
         for level in range(self.levels):
             size = self.branches**level
             if period % size:
@@ -109,10 +167,28 @@ class Tree:
             yield level, period // size - 1
 
     def measure(self, counts: Sequence[int]) -> list[int]:
-        """The sums that end with the last of the counts, exact: what noise is added to."""
+        """Return the sums that end with the last of the counts, exact: what noise is added to.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            The count of each period so far.
+
+        Returns
+        -------
+        list of int
+            The sums.
+        """
         return [sum(counts[-(self.branches**level) :]) for level, _ in self.complete(len(counts))]
 
     def reader(self) -> "TreeReader":
+        """Make what reads totals off noisy sums, period by period.
+
+        Returns
+        -------
+        TreeReader
+            Before the first period.
+        """
         return TreeReader(self)
 
 

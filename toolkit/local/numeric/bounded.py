@@ -28,12 +28,30 @@ TURNS = 1 << 16
 
 @dataclass(frozen=True, repr=False)
 class OneBit(FiniteMean):
-    """The answer is rounded to 0 or 1 at random, in proportion, and the bit is told truthfully or not as in
-    Warner's design.
+    """Report one bit: the answer is rounded to 0 or 1 at random, in proportion, and told as in Warner's design.
 
     To draw a report for an answer `index` steps above `low`: a uniform integer below `steps`; the bit is 1 if
     it is below the index, else 0. Then a uniform integer below keep + lie: below `keep` the bit is reported,
     else its opposite.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    keep : int
+        The weight of the true bit.
+    lie : int
+        The weight of its opposite.
+
+    Examples
+    --------
+    >>> from toolkit.local.numeric import one_bit
+    >>> one_bit((0, 80), epsilon=1)
+    <OneBit on 0 to 80: epsilon 1>
     """
 
     keep: int
@@ -79,12 +97,36 @@ class OneBit(FiniteMean):
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """The mean of the answers behind the bits; all intervals for shares apply. `times`: how often each came."""
+        """Estimate the mean of the answers behind the bits; all intervals for shares apply.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            The mean.
+        """
         codes = checked_reports(reports, 2)
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
-        """The same from the number of zeros and of ones."""
+        """Estimate from the number of zeros and of ones.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            Zeros, ones.
+
+        Returns
+        -------
+        Estimate
+            The mean.
+        """
         numbers = checked_counts(counts, 2)
         basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self.grid.span
@@ -92,7 +134,22 @@ class OneBit(FiniteMean):
         return self._estimated(value, se, basis.n, basis)
 
     def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
-        """A whole survey at the level of counts: zeros and ones."""
+        """Draw a whole survey at the level of counts.
+
+        Parameters
+        ----------
+        mean : number
+            The true mean.
+        n : int
+            How many people answer.
+        rng : numpy.random.Generator, optional
+            For results that can be repeated.
+
+        Returns
+        -------
+        array
+            Zeros, ones.
+        """
         generator, people = check_rng(rng) or np.random.default_rng(), whole(n, "n")
         ones = generator.binomial(people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean"))
         return np.array([people - ones, ones])
@@ -103,6 +160,27 @@ class Piecewise(Windowed, FiniteMean):
     """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    width : int
+        How many reports are near an answer.
+    inside : int
+        The weight of a report near the answer.
+    outside : int
+        The weight of any other report.
+
+    Examples
+    --------
+    >>> from toolkit.local.numeric import piecewise
+    >>> piecewise((0, 80), epsilon=1)
+    <Piecewise on 0 to 80: epsilon 1>
     """
 
     name: ClassVar[str] = "piecewise"
@@ -125,6 +203,33 @@ class Hybrid(FiniteMean):
 
     To draw a report: a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
     j + 2, else draw a bit as `OneBit` does and report it.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    keep : int
+        The weight of the true bit.
+    lie : int
+        The weight of its opposite.
+    width : int
+        How many reports are near an answer.
+    inside : int
+        The weight of a report near the answer.
+    outside : int
+        The weight of any other report.
+    turn : int
+        How often, of 65536, it is the window's turn.
+
+    Examples
+    --------
+    >>> from toolkit.local.numeric import hybrid
+    >>> hybrid((0, 80), epsilon=2)
+    <Hybrid on 0 to 80: epsilon 2>
     """
 
     keep: int
@@ -145,10 +250,12 @@ class Hybrid(FiniteMean):
 
     @cached_property
     def bit(self) -> OneBit:
+        """The randomizer of the bit's turns."""
         return OneBit(self.low, self.high, self.steps, self.keep, self.lie)
 
     @cached_property
     def window(self) -> Window:
+        """The law of the window's turns."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property
@@ -175,7 +282,18 @@ class Hybrid(FiniteMean):
         return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
 
     def accepts(self, report: object) -> bool:
-        """Where it is never the window's turn, or never the bit's, its reports are not sent."""
+        """Tell whether a value is a report; where it is never the window's turn, or the bit's, its reports are none.
+
+        Parameters
+        ----------
+        report : object
+            A plain JSON value.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         bit = is_code(report, 2)
         return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
 

@@ -179,6 +179,7 @@ class OnGrid(SampledRandomizer):
 
     @property
     def bounds(self) -> tuple[Fraction, Fraction]:
+        """The lowest and the highest answer."""
         return self.low, self.high
 
     @property
@@ -188,11 +189,25 @@ class OnGrid(SampledRandomizer):
 
     @cached_property
     def grid(self) -> Grid:
+        """The points that answers are rounded to."""
         return Grid(self.low, self.high, self.steps)
 
     @abstractmethod
     def report(self, index: int, draw: Below) -> int:
-        """One report for an answer `index` steps above `low`, by integer draws alone: the browser's rule."""
+        """Draw one report for an answer, by integer draws alone: the browser's rule.
+
+        Parameters
+        ----------
+        index : int
+            How many steps the answer is above `low`.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        int
+            What is sent.
+        """
 
     @abstractmethod
     def _draw(self, index: Steps, rng: Rng) -> Steps: ...

@@ -33,6 +33,23 @@ class LocalLaplace(Mean):
     succeeds, v times; let z be the whole part of (u + s v) / t; draw a sign, and start over if it is minus
     and z is 0. A success of e**-x for x at most 1: for j = 1, 2, … draw below the denominator of x/j as long
     as the draw is below its numerator; success if j ends odd.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    budget : number
+        Epsilon.
+
+    Examples
+    --------
+    >>> from toolkit.local.numeric import local_laplace
+    >>> local_laplace((0, 80), epsilon=1)
+    <LocalLaplace on 0 to 80: epsilon 1>
     """
 
     budget: Fraction
@@ -72,7 +89,18 @@ class LocalLaplace(Mean):
                 return index - size if minus else index + size
 
     def accepts(self, report: object) -> bool:
-        """Noise has no end, but beyond 64 times its scale it is rarer than 10**-27: such a report is refused."""
+        """Tell whether a value is a report: noise beyond 64 times its scale, rarer than 10**-27, is refused.
+
+        Parameters
+        ----------
+        report : object
+            A plain JSON value.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         reach = _REACH * self.scale
         return is_whole(report) and -reach <= report <= self.steps + reach
 
@@ -80,7 +108,13 @@ class LocalLaplace(Mean):
         return super().browser_data() | laplace_in_browser(self.scale, self.budget)
 
     def score_limits(self) -> tuple[Array, Array]:
-        """There are none: noise has no end."""
+        """Return infinite limits: noise has no end.
+
+        Returns
+        -------
+        tuple
+            Minus infinity and infinity.
+        """
         return np.array(-np.inf), np.array(np.inf)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:

@@ -33,10 +33,21 @@ class Mean(OnGrid):
     def _unit_scores(self, reports: Steps) -> Array: ...
 
     def scores(self, reports: Values, option: Label | None = None) -> Array:
-        """For each report a number, in the unit of the answers, whose mean over the randomization is the answer.
+        """Score each report: a number in the unit of the answers, whose mean over the randomization is the answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
-        There is no `option` to name.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        option : None
+            There is none to name.
+
+        Returns
+        -------
+        array
+            A number per report.
         """
         no_option(option)
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
@@ -45,9 +56,19 @@ class Mean(OnGrid):
         return checked_reports(reports)
 
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
+        """Estimate the mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
 
-        `times` says how often each of the reports came.
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            The mean.
         """
         scores = self.scores(reports)
         return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
@@ -62,10 +83,24 @@ class Mean(OnGrid):
         return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
     def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
-        """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
+        """Compute the variance of the estimated mean, in theory.
 
-        `sd=None` takes the spread, among those possible within the bounds, that makes the variance largest.
-        `respondents="sample"`: people are a random sample. "fixed": only the randomization varies.
+        Parameters
+        ----------
+        mean : number
+            Of the answers.
+        n : int
+            How many people answer.
+        sd : number, optional
+            Their standard deviation; left out, the one possible within the bounds that makes the variance largest.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        float
+            The variance.
         """
         center = self.grid.unit(mean, "mean")
         widest = center * (1 - center)
@@ -121,5 +156,16 @@ class FiniteMean(SampledAtOdds, Mean):
         return checked_reports(reports, self.kinds)
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
-        """The same as `estimate` from the number of reports of each kind, in order."""
+        """Estimate, as `estimate` does, from the number of reports of each kind, in order.
+
+        Parameters
+        ----------
+        counts : sequence of int
+            How many reports of each kind.
+
+        Returns
+        -------
+        Estimate
+            The mean.
+        """
         return self._from_scores(self.scores(np.arange(self.kinds)), checked_counts(counts, self.kinds))

@@ -30,6 +30,27 @@ class Scrambled(Mean):
 
     To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells,
     and picks that value of the deck. Reports are whole multiples of `unit`, given as integers.
+
+    Parameters
+    ----------
+    low : number
+        The lowest answer.
+    high : number
+        The highest answer.
+    steps : int
+        The steps of the public grid between them.
+    how : {"additive", "multiplicative"}
+        Whether the number is added or multiplied.
+    values : sequence of number
+        The deck's values, all different.
+    weights : sequence of int
+        How many cards of each.
+
+    Examples
+    --------
+    >>> from toolkit.local.numeric import additive
+    >>> additive((0, 10), noise={-1: 0.25, 0: 0.5, 1: 0.25}).epsilon
+    inf
     """
 
     how: Literal["additive", "multiplicative"]

@@ -115,6 +115,7 @@ class Windowed(SampledAtOdds, OnGrid):
 
     @cached_property
     def window(self) -> Window:
+        """The law that reports are drawn by."""
         return Window(self.steps, self.width, self.inside, self.outside)
 
     @property

@@ -46,7 +46,21 @@ class Boxes(SampledAtOdds):
         return float(len(self.options))
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """One row per report, one column per box, or a single `option`; NaN where a box was not asked about."""
+        """Score each report: numbers whose mean is the estimate.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        option : str or int, optional
+            One box alone.
+
+        Returns
+        -------
+        array
+            One row per report, one column per box, or a number per report for one option; NaN where a box was not
+            asked about.
+        """
         read, box = self._read(reports)
         scores = from_support(read, self.score_limits(), self.options, option, focus=False)
         if box is None:
@@ -64,7 +78,23 @@ class Boxes(SampledAtOdds):
 
     @abstractmethod
     def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
+        """Compute the variance of each box's share, in theory, at the true shares.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each box, or one for all.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        array
+            One for each box.
+        """
 
     @abstractmethod
     def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...

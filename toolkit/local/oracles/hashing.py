@@ -37,6 +37,23 @@ class LocalHash(Oracle):
     - inside) / outside, the value is the hash plus j + 1 modulo g.
 
     A report is a row of integers: the value, then a_1 … a_t.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The options.
+    values : int
+        How many values options are hashed to.
+    inside : int
+        The weight of the answer's own value.
+    outside : int
+        The weight of any other value.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import local_hash
+    >>> local_hash(range(100), epsilon=1).values
+    4
     """
 
     values: int
@@ -68,7 +85,20 @@ class LocalHash(Oracle):
         return Fraction(self.inside, self.outside)
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """The value, then the hash."""
+        """Draw a hash and a value for one answer, by integer draws alone.
+
+        Parameters
+        ----------
+        code : int
+            The answer's place among the options.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            The value, then the hash.
+        """
         factors = [draw(self.values) for _ in range(self.digits)]
         value = sum(factor for place, factor in enumerate(factors) if code >> place & 1)
         drawn = draw(self._total)

@@ -101,7 +101,22 @@ Method = Literal["moment", "simplex"]
 
 @dataclass(frozen=True, repr=False)
 class Oracle(SampledAtOdds):
-    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
+    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate.
+
+    What `subset`, `optimized_unary`, `local_hash` and their kin return; each adds how it draws a report and how
+    reports are counted.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The options.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import Oracle, subset
+    >>> isinstance(subset(["a", "b", "c"], epsilon=1), Oracle)
+    True
+    """
 
     options: Labels
 
@@ -118,11 +133,37 @@ class Oracle(SampledAtOdds):
 
     @abstractmethod
     def report(self, code: int, draw: Below) -> Any:
-        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
+        """Draw one report for one answer, by integer draws alone: the rule that the browser follows, word for word.
+
+        Parameters
+        ----------
+        code : int
+            The answer's place among the options.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            What is sent.
+        """
 
     @abstractmethod
     def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
-        """How many reports support each option, and how many reports there are; `times` says how often each came."""
+        """Count how many reports support each option, and how many reports there are.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        tuple
+            The counts, one for each option, and the number of reports.
+        """
 
     @abstractmethod
     def _read(self, reports: Values) -> npt.NDArray[Any]:
@@ -143,13 +184,40 @@ class Oracle(SampledAtOdds):
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
     ) -> Estimate:
-        """The estimate from reports as they were sent; "mle" is the nearest distribution, too."""
+        """Estimate from reports as they were sent.
+
+        Parameters
+        ----------
+        reports : sequence
+            Reports as phones send them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+        method : {"moment", "simplex", "mle"}
+            "moment" is unbiased; the others give the nearest distribution, for display.
+
+        Returns
+        -------
+        Estimate
+            The shares.
+        """
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def scores(self, reports: Values, option: str | int | None = None) -> Array:
-        """One row per report: (1 or 0, as it supports the option or not, minus q) / (p - q).
+        """Score each report: (1 or 0, as it supports the option or not, minus q) / (p - q), whose mean is the estimate.
 
         Of two options that of the last; of more than 2048 only that of a named one.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        option : str or int, optional
+            One option alone; of more than 2048 options one must be named.
+
+        Returns
+        -------
+        array
+            One row per report, one column per option; of two options, or a named one, a number per report.
         """
         read = self._read(reports)
         return from_support(lambda code: self._supports(read, code), self.score_limits(), self.options, option)
@@ -183,37 +251,111 @@ class Oracle(SampledAtOdds):
         return reports[0] if encoded.scalar else reports
 
     def estimate(self, reports: Values, method: Method = "moment", *, times: npt.ArrayLike | None = None) -> Estimate:
-        """Shares of the answers behind the reports; of two options the share of the last.
+        """Estimate the shares of the answers behind the reports; of two options the share of the last.
 
-        "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
-        Intervals are made from the unbiased one. `times` says how often each of the reports came.
+        Intervals are made from the unbiased estimate, whatever the method.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        method : {"moment", "simplex"}
+            "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            The shares with their errors.
         """
         return self.estimate_counts(*self.tally(reports, times), method=method)
 
     def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
-        """The same from the number of reports that support each option, and the number of reports."""
+        """Estimate from the number of reports that support each option, and the number of reports.
+
+        Parameters
+        ----------
+        counts : array-like
+            How many reports support each option.
+        n : int
+            How many reports there are.
+        method : {"moment", "simplex"}
+            "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
+
+        Returns
+        -------
+        Estimate
+            As `estimate` gives it.
+        """
         numbers, people = checked_support(counts, n, len(self.options))
         return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
     def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
-        """Variance of the unbiased estimate, in theory, at the true shares; of two options that of the last.
+        """Compute the variance of the unbiased estimate, in theory, at the true shares.
 
-        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
-        asked, and only the randomization varies; this is what papers on local differential privacy print.
+        Parameters
+        ----------
+        prevalence : array-like
+            The true shares of the options, which sum to 1; of two options that of the last is enough.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        float or array
+            One for each option; of two options that of the last.
         """
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         variances = self.support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
     def covariance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Covariance matrix of the unbiased shares of all options."""
+        """Compute the covariance matrix of the unbiased shares of all options.
+
+        Parameters
+        ----------
+        prevalence : array-like
+            The true shares of the options, which sum to 1; of two options that of the last is enough.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        array
+            A row and a column for each option.
+        """
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(
         self, prevalence: npt.ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> tuple[Counts, int]:
-        """A whole survey drawn at the level of counts, for `estimate_counts`; its cost does not grow with n."""
+        """Draw a whole survey at the level of counts, for `estimate_counts`; its cost does not grow with n.
+
+        Parameters
+        ----------
+        prevalence : array-like
+            The true shares of the options, which sum to 1; of two options that of the last is enough.
+        n : int
+            How many people answer.
+        rng : numpy.random.Generator, optional
+            For results that can be repeated.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        tuple
+            The counts of support, and n.
+        """
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)

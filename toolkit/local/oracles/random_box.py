@@ -30,6 +30,23 @@ class RandomBox(Boxes):
     `keep`, the answer is whether the box is ticked, else the opposite.
 
     A report is two integers: the box, and 1 for yes or 0 for no.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The boxes.
+    keep : int
+        The weight of the true answer.
+    lie : int
+        The weight of its opposite.
+    reason : str
+        Why `tick_boxes` chose this way, in words.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import RandomBox
+    >>> RandomBox(["a", "b", "c"], keep=3, lie=1)
+    <RandomBox of 3: epsilon 1.099>
     """
 
     keep: int
@@ -53,12 +70,36 @@ class RandomBox(Boxes):
         return Fraction(self.keep, self.lie)
 
     def weight_of_liars(self, share: float) -> float:
-        """All of them say that they were asked about one and the same box."""
+        """Weigh people who agree on what to send: all of them say that they were asked about one and the same box.
+
+        Parameters
+        ----------
+        share : float
+            Their share of the people.
+
+        Returns
+        -------
+        float
+            Their share of the reports about that box.
+        """
         k = len(self.options)
         return share * k / (1 - share + share * k)
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
-        """The box and the answer, for the codes of the boxes that are ticked."""
+        """Draw the box and the answer for the boxes that one person ticks, by integer draws alone.
+
+        Parameters
+        ----------
+        ticks : list of int
+            The places of the boxes that are ticked.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            The box, and 1 for yes or 0 for no.
+        """
         box = draw(len(self.options))
         truthful = draw(self.keep + self.lie) < self.keep
         return [box, int((box in ticks) == truthful)]
@@ -73,7 +114,20 @@ class RandomBox(Boxes):
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
     def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, Counts]:
-        """For each box how many said yes, and how many were asked; `times` says how often each came."""
+        """Count for each box how many said yes, and how many were asked.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        tuple
+            Two arrays: yes for each box, and people asked.
+        """
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             rule = "reports must be rows of two integers, box and answer"
@@ -90,11 +144,37 @@ class RandomBox(Boxes):
         return lambda _: rows[:, 1] == 1, rows[:, 0]
 
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""
+        """Estimate the share of people who tick each box; of a box that nobody was asked about, NaN and a note.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            One entry for each box.
+        """
         return self.estimate_counts(*self.tally(reports, times))
 
     def estimate_counts(self, counts: Mapping[Label, float] | npt.ArrayLike, n: Any) -> Estimate:
-        """The same from the number of yes and the number of people asked, box by box."""
+        """Estimate from the number of yes and the number of people asked, box by box.
+
+        Parameters
+        ----------
+        counts : array-like
+            How many said yes, for each box.
+        n : array-like
+            How many were asked, for each box.
+
+        Returns
+        -------
+        Estimate
+            One entry for each box.
+        """
         yes, k = np.asarray(counts), len(self.options)
         if yes.shape != (k,) or np.shape(n) != (k,):
             refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
@@ -117,9 +197,24 @@ class RandomBox(Boxes):
         return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
     def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Variance of each box's share; n people in all, so about n / k for each box.
+        """Compute the variance of each box's share; n people in all, so about n / k for each box.
 
         With fixed respondents it is still left to chance who is asked about which box.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each box, or one for all.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        array
+            One for each box.
         """
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
@@ -127,7 +222,22 @@ class RandomBox(Boxes):
         return np.asarray(one / whole(n, "n"))
 
     def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
-        """A whole survey at the level of counts: yes and asked for each box."""
+        """Draw a whole survey at the level of counts.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each box, or one for all.
+        n : int
+            How many people answer.
+        rng : numpy.random.Generator, optional
+            For results that can be repeated.
+
+        Returns
+        -------
+        tuple
+            Two arrays: yes for each box, and people asked.
+        """
         generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
         shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
         people_asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))

@@ -40,6 +40,23 @@ class Subset(Oracle):
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were
     given, if the size is 1; `report` gives the codes.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The options.
+    size : int
+        How many options a report holds.
+    inside : int
+        The weight of a set that holds the answer.
+    outside : int
+        The weight of one that does not.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import subset
+    >>> subset(["a", "b", "c", "d"], epsilon=1).size
+    1
     """
 
     size: int
@@ -79,7 +96,20 @@ class Subset(Oracle):
         return Fraction(self.inside, self.outside)
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """The codes of the set, in order."""
+        """Draw the set for one answer, by integer draws alone.
+
+        Parameters
+        ----------
+        code : int
+            The answer's place among the options.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            The codes of the set, in order.
+        """
         holds = draw(self._total) < self._holding
         others: set[int] = set()
         for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):
@@ -92,7 +122,18 @@ class Subset(Oracle):
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
-        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
+        """Return the design that a subset of size 1 is: k-ary randomized response, with everything a design can do.
+
+        Returns
+        -------
+        Design
+            With the same weights.
+
+        Raises
+        ------
+        ValueError
+            If the size is not 1, or there are more options than a table holds.
+        """
         if self.size != 1:
             refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
         if len(self.options) > TABLE_LIMIT:
@@ -108,7 +149,20 @@ class Subset(Oracle):
         return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
 
     def randomize(self, answers: Values, rng: Rng = None) -> Any:
-        """Reports for answers: rows of packed bits; of size 1 options, of the same kind as the answers."""
+        """Randomize answers given as codes or labels.
+
+        Parameters
+        ----------
+        answers : value, sequence, array or Series
+            One answer, or one per person.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        array
+            Rows of packed bits; of size 1 options, of the same kind as the answers.
+        """
         if self.size > 1:
             return super().randomize(answers, rng)
         generator = check_rng(rng)

@@ -43,6 +43,25 @@ class CappedBoxes(Boxes):
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes
     that say yes.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The boxes.
+    most : int
+        How many may be ticked.
+    flip : int
+        How often, of `denominator`, a box's answer is flipped.
+    denominator : int
+        Of that probability.
+    reason : str
+        Why `tick_boxes` chose this way, in words.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import CappedBoxes
+    >>> CappedBoxes(["a", "b", "c"], most=1, flip=1, denominator=4)
+    <CappedBoxes of 3: epsilon 2.197>
     """
 
     most: int
@@ -79,7 +98,20 @@ class CappedBoxes(Boxes):
         return float(_bits_apart(len(self.options), self.most))
 
     def report(self, ticks: list[int], draw: Below) -> list[int]:
-        """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
+        """Draw one report for the boxes that one person ticks, by integer draws alone.
+
+        Parameters
+        ----------
+        ticks : list of int
+            The places of the boxes that are ticked.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            The codes of the boxes that say yes.
+        """
         if len(set(ticks)) > self.most:
             self._refuse_more(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
@@ -105,7 +137,20 @@ class CappedBoxes(Boxes):
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
-        """For each box how many reports say yes, and how many reports there are; `times` says how often each came."""
+        """Count for each box how many reports say yes, and how many reports there are.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        tuple
+            The counts, one for each box, and the number of reports.
+        """
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Values) -> tuple[Callable[[int], Mask], None]:
@@ -113,7 +158,20 @@ class CappedBoxes(Boxes):
         return lambda code: bits.column(packed, code), None
 
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """The share of people who tick each box; with covariances for up to 64 boxes."""
+        """Estimate the share of people who tick each box; with covariances for up to 64 boxes.
+
+        Parameters
+        ----------
+        reports : sequence or array
+            Reports as `randomize` makes them.
+        times : sequence of int, optional
+            How often each of the reports came; once if left out.
+
+        Returns
+        -------
+        Estimate
+            One entry for each box.
+        """
         packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
         counts, n = self.tally(packed, times)
         if k > _PAIRS_LIMIT:
@@ -125,7 +183,20 @@ class CappedBoxes(Boxes):
         return self._from_pairs(counts, n, pairs)
 
     def estimate_counts(self, counts: npt.ArrayLike, n: int) -> Estimate:
-        """The same from the number of reports that say yes for each box; covariances need the reports."""
+        """Estimate from the number of reports that say yes for each box; covariances need the reports.
+
+        Parameters
+        ----------
+        counts : array-like
+            How many reports say yes, for each box.
+        n : int
+            How many reports there are.
+
+        Returns
+        -------
+        Estimate
+            One entry for each box.
+        """
         return self._from_pairs(counts, n, None)
 
     def _from_pairs(self, counts: npt.ArrayLike, n: int, pairs: Array | None) -> Estimate:
@@ -139,12 +210,43 @@ class CappedBoxes(Boxes):
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
+        """Compute the variance of each box's share, in theory, at the true shares.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each box, or one for all.
+        n : int
+            How many people answer.
+        respondents : {"sample", "fixed"}
+            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
+            randomization varies; this is what papers on local differential privacy print.
+
+        Returns
+        -------
+        array
+            One for each box.
+        """
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
-        """A whole survey at the level of counts: yes for each box, each box by itself."""
+        """Draw a whole survey at the level of counts, each box by itself.
+
+        Parameters
+        ----------
+        prevalence : float or array-like
+            The true share of each box, or one for all.
+        n : int
+            How many people answer.
+        rng : numpy.random.Generator, optional
+            For results that can be repeated.
+
+        Returns
+        -------
+        tuple
+            How many say yes, for each box, and n.
+        """
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n

@@ -26,6 +26,24 @@ class Unary(Oracle):
     the integer is below `own` (for the answer) or `other` (for the rest).
 
     A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
+
+    Parameters
+    ----------
+    options : sequence of str or int
+        The options.
+    own : int
+        How often, of `denominator`, the answer itself is held.
+    other : int
+        How often any other option is.
+    denominator : int
+        Of both probabilities.
+
+    Examples
+    --------
+    >>> from toolkit.local.oracles import optimized_unary
+    >>> unary = optimized_unary(["a", "b", "c"], epsilon=1)
+    >>> float(unary.support.p), unary.epsilon <= 1
+    (0.5, True)
     """
 
     own: int
@@ -55,7 +73,20 @@ class Unary(Oracle):
         return p * (1 - q) / (q * (1 - p))
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """The codes of the options held, by one draw below `denominator` an option, in order."""
+        """Draw the options held, by one draw below `denominator` an option, in order.
+
+        Parameters
+        ----------
+        code : int
+            The answer's place among the options.
+        draw : callable
+            `draw(m)` gives a uniform integer from 0 to m - 1.
+
+        Returns
+        -------
+        list of int
+            The codes of the options held.
+        """
         draws = [draw(self.denominator) for _ in self.options]
         return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
 

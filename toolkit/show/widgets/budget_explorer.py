@@ -66,6 +66,10 @@ class BudgetExplorer(Explorer):
         How strongly an observer believed in the secret before, strictly between 0 and 1.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> BudgetExplorer(epsilon=0.5, questions=12)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("budget_explorer.js")

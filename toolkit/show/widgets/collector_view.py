@@ -44,6 +44,10 @@ class CollectorView(Explorer):
     ----------
     collector : Collector
         The collection to watch.
+
+    Examples
+    --------
+    >>> CollectorView(collector)  # in a notebook, while people answer  # doctest: +SKIP
     """
 
     _esm = browser_code("collector_view.js")

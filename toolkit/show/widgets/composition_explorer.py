@@ -84,6 +84,10 @@ class CompositionExplorer(Explorer):
         How often the best total may fail, from 1e-12 to 0.01; small is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> CompositionExplorer(releases=52, epsilon=0.1)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("composition_explorer.js")

@@ -59,6 +59,10 @@ class DesignExplorer(Explorer):
         A guess of the share of yes, strictly between 0 and 1.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> DesignExplorer(epsilon=1, n=1000)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("design_explorer.js")

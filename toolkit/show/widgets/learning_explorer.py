@@ -141,6 +141,10 @@ class LearningExplorer(Explorer):
         C, how little weights are penalized, from 0.001 to 10.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> LearningExplorer(people=2000, epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("learning_explorer.js")

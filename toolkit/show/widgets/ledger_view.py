@@ -45,6 +45,10 @@ class LedgerView(Explorer):
     ----------
     ledger : Ledger
         The ledger to look at.
+
+    Examples
+    --------
+    >>> LedgerView(ledger)  # in a notebook: it follows every charge  # doctest: +SKIP
     """
 
     _esm = browser_code("ledger_view.js")

@@ -65,6 +65,10 @@ class MechanismExplorer(Explorer):
         How often the noise is to stay within the error that is shown.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> MechanismExplorer(law="laplace", epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("mechanism_explorer.js")

@@ -51,6 +51,10 @@ class OutlierExplorer(Explorer):
         Privacy loss of each release, from 0.25 to 4; small is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> OutlierExplorer(salary=900)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("outlier_explorer.js")

@@ -100,6 +100,10 @@ class ReconstructionGame(Explorer):
         Scale of the Laplace noise on each, from 0 to 1600; much is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> ReconstructionGame(sums=400, noise=3)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("reconstruction_game.js")

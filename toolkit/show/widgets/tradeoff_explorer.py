@@ -101,6 +101,10 @@ class TradeoffExplorer(Explorer):
         The margin to plan for.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> TradeoffExplorer(epsilon=1, n=1000)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("tradeoff_explorer.js")

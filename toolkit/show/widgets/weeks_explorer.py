@@ -48,6 +48,10 @@ class WeeksExplorer(Explorer):
         Privacy loss of all of them together, from 0.1 to 4; small is private.
     guess : bool, default False
         Whether the live widget asks for a prediction before it shows the answer.
+
+    Examples
+    --------
+    >>> WeeksExplorer(weeks=52, epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
     """
 
     _esm = browser_code("weeks_explorer.js")

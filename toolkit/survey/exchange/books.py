@@ -58,6 +58,16 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
     ------
     ValueError
         If the file's name ends otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from toolkit import Question, warner
+    >>> cheated = Question("cheated", "Have you ever cheated?", design=warner("3/4"))
+    >>> survey = Survey("Exams", [cheated], consent="We are a research group.")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_codebook(survey, f"{folder}/codebook.md").name
+    'codebook.md'
     """
     target = Path(path)
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)

@@ -169,6 +169,16 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     ------
     ValueError
         If a field is missing, unknown or against the survey.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from toolkit import Question, warner
+    >>> cheated = Question("cheated", "Have you ever cheated?", design=warner("3/4"))
+    >>> survey = Survey("Exams", [cheated], consent="We are a research group.")
+    >>> plan = {"n": 800, "stopping": "after a week", "exclusions": "none", "missing": "left out"}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     registration = register(survey, plan, f"{folder}/registration.md")
     """
     fields = _checked(survey, files.read(plan) if isinstance(plan, str | Path) else plan)
     today = dt.datetime.now(dt.UTC).date().isoformat()

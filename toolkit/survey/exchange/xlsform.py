@@ -53,6 +53,16 @@ def write_xlsform(survey: Survey, path: str | Path) -> Path:
     ------
     ValueError
         If a question would be drawn on the device, or the file's name ends otherwise.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from toolkit import Question, forced
+    >>> cheated = Question("cheated", "Have you ever cheated?", design=forced("1/6", "1/6"), mode="physical")
+    >>> survey = Survey("Exams", [cheated], consent="We are a research group.")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_xlsform(survey, f"{folder}/form.xlsx").name
+    'form.xlsx'
     """
     target = Path(path)
     if target.suffix != ".xlsx":
@@ -189,6 +199,10 @@ def from_xlsform(path: str | Path, *, consent: Any, **fields: Any) -> Survey:
     ------
     SurveyError
         If a question has a type, condition or range that a survey does not know.
+
+    Examples
+    --------
+    >>> survey = from_xlsform("form.xlsx", consent="We are a research group.")  # doctest: +SKIP
     """
     read = {name: _records(rows) for name, rows in sheets(Path(path)).items()}
     if not read.get("survey"):

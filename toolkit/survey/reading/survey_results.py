@@ -75,6 +75,11 @@ class Finding:
         People who were asked and had to answer, and there is nothing.
     not_asked : int
         People to whom it does not apply, by the plain answers before it.
+
+    Examples
+    --------
+    >>> finding = collector.results()[0]  # doctest: +SKIP
+    >>> finding.question, finding.estimate, finding.answered  # doctest: +SKIP
     """
 
     question: str

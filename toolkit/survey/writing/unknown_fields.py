@@ -8,7 +8,13 @@ from toolkit.core.checks import refuse
 
 
 class SurveyError(ValueError):
-    """A survey that cannot be used as it is: the message says where, the rule, what was received, and why."""
+    """A survey that cannot be used as it is: the message says where, the rule, what was received, and why.
+
+    Examples
+    --------
+    >>> issubclass(SurveyError, ValueError)
+    True
+    """
 
 
 @contextmanager
