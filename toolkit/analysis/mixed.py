@@ -18,8 +18,8 @@ from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
-from toolkit.core.inference.intervals import Mapped, Normal
-from toolkit.core.inference.special import chdtrc, expit
+from toolkit.core.inference.intervals import Interval, Mapped, Normal
+from toolkit.core.inference.special import chdtrc, expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
 
@@ -32,6 +32,7 @@ _FLATTEST = 0.1
 # Of the logarithm of the standard deviation: there the likelihood is flat.
 _ZERO = -6.0
 _POPULATION = 51
+_GRID = 13
 _NO_GROUP = np.iinfo(np.intp).min
 _NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
 
@@ -141,6 +142,29 @@ class GroupModel:
         return Point(at, float(self.weights @ log_likelihoods), gradient, information)
 
 
+@dataclass(frozen=True, eq=False)
+class _Mixture:
+    """Log odds that are normal given how much groups differ, averaged over how likely that is: one row for each."""
+
+    centers: Array
+    spreads: Array
+    chances: Array
+    single: bool
+    methods: tuple[str, ...] = ("mixture",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        low, high = (expit(self._quantile((1 + sign * level) / 2)) for sign in (-1, 1))
+        return Interval(*((float(low[0]), float(high[0])) if self.single else (low, high)), level, method)
+
+    def _quantile(self, chance: float) -> Array:
+        low, high = (np.min(self.centers - 9 * self.spreads, axis=0), np.max(self.centers + 9 * self.spreads, axis=0))
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.chances @ ndtr((middle - self.centers) / self.spreads) < chance
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray((low + high) / 2)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class MixedFit(Fitted):
     """A fitted `mixed_logistic` model; `value`, `se` and `labels` are of the covariates' coefficients.
@@ -194,15 +218,17 @@ class MixedFit(Fitted):
         way = choice(at, "at", ("population", "typical", "group"))
         matrix = self.covariates.of(data)
         places = self._places(data) if way == "group" else np.full(len(matrix), _NO_GROUP)
-        parts = [
-            self._averages(matrix[rows], places[rows], np.eye(len(rows)), way == "typical")
+        pieces = [
+            (matrix[rows], places[rows], np.eye(len(rows)))
             for rows in np.array_split(np.arange(len(matrix)), 1 + len(matrix) // MANY)
         ]
+        parts = [self._averages(*piece, way == "typical") for piece in pieces]
         value, se = (
             np.concatenate([part[k] if k == 0 else np.sqrt(np.diag(part[k])) for part in parts]) for k in (0, 1)
         )
-        cov = parts[0][1] if len(parts) == 1 else None
-        return self._shares(value, se, cov, tuple(range(len(matrix))), f"prediction, {way}")
+        cov, labels = (parts[0][1] if len(parts) == 1 else None), tuple(range(len(matrix)))
+        mixture = self._mixture(pieces) if way == "group" else None
+        return self._shares(value, se, cov, labels, f"prediction, {way}", mixture)
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
         """Prevalences and their differences in the population of groups, averaged over the people of the fit.
@@ -258,9 +284,9 @@ class MixedFit(Fitted):
         Each cell has the prevalence of its covariates and of its group, given the reports of that group;
         cells are weighted by how many people they have.
 
-        In 288 simulated surveys by a die (40 groups of 15 people, a standard deviation of 0.8) the 95 % interval held
-        the prevalence of all in 96 %, of single groups in 88 %, and of groups without reports in 83 %: with groups so
-        small, intervals of single groups are too short.
+        The error is that of the likeliest standard deviation of groups. The interval averages over all that are likely,
+        each with its own coefficients, from a flat prior: where few reports say how much groups differ, that matters.
+        COVERAGE
 
         Parameters
         ----------
@@ -287,8 +313,10 @@ class MixedFit(Fitted):
             refuse("every part of the population must have people", "one without", "it has no prevalence")
         names = ("population",) if by is None else tuple(map(str, labels))
         each = weights / weights.sum(axis=1, keepdims=True)
-        value, cov = self._averages(self.covariates.of(frame), self._places(frame), each)
-        return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification")
+        matrix, places = self.covariates.of(frame), self._places(frame)
+        value, cov = self._averages(matrix, places, each)
+        mixture = self._mixture([(matrix, places, each)])
+        return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
 
     def _places(self, data: Any) -> Codes:
         """For each row the place of its group; of a group that the fit has not seen one of its own, below 0."""
@@ -297,7 +325,15 @@ class MixedFit(Fitted):
         places = {**self.groups, **{value: -1 - place for place, value in enumerate(unseen)}}
         return np.array([places[value] for value in values], dtype=np.intp)
 
-    def _shares(self, value: Array, se: Array, cov: Array | None, labels: tuple[Any, ...], method: str) -> Estimate:
+    def _shares(
+        self,
+        value: Array,
+        se: Array,
+        cov: Array | None,
+        labels: tuple[Any, ...],
+        method: str,
+        mixture: _Mixture | None = None,
+    ) -> Estimate:
         """With intervals of the log odds, inside 0 to 1."""
         logit, spread, one = np.log(value / (1 - value)), se / np.maximum(value * (1 - value), _LEAST), len(labels) == 1
         inner = Normal(float(logit[0]), float(spread[0])) if one else Normal(logit, spread)
@@ -310,12 +346,82 @@ class MixedFit(Fitted):
             loss=self.loss,
             covers=self.covers,
             method=f"{method}; {self.method}",
-            basis=Mapped(inner, expit),
+            basis=Mapped(inner, expit) if mixture is None else mixture,
         )
 
-    def _averages(self, matrix: Array, places: Codes, weights: Array, typical: bool = False) -> tuple[Array, Array]:
+    @cached_property
+    def _by_sd(self) -> list[tuple[Array, Array, float]]:
+        """Parameters for each of some standard deviations of groups, their covariance, and how likely it is.
+
+        The likelihood of a standard deviation is that of its likeliest coefficients times how far they may vary.
+        """
+        top, start = max(1.5, 2.5 * self.group_sd), np.asarray(self.value)
+        while True:
+            fits = []
+            for sd in np.linspace(0, top, _GRID):
+                fits.append(self._given(sd, start))
+                start = fits[-1][0][:-1]
+            heights = np.array([height for *_, height in fits])
+            chances = np.exp(heights - heights.max())
+            if chances[-1] < 0.01 or top > 50:
+                chances[[0, -1]] /= 2
+                return [(at, cov, c) for (at, cov, _), c in zip(fits, chances / chances.sum(), strict=True)]
+            top *= 2
+
+    def _given(self, sd: float, start: Array) -> tuple[Array, Array, float]:
+        """The likeliest coefficients where groups differ so much, their covariance, and the height of both."""
+        last = np.log(sd) if sd > 0 else -20.0  # exp(-20) is no difference
+
+        def evaluate(at: Array) -> Point:
+            point = self.model.point(np.append(at, last))
+            return Point(at, point.height, point.gradient[:-1], point.information[:-1, :-1])
+
+        point, _ = newton(evaluate, evaluate(start), steps=20)
+        cov = np.zeros((len(point.at) + 1,) * 2)
+        cov[:-1, :-1] = np.linalg.inv(curvature(evaluate, point))
+        return np.append(point.at, last), cov, point.height + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
+
+    def _mixture(self, pieces: Sequence[tuple[Array, Codes, Array]]) -> _Mixture | None:
+        """Weighted prevalences for all likely standard deviations; weights of groups have a likelihood of no scale."""
+        if np.ptp(self.model.weights) > 0:
+            return None
+        centers, spreads = [], []
+        for at, cov, _ in self._by_sd:
+            parts = [self._log_odds(*piece, at, cov) for piece in pieces]
+            centers.append(np.concatenate([center for center, _ in parts]))
+            spreads.append(np.concatenate([spread for _, spread in parts]))
+        chances = np.array([chance for *_, chance in self._by_sd])
+        return _Mixture(np.array(centers), np.array(spreads), chances, len(centers[0]) == 1)
+
+    def _log_odds(self, matrix: Array, places: Codes, weights: Array, at: Array, cov: Array) -> tuple[Array, Array]:
+        """Means and errors of the log odds of weighted prevalences; within one group by those of its intercepts."""
+        value, variance = self._averages(matrix, places, weights, False, at, cov)
+        between = np.diag(self._posterior(at, matrix, places, weights, False)[1])
+        scale = np.maximum(value * (1 - value), _LEAST)
+        center, own = np.log(value / (1 - value)), between / scale**2
+        eta, sd = matrix @ at[:-1], float(np.exp(at[-1]))
+        _, nodes, chances, _ = self.model.integrate(at)
+        for row, weight in enumerate(weights):
+            if len(groups := np.unique(places[weight > 0])) == 1:
+                mine, place = weight > 0, groups[0]
+                u, chance = _normal_rule() if place < 0 else (nodes[place], chances[place])
+                share = np.clip(weight[mine] @ expit(eta[mine, None] + sd * u), 1e-12, 1 - 1e-12)
+                odds = np.log(share / (1 - share))
+                center[row], own[row] = odds @ chance, odds**2 @ chance - (odds @ chance) ** 2
+        return center, np.sqrt(np.maximum(own, 0) + (np.diag(variance) - between) / scale**2)
+
+    def _averages(
+        self,
+        matrix: Array,
+        places: Codes,
+        weights: Array,
+        typical: bool = False,
+        at: Array | None = None,
+        known: Array | None = None,
+    ) -> tuple[Array, Array]:
         """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
-        at, width = np.asarray(self.everything.value), 1e-5
+        at, width = np.asarray(self.everything.value) if at is None else at, 1e-5
+        known = np.nan_to_num(np.asarray(self.everything.cov)) if known is None else known
         value, spread = self._posterior(at, matrix, places, weights, typical)
         slopes = np.array(
             [
@@ -324,13 +430,13 @@ class MixedFit(Fitted):
                 for step in width * np.eye(len(at))
             ]
         ) / (2 * width)
-        return value, spread + slopes.T @ np.nan_to_num(np.asarray(self.everything.cov)) @ slopes
+        return value, spread + slopes.T @ known @ slopes
 
     def _posterior(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> tuple[Array, Array]:
         """Means of weighted prevalences, and the covariance that the unknown intercepts leave them."""
         beta, sd = at[:-1], float(np.exp(at[-1]))
         eta = matrix @ beta
-        if typical or self.group_sd == 0:
+        if typical or sd == 0:
             return np.asarray(weights @ expit(eta)), np.zeros((len(weights),) * 2)
         _, nodes, chances, _ = self.model.integrate(at)
         total, spread = np.zeros(len(weights)), np.zeros((len(weights),) * 2)
