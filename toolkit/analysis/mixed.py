@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -31,6 +31,11 @@ _LEAST = 1e-150
 _FLATTEST = 0.1
 # Of the logarithm of the standard deviation: there the likelihood is flat.
 _ZERO = -6.0
+# Of a likelihood that is summed over nodes: its gradient is that of the integral, and goes on where heights no longer rise.
+_QUADRATURE = 1e-7
+# Of the whole log-likelihood: twice as many nodes change it by less, or they are taken.
+_FINE = 0.01
+_MOST_NODES = 127
 _POPULATION = 51
 _GRID = 13
 _NO_GROUP = np.iinfo(np.intp).min
@@ -376,7 +381,7 @@ class MixedFit(Fitted):
             point = self.model.point(np.append(at, last))
             return Point(at, point.height, point.gradient[:-1], point.information[:-1, :-1])
 
-        point, _ = newton(evaluate, evaluate(start), steps=20)
+        point, _ = newton(evaluate, evaluate(start), steps=20, exact=_QUADRATURE)
         cov = np.zeros((len(point.at) + 1,) * 2)
         cov[:-1, :-1] = np.linalg.inv(curvature(evaluate, point))
         return np.append(point.at, last), cov, point.height + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
@@ -452,6 +457,7 @@ class MixedFit(Fitted):
         return total, spread
 
 
+@cache
 def _normal_rule() -> tuple[Array, Array]:
     points, weights = np.polynomial.hermite.hermgauss(_POPULATION)
     return np.sqrt(2) * points, weights / np.sqrt(np.pi)
@@ -492,7 +498,7 @@ def mixed_logistic(
         Weights of groups, the same for all rows of a group. Weights that differ within a group are refused:
         the standard deviation would depend on how they are scaled.
     nodes : int
-        Points of the quadrature, at least 9.
+        Points of the quadrature, 9 to 127; twice as many, up to 127, where they would say something else.
     missing : {"refuse", "drop"} or tuple
         What to do with rows that have a missing value, or what stands for no answer.
 
@@ -512,8 +518,8 @@ def mixed_logistic(
     >>> fit.labels, 0.4 < fit.group_sd < 1.3
     (('Intercept',), True)
     """
-    if whole(nodes, "nodes") < 9:
-        refuse("`nodes` must be at least 9", nodes, "with fewer the gradient is not that of the sum")
+    if not 9 <= whole(nodes, "nodes") <= _MOST_NODES:
+        refuse(f"`nodes` must be at least 9, at most {_MOST_NODES}", nodes, "fewer give no gradient of the sum")
     rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
     if len(rows.channel.options) != 2:
         refuse("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
@@ -526,7 +532,7 @@ def mixed_logistic(
     columns, back = standardize(rows.covariates)
     model = GroupModel(columns[order], rows.channel.seen[:, order], starts, mass, nodes)
     plain = _without_groups(model)
-    point = _maximum(model, plain)
+    model, point = _maximum(model, plain)
     return _as_fit(rows, model, point, plain, back, (group, places, weights is not None))
 
 
@@ -560,14 +566,20 @@ def _without_groups(model: GroupModel) -> Point:
     return point
 
 
-def _maximum(model: GroupModel, plain: Point) -> Point:
-    start = np.append(plain.at, np.log(0.5))
-    ascent = climb(model.point, start, steps=60)
-    point, arrived = newton(model.point, ascent.point, steps=20)
-    if point.at[-1] > _ZERO and not arrived:
-        rule = "the likelihood must have its maximum at finite coefficients"
-        refuse(rule, "none within 80 steps", "use fewer covariates, or more groups")
-    return point
+def _maximum(model: GroupModel, plain: Point) -> tuple[GroupModel, Point]:
+    """The maximum, and the model with as many nodes as it took: where groups differ much, the curve of a group that a
+    device hides is one-sided, and few nodes give a height that its gradient does not belong to.
+    """
+    point = climb(model.point, np.append(plain.at, np.log(0.5)), steps=8).point
+    while model.nodes <= _MOST_NODES:
+        finer, arrived = replace(model, nodes=2 * model.nodes + 1), False
+        if abs(finer.point(point.at).height - point.height) < _FINE:
+            point, arrived = newton(model.point, point, exact=_QUADRATURE)
+        if point.at[-1] <= _ZERO or (arrived and abs(finer.point(point.at).height - point.height) < _FINE):
+            return model, point
+        model, point = finer, finer.point(point.at)
+    rule = "the likelihood must have its maximum at finite coefficients, and be known there to .01"
+    refuse(rule, f"one that is not, with {model.nodes // 2} nodes", "use fewer covariates, or more reports per group")
 
 
 def _as_fit(
