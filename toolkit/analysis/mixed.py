@@ -31,7 +31,7 @@ _LEAST = 1e-150
 _FLATTEST = 0.1
 # Of the logarithm of the standard deviation: there the likelihood is flat.
 _ZERO = -6.0
-# Of a likelihood that is summed over nodes: its gradient is that of the integral, and goes on where heights no longer rise.
+# Of a likelihood that is summed over nodes: its gradient, that of the integral, goes on where heights no longer rise.
 _QUADRATURE = 1e-7
 # Of the whole log-likelihood: twice as many nodes change it by less, or they are taken.
 _FINE = 0.01
@@ -159,7 +159,9 @@ class _Mixture:
 
     def interval(self, level: float, method: str) -> Interval:
         low, high = (expit(self._quantile((1 + sign * level) / 2)) for sign in (-1, 1))
-        return Interval(*((float(low[0]), float(high[0])) if self.single else (low, high)), level, method)
+        if self.single:
+            return Interval(float(low[0]), float(high[0]), level, method)
+        return Interval(low, high, level, method)
 
     def _quantile(self, chance: float) -> Array:
         low, high = (np.min(self.centers - 9 * self.spreads, axis=0), np.max(self.centers + 9 * self.spreads, axis=0))

@@ -49,6 +49,11 @@ class Link:
     slope: Callable[[Array], Array]
     bend: Callable[[Array], Array]
 
+    def curve(self, eta: Array) -> tuple[Array, Array, Array]:
+        """Share, rest and slope; of the logit the slope is their product, and costs nothing."""
+        share, rest = self.share(eta), self.rest(eta)
+        return share, rest, share * rest if self.name == "logit" else self.slope(eta)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """By its name: functions without one cannot be pickled."""
         return link_named, (self.name,)
@@ -109,7 +114,7 @@ class BinaryModel:
     def point(self, at: Array) -> Point:
         """Height, gradient and expected information at these coefficients."""
         eta = self.columns @ at
-        share, rest, slope = self.link.share(eta), self.link.rest(eta), self.link.slope(eta)
+        share, rest, slope = self.link.curve(eta)
         probability = self.channel.likelihood(share, rest)
         height = float(self.people.mass @ np.log(probability))
         gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
@@ -162,8 +167,8 @@ class BinaryModel:
     def _lean(self, at: Array) -> Array:
         """The derivative of a person's log-likelihood by the linear predictor."""
         eta = self.columns @ at
-        probability = self.channel.likelihood(self.link.share(eta), self.link.rest(eta))
-        return np.asarray(self.link.slope(eta) * self._difference / probability)
+        share, rest, slope = self.link.curve(eta)
+        return np.asarray(slope * self._difference / self.channel.likelihood(share, rest))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
