@@ -5,6 +5,7 @@ import pytest
 
 from toolkit import Design, forced, warner
 from toolkit.analysis import mixed_logistic
+from toolkit.analysis.random_intercepts import GroupModel
 
 DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
 DIRECT = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
@@ -200,3 +201,12 @@ def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> Non
     # Times an error: by how much of that error a coefficient is off.
     assert np.abs(slopes * found.everything.se).max() < 0.02
     assert f" {nodes} nodes" in found.method
+
+
+def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
+    seen = np.stack([DIRECT.matrix[truth][frame["y"]] for truth in (0, 1)]) * 0.5 + 0.25
+    columns = np.column_stack([np.ones(1200), frame["x"]])
+    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41)
+    at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
+    slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
+    assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)

@@ -139,12 +139,8 @@ def list_experiment(
     choice(control, "control", ("binomial", "beta-binomial"))
     most = whole(items, "items")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    edges = {"floor": floor, "ceiling": ceiling}
-    for_ml = {
-        "control": control != "binomial",
-        "constrained": not constrained,
-        **{k: bool(v) for k, v in edges.items()},
-    }
+    edges: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling}
+    for_ml = edges | {"control": control != "binomial", "constrained": not constrained}
     for_ml |= {"direct": direct is not None, "se": se is not None}
     for_nls = {"second": second is not None, "control_items": control_items is not None}
     _only_for(method, for_ml if method == "nls" else for_nls)
@@ -153,10 +149,8 @@ def list_experiment(
     answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
     if method == "nls":
         return _squares(answers, counts, treated, most)
-    law = ListLaw(
-        most, treated, control == "beta-binomial", constrained, bool(floor), bool(ceiling), direct is not None
-    )
-    return _likelihood(answers, counts, law, se)
+    there = (bool(floor), bool(ceiling), direct is not None)
+    return _likelihood(answers, counts, ListLaw(most, treated, control == "beta-binomial", constrained, *there), se)
 
 
 def _read(
@@ -218,7 +212,7 @@ def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListF
     return _least_squares(answers, {"control": Told(~treated, counts, most)}, long, plain, "list experiment")
 
 
-def _only_for(method: str, options: Mapping[str, bool]) -> None:
+def _only_for(method: str, options: Mapping[str, object]) -> None:
     """Refuse what only the other method knows."""
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
         other = "ml" if method == "nls" else "nls"
