@@ -115,11 +115,18 @@ class BinaryModel:
         """Height, gradient and expected information at these coefficients."""
         eta = self.columns @ at
         share, rest, slope = self.link.curve(eta)
-        probability = self.channel.likelihood(share, rest)
-        height = float(self.people.mass @ np.log(probability))
-        gradient = self.columns.T @ (self.people.mass * slope * self._difference / probability)
+        lean = self.channel.likelihood(share, rest)
+        height = float(self.people.mass @ np.log(lean))
+        # In place, and no longer than needed: of a million people each column is as large as a covariate.
+        np.divide(slope, lean, out=lean)
+        lean *= self._difference
+        lean *= self.people.mass
+        gradient = self.columns.T @ lean
+        del lean
         kappa, change = self.channel.curvature(share, rest)
-        weight = self.people.mass * slope * slope * kappa
+        weight = slope * slope
+        weight *= kappa
+        weight *= self.people.mass
         information = gram(self.columns, weight)
         if self.jeffreys:
             sign, log_determinant = np.linalg.slogdet(information)

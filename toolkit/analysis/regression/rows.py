@@ -103,9 +103,12 @@ class Channel:
         for rows, (without, having) in self.parts():
             for low, high in zip(without, having, strict=True):
                 if low != high:
-                    probability = np.maximum(low * rest[rows] + high * share[rows], _LEAST)
-                    kappa[rows] += (high - low) ** 2 / probability
-                    slope[rows] -= (high - low) ** 3 / probability / probability
+                    part = low * rest[rows]
+                    part += high * share[rows]
+                    np.divide((high - low) ** 2, np.maximum(part, _LEAST, out=part), out=part)
+                    kappa[rows] += part
+                    part *= part
+                    slope[rows] -= part / (high - low)
         return kappa, slope
 
 
