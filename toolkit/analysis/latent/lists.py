@@ -90,7 +90,8 @@ def list_experiment(
     the control count is spread. The likelihoods do: they are more precise where they are right, and can be
     far off where not (of 1,000 simulated surveys in which the count depends on the trait, 26 in 100 intervals
     of the constrained binomial one held the truth; 96 in 100 of least squares). Intervals of slopes from two lists, or
-    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people.
+    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people;
+    of all coefficients from one list in 96.3 to 98.6 % (of 600 people 35 surveys had no solution, and were refused).
 
     Parameters
     ----------
