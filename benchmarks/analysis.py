@@ -6,14 +6,14 @@ regression with 7 parameters: on another machine rr took 0.135 s for 2,400 peopl
 RRreg's RRlog 0.28 and 10.6 s, GLMMRR 0.04 and 1.7 s.
 """
 
+import importlib
+import importlib.util
+import resource
 import time
 from collections.abc import Callable
 
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 
 from toolkit import forced, warner
 from toolkit.analysis import estimates, logistic, multinomial, predictor
@@ -49,6 +49,8 @@ def compare(name: str, frame: object, own: Callable[[], object]) -> None:
 
 
 def engines() -> None:
+    # Late: what they hold is not counted before.
+    duckdb, pl, pa = (importlib.import_module(name) for name in ("duckdb", "polars", "pyarrow"))
     rows = reports()
     print(f"estimates of two questions in 32 groups, {N:,} rows, CPU seconds")
     frame = pd.DataFrame(rows)
@@ -91,6 +93,26 @@ def models() -> None:
         print(f"{name + ', 100,000 people':44} {cpu(work, 1):8.4f} s")
 
 
+def beside_statsmodels() -> None:
+    """Twenty covariates of a million people, in the same run as a Logit of the truths; and what the process held."""
+    names, rng = [f"x{place}" for place in range(20)], np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(1_000_000, 20)), columns=names)
+    truth = rng.random(len(frame)) < 1 / (1 + np.exp(1 - frame.to_numpy() @ np.linspace(-0.3, 0.3, 20)))
+    frame["report"] = np.asarray(DIE.randomize(truth, rng=rng))
+    ours = cpu(lambda: logistic(f"report ~ {' + '.join(names)}", frame, DIE), 1)
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    print(f"logistic, 21 parameters, 1,000,000 people  {ours:8.4f} s; at most {held:.2f} GB  (at most 0.8)")
+    if importlib.util.find_spec("statsmodels") is None:
+        print("statsmodels is not there (extra peers): not compared")
+        return
+    api = importlib.import_module("statsmodels.api")
+    theirs = cpu(lambda: api.Logit(truth.astype(float), api.add_constant(frame[names])).fit(disp=0), 1)
+    verdict = "ok" if ours <= 1.3 * theirs else "TOO SLOW"
+    print(f"statsmodels' Logit of the truths {theirs:8.4f} s: {ours / theirs:5.2f} x  (at most 1.3 x: {verdict})")
+
+
 if __name__ == "__main__":
+    # First, as what a process has held at most never falls.
+    beside_statsmodels()
     engines()
     models()

@@ -5,8 +5,10 @@ Shares of samples: simple random samples and domains by enumeration of all count
 asked for. Clusters are of 20 people whose answers correlate by .05 (beta-binomial), weights lognormal.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -104,23 +106,21 @@ def size(method: str, count: int, spread: float, repeats: int) -> float:
 
 
 def cells(repeats: int) -> Iterator[tuple[str, Callable[[], float]]]:
+    """Seventy-four: three designs, alone, in domains, poststratified, in clusters, with and without heavy weights."""
     rng = np.random.default_rng(1)
-    for n, share in ((20, 0.01), (50, 0.01), (50, 0.05), (100, 0.01), (100, 0.05)):
-        yield f"plain, n {n}, share {share}", lambda n=n, share=share: enumerated(OPEN, n, share)
-    for name, design in (("die", DIE), ("crosswise", BIRTHDAY)):
-        for n, share in ((20, 0.01), (50, 0.05)):
-            yield f"{name}, n {n}, share {share}", lambda d=design, n=n, share=share: enumerated(d, n, share)
-    for name, design, part in (("plain", OPEN, 0.2), ("die", DIE, 1.0)):
-        yield f"{name}, about 20 of 200, share 0.05", lambda d=design: domain(d, 0.05)
-        surveys = poststratified(design, part, rng)
-        yield f"{name}, poststratified, n 60", lambda d=design, s=surveys: simulated(d, s, repeats)
-    for name, design, share, spread in (("die", DIE, 0.2, 1.2), ("plain", OPEN, 0.05, 1.2), ("plain", OPEN, 0.05, 0.0)):
-        for count in (4, 8, 15, 40):
-            surveys = clusters(design, share, count, spread, rng)
-            yield f"{name}, {count} clusters, weights {spread}", lambda d=design, s=surveys: simulated(d, s, repeats)
-    for n in (50, 200):
-        surveys = alone(OPEN, 0.05, n, rng)
-        yield f"plain, n {n}, weights 1.2", lambda s=surveys: simulated(OPEN, s, repeats)
+    for name, design in (("plain", OPEN), ("die", DIE), ("crosswise", BIRTHDAY)):
+        for n, share in itertools.product((20, 50, 100), (0.01, 0.05, 0.2, 0.5)):
+            yield f"{name}, n {n}, share {share}", partial(enumerated, design, n, share)
+        for share in (0.05, 0.2):
+            yield f"{name}, about 20 of 200, share {share}", partial(domain, design, share)
+        rare = 0.05 if design is OPEN else 0.2
+        surveys = {f"n {n}, weights 1.2": alone(design, rare, n, rng) for n in (50, 200) if design is not BIRTHDAY}
+        parts = (0.2, 1.0) if design is not BIRTHDAY else ()
+        surveys |= {f"poststratified, shares by {part}": poststratified(design, part, rng) for part in parts}
+        for count, spread in itertools.product((4, 8, 15, 40), (0.0, 1.2)):
+            surveys[f"{count} clusters, weights {spread}"] = clusters(design, rare, count, spread, rng)
+        for what, drawn in surveys.items():
+            yield f"{name}, {what}", partial(simulated, design, drawn, repeats)
 
 
 def main(repeats: int = 4000) -> None:

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 
 from tests.analysis.reference_survey import DIE, LIKERT, WARNER, survey
-from toolkit import forced, kuk
+from toolkit import Question, Survey, forced, kuk
 from toolkit.analysis import Sample, association
 from toolkit.analysis.homogeneity import chi_squared, homogeneity, wald_f
 from toolkit.local import numeric
@@ -171,3 +171,23 @@ def test_nothing_to_compare_is_refused() -> None:
         homogeneity(forced("1/6", "1/6"), [[1, 2, 3], [1, 2, 3]])
     with pytest.raises(ValueError, match="more clusters than differences"):
         wald_f(np.zeros(4), np.eye(4), 3)
+
+
+def test_a_survey_says_how_both_answers_were_hidden() -> None:
+    questions = [
+        Question("a", "Did you?", design=DIE),
+        Question("b", "Did you, too?", design=WARNER),
+        Question("c", "Are you older than 40?", options=["no", "yes"]),
+        Question("d", "Which grade?", bounds=(0, 10)),
+    ]
+    asked = Survey("Two", questions, consent="Why.", check=False)
+    frame = people().assign(c=np.arange(2000) % 2 == 0)
+    found = association(frame, asked, of=("a", "b"))
+    assert found.table.value == pytest.approx(association(frame, PAIR).table.value)
+    plain = association(frame, asked, of=("a", "c"))
+    assert plain.names == ("a", "c")
+    assert np.sum(plain.table.value) == pytest.approx(1)
+    with pytest.raises(ValueError, match=r"must be two, got 3: .* name two by of="):
+        association(frame, asked)
+    with pytest.raises(ValueError, match="`of` must name questions, got d: there are a, b, c"):
+        association(frame, asked, of=("a", "d"))

@@ -5,6 +5,7 @@ import pytest
 
 from toolkit import Design, forced, warner
 from toolkit.analysis import mixed_logistic
+from toolkit.analysis.random_intercepts import GroupModel
 
 DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
 DIRECT = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
@@ -173,3 +174,39 @@ def test_margins_average_over_people_and_groups(fit, frame) -> None:
     assert float(at_zero) == pytest.approx(0.355171, abs=1e-6)
     assert float(at_zero.se) == pytest.approx(float(fit.predict({"x": [0.0]}).se), rel=1e-5)
     assert fit.plot("x").alt.startswith("mean prediction along x")
+
+
+@pytest.mark.parametrize(("middle", "sd", "nodes"), [(-0.8, 0.8, 15), (-2.5, 2.5, 63)])
+def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> None:
+    """Height and gradient on a grid of 721 points. With 15 nodes the first ended without a maximum, as heights that are
+    off by 1e-8 did not rise; of the second, whose groups differ much, the height would be off by .2.
+    """
+    rng = np.random.default_rng([7, 2])
+    group, x, u = np.repeat(np.arange(40), 15), rng.normal(size=600), sd * rng.normal(size=40)
+    z = rng.random(600) < 1 / (1 + np.exp(-middle - 0.6 * x - u[group]))
+    y = np.asarray(DESIGNS["d"].randomize(z, rng=rng)).astype(float)
+    found = mixed_logistic("y ~ x", {"y": y, "x": x, "g": group}, DESIGNS["d"], group="g")
+    grid = np.linspace(-9, 9, 721)
+    law = np.exp(-(grid**2) / 2) / np.exp(-(grid**2) / 2).sum()
+
+    def height(at):
+        eta = at[0] + at[1] * x[:, None] + np.exp(at[2]) * grid
+        yes = 1 / 6 + 4 / 6 / (1 + np.exp(-eta))
+        logs = np.add.reduceat(np.log(np.where(y[:, None] == 1, yes, 1 - yes)), np.arange(0, 600, 15))
+        return np.log(np.exp(logs) @ law).sum()
+
+    at = np.asarray(found.everything.value)
+    assert found.log_likelihood == pytest.approx(height(at), abs=0.01)
+    slopes = [(height(at + step) - height(at - step)) / 2e-4 for step in 1e-4 * np.eye(3)]
+    # Times an error: by how much of that error a coefficient is off.
+    assert np.abs(slopes * found.everything.se).max() < 0.02
+    assert f" {nodes} nodes" in found.method
+
+
+def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
+    seen = np.stack([DIRECT.matrix[truth][frame["y"]] for truth in (0, 1)]) * 0.5 + 0.25
+    columns = np.column_stack([np.ones(1200), frame["x"]])
+    model = GroupModel(columns, seen, np.arange(0, 1200, 30), np.ones(40), 41)
+    at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
+    slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
+    assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)

@@ -2,7 +2,7 @@
 `homogeneity`: whether groups have the same shares.
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
+from toolkit.analysis.regression.rows import design_of
 from toolkit.analysis.reports import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
@@ -191,7 +192,7 @@ class Association:
 
 @explains('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
 def association(
-    data: Any, designs: Mapping[str, Any], *, sample: Sample | None = None, missing: Any = ()
+    data: Any, designs: Any, *, of: Sequence[str] = (), sample: Sample | None = None, missing: Any = ()
 ) -> Association:
     """Estimate how two hidden answers of the same people go together.
 
@@ -200,8 +201,10 @@ def association(
     data : frame or array
         A frame as for `estimates`; or a table of counts, one row for each report of the first question and one column
         for each report of the second.
-    designs : mapping
-        Two designs by column, each with a matrix.
+    designs : mapping or Survey
+        Two designs by column, each with a matrix; or the survey that asked both.
+    of : pair of str, optional
+        Which two questions, where there are more.
     sample : Sample, optional
         How people were drawn, if not all alike.
     missing : sequence, optional
@@ -221,9 +224,15 @@ def association(
     >>> pair.test()
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """
-    models = checked_designs(dict(designs))
+    if hasattr(designs, "questions"):
+        all_of_them = {one.name: design_of(designs, one.name) for one in designs.questions}
+        designs = {name: design for name, design in all_of_them.items() if design is not None}
+    if unknown := [str(name) for name in of if name not in designs]:
+        refuse("`of` must name questions", ", ".join(unknown), f"there are {', '.join(map(str, designs))}"[:200])
+    models = checked_designs({name: designs[name] for name in of} if of else dict(designs))
     if len(models) != 2:
-        refuse("`designs` must be two", len(models), "an association is of two answers")
+        remedy = f"name two by of=(…): {', '.join(map(str, models))}"[:200]
+        refuse("`designs` must be two", len(models), f"an association is of two answers; {remedy}")
     (a, first), (b, second) = models.items()
     names = a, b
     if not (with_matrix(first) and with_matrix(second)):

@@ -112,6 +112,29 @@ def test_a_floor_is_estimated_and_a_ceiling_that_is_not_there_is_left_out(option
     assert any("no ceiling was seen" in note for note in fit.notes) == ("ceiling" in options)
 
 
+def test_who_denies_at_the_floor_may_depend_on_covariates() -> None:
+    """At the fit an own likelihood has a gradient of 0; its height is that of the fit."""
+    data = floored()
+    x, y, treated = data["x"], data["y"], data["t"]
+    fit = list_experiment("y ~ x", data, treatment="t", items=3, method="ml", floor="~ x")
+    assert fit.labels[4:] == ("floor: Intercept", "floor: x")
+
+    def height(at):
+        trait, item, deny = (expit(at[k] + at[k + 1] * x) for k in (0, 2, 4))
+        choose = np.array([1, 3, 3, 1, 0])
+        law = np.array([choose[k] * item**k * (1 - item) ** (3 - k) if k < 4 else 0 * x for k in range(5)])
+        long = np.array([0 * x, *law[:4]])
+        long[0], long[1] = deny * law[0], (1 - deny) * law[0]
+        chance = np.where(treated, trait * long + (1 - trait) * law, law)
+        return np.log(np.take_along_axis(chance, y[None], axis=0)).sum()
+
+    at = np.asarray(fit.value)
+    slopes = [(height(at + 1e-5 * axis) - height(at - 1e-5 * axis)) / 2e-5 for axis in np.eye(6)]
+    assert fit.log_likelihood == pytest.approx(height(at), abs=1e-7)
+    assert slopes == pytest.approx(np.zeros(6), abs=1e-3)
+    assert fit.log_likelihood >= -7725.450232 - 1e-5
+
+
 def test_a_direct_question_beside_the_list() -> None:
     rng = np.random.default_rng(6)
     n = 3000

@@ -173,3 +173,49 @@ def test_what_cannot_be_read_is_a_sentence() -> None:
     with pytest.raises(ValueError, match="1 in covariates"):
         latent.lie_detector("y ~ x", holes, p=p, group="g")
     assert latent.lie_detector("y ~ x", holes, p=p, group="g", missing="drop").n == N - 1
+
+
+def brute(height, fit):
+    """Gradient and inverse Hessian of a log-likelihood that knows nothing of ours, at the fit, by differences."""
+    at, axes = np.asarray(fit.value), np.eye(len(fit.value))
+    slopes = [(height(at + 1e-5 * axis) - height(at - 1e-5 * axis)) / 2e-5 for axis in axes]
+    d = 1e-3
+    bends = [
+        [
+            (height(at + d * (a + b)) - height(at + d * (a - b)) - height(at - d * (a - b)) + height(at - d * (a + b)))
+            / (4 * d * d)
+            for b in axes
+        ]
+        for a in axes
+    ]
+    return np.array(slopes), np.sqrt(np.diag(np.linalg.inv(-np.array(bends))))
+
+
+def test_honesty_may_depend_on_covariates_of_its_own() -> None:
+    rng, x, group, p = people(25, 0.3, 0.8)
+    w = (rng.random(N) < 0.5) * 1.0
+    z = rng.random(N) < expit(-0.8 + 0.6 * x)
+    honest = rng.random(N) < expit(1.5 - 1.2 * w)
+    y = np.where(z, honest, rng.random(N) < 1 - p) * 1
+    data = {"y": y, "x": x, "w": w, "g": group}
+    fit = latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
+    assert fit.labels == ("Intercept", "x", "honesty: Intercept", "honesty: w")
+
+    def height(at):
+        trait, truthful = expit(at[0] + at[1] * x), expit(at[2] + at[3] * w)
+        yes = trait * truthful + (1 - trait) * (1 - p)
+        return np.log(np.where(y == 1, yes, 1 - yes)).sum()
+
+    slopes, se = brute(height, fit)
+    assert fit.log_likelihood == pytest.approx(height(fit.value), abs=1e-8)
+    assert slopes == pytest.approx(np.zeros(4), abs=1e-3)
+    assert fit.se == pytest.approx(se, rel=1e-3)
+    # The trait's prevalence is asked for without what honesty depends on.
+    assert fit.predict({"x": [0.0]}).value == pytest.approx(expit(fit.value[0]))
+    one = latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g")
+    assert (fit.compare(one).df, fit.compare(one).p < 0.01) == (1, True)
+    holes = data | {"w": np.where(np.arange(N) < 3, np.nan, w)}
+    with pytest.raises(ValueError, match="3 in covariates"):
+        latent.lie_detector("y ~ x", holes, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
+    with pytest.raises(ValueError, match="'v': there are"):
+        latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ v")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, survey
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
+from toolkit.analysis.regression.covariates import from_formula
 
 DATA = survey()[:400]
 Y = np.where(DATA.forced == 1, "yes", "no")
@@ -96,3 +97,16 @@ def test_weights_count_by_their_proportions_up_to_the_limits() -> None:
     for other in others:
         assert (other.value, other.se) == pytest.approx((one.value, one.se), rel=1e-9)
     assert fits[0].se == pytest.approx(fits[1].se, rel=1e-5)
+
+
+def test_numbers_are_held_once_and_apart_from_the_frame() -> None:
+    """Of pandas the columns that a fit keeps share memory with its matrix, never with the frame it was given."""
+    frame = pd.DataFrame({"x": [1.0, 2.0, 4.0, 7.0], "k": [1, 2, 3, 1], "g": list("abab")}, index=[7, 7, 9, 9])
+    covariates = from_formula("x + k + g", frame)
+    assert np.shares_memory(covariates.data["x"].to_numpy(), covariates.matrix)
+    frame.loc[:, "x"] = 0.0
+    frame.loc[:, "k"] = 0
+    assert covariates.data["x"].tolist() == covariates.values("x").tolist() == [1.0, 2.0, 4.0, 7.0]
+    assert (covariates.data["k"].tolist(), covariates.data["k"].dtype.kind) == ([1, 2, 3, 1], "i")
+    assert covariates.data["g"].tolist() == list("abab")
+    assert covariates.of(covariates.data) == pytest.approx(covariates.matrix)

@@ -16,8 +16,9 @@ from toolkit.analysis.latent.model import (
     LatentFit,
     Model,
     Predictor,
-    constant,
     fit_latent,
+    further_share,
+    lean,
     trait_share,
     vanishing_share,
 )
@@ -103,8 +104,8 @@ def list_experiment(
     method: Literal["nls", "ml"] = "nls",
     control: Literal["binomial", "beta-binomial"] = "binomial",
     constrained: bool = True,
-    floor: bool = False,
-    ceiling: bool = False,
+    floor: bool | str = False,
+    ceiling: bool | str = False,
     direct: Any = None,
     second: Any = None,
     control_items: Sequence[str] | None = None,
@@ -123,7 +124,8 @@ def list_experiment(
     the control count is spread. The likelihoods do: they are more precise where they are right, and can be
     far off where not (of 1,000 simulated surveys in which the count depends on the trait, 26 in 100 intervals
     of the constrained binomial one held the truth; 96 in 100 of least squares). Intervals of slopes from two lists, or
-    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people.
+    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people;
+    of all coefficients from one list in 96.3 to 98.6 % (of 600 people 35 surveys had no solution, and were refused).
 
     Parameters
     ----------
@@ -141,10 +143,11 @@ def list_experiment(
         The law of the control count, for "ml".
     constrained : bool
         Whether it is the same for carriers and others, for "ml".
-    floor : bool
-        Whether carriers with none of the harmless items may deny the sensitive one, for "ml".
-    ceiling : bool
-        Whether carriers with all of the harmless items may deny the sensitive one, for "ml".
+    floor : bool or str
+        Whether carriers with none of the harmless items may deny the sensitive one, for "ml"; "~ age" if that
+        depends on covariates.
+    ceiling : bool or str
+        Whether carriers with all of the harmless items may, likewise.
     direct : str or array, optional
         Answers to the direct question of everybody; nobody is taken to confess falsely. Needs method="ml".
     second : str or array, optional
@@ -184,16 +187,18 @@ def list_experiment(
     choice(control, "control", ("binomial", "beta-binomial"))
     most = whole(items, "items")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    for_ml = {"control": control != "binomial", "constrained": not constrained, "floor": floor, "ceiling": ceiling}
+    edges: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling}
+    for_ml = edges | {"control": control != "binomial", "constrained": not constrained}
     for_ml |= {"direct": direct is not None, "se": se is not None}
     for_nls = {"second": second is not None, "control_items": control_items is not None}
     _only_for(method, for_ml if method == "nls" else for_nls)
     named = {"treatment": treatment, "direct": direct, "second": second}
-    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing)
+    shares = {name: text for name, text in edges.items() if isinstance(text, str)}
+    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
     if method == "nls":
         return _squares(answers, counts, treated, most)
-    law = ListLaw(most, treated, control == "beta-binomial", constrained, floor, ceiling, direct is not None)
-    return _likelihood(answers, counts, law, se)
+    there = (bool(floor), bool(ceiling), direct is not None)
+    return _likelihood(answers, counts, ListLaw(most, treated, control == "beta-binomial", constrained, *there), se)
 
 
 def _read(
@@ -204,13 +209,14 @@ def _read(
     most: int,
     sampling: Mapping[str, Any],
     missing: str,
+    shares: Mapping[str, str],
 ) -> tuple[Answers, Array, Mask]:
     """The columns, the counts, and who saw the long list."""
     columns = {name: value for name, value in named.items() if value is not None}
     if control_items is not None:
         data = _with_sums(formula, data, named["treatment"], control_items, most)
         columns |= {f"control item {name}": name for name in control_items}
-    answers = read_answers(formula, data, columns, sampling, missing)
+    answers = read_answers(formula, data, columns, sampling, missing, shares)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
     return replace(answers, notes=(*answers.notes, _NONE)), counts, treated
@@ -254,7 +260,7 @@ def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListF
     return _least_squares(answers, {"control": Told(~treated, counts, most)}, long, plain, "list experiment")
 
 
-def _only_for(method: str, options: Mapping[str, bool]) -> None:
+def _only_for(method: str, options: Mapping[str, object]) -> None:
     """Refuse what only the other method knows."""
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
         other = "ml" if method == "nls" else "nls"
@@ -517,8 +523,7 @@ def _likelihood(answers: Answers, counts: Array, law: ListLaw, se: Errors | None
 
 
 def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) -> tuple[Predictor, ...]:
-    covariates, rows = answers.covariates, len(counts)
-    short = ~law.treated
+    covariates, short = answers.covariates, ~law.treated
     x, mass = covariates.matrix[short], answers.people.mass[short]
     control = _curve_fit(x, counts[short] / law.items, mass, np.zeros(x.shape[1]))
     starts = {"": _intercept_only(covariates.labels, float(np.asarray(plain.value)))}
@@ -528,10 +533,10 @@ def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) 
             predictors.append(Predictor(name, covariates, starts.get(name, control)))
         else:
             start = -2.0 if name.startswith("overdispersion") else 0.0 if name == "confession" else -1.0
-            predictors.append(constant(name, rows, start, may_vanish=name != "confession"))
+            predictors.append(further_share(name, answers, start, may_vanish=name != "confession"))
     return tuple(predictors)
 
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:
-    odds = np.clip(share, 0.05, 0.95)
-    return np.where(np.array(labels) == "Intercept", np.log(odds / (1 - odds)), 0.0)
+    odds = float(np.clip(share, 0.05, 0.95))
+    return lean(labels, math.log(odds / (1 - odds)))

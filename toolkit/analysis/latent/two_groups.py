@@ -2,11 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.latent.model import Codes, Errors, Fit, LatentFit, Predictor, constant, fit_latent, trait_share
+from toolkit.analysis.latent.model import (
+    Codes,
+    Errors,
+    Fit,
+    LatentFit,
+    Predictor,
+    fit_latent,
+    further_share,
+    lean,
+    trait_share,
+)
 from toolkit.analysis.regression.rows import Answers, read_answers
 from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
 from toolkit.core.arrays import Array
@@ -64,8 +75,8 @@ def cheater_detection(
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     answers, codes, odds = _read(formula, data, p, group, sampling, missing)
     covariates, name = answers.covariates, "cheater detection"
-    first = Predictor("", covariates, _lean(covariates.labels, -1.0))
-    second = Predictor("cheater", covariates, _lean(covariates.labels, -2.0))
+    first = Predictor("", covariates, lean(covariates.labels, -1.0))
+    second = Predictor("cheater", covariates, lean(covariates.labels, -2.0))
     how = Fit(f"{name} with covariates", name, (name, odds), _carriers, se)
     return fit_latent(answers, codes, GroupLaw(_cheating, odds), (first, second), how)
 
@@ -76,6 +87,7 @@ def lie_detector(
     *,
     p: Mapping[Any, Any],
     group: Any,
+    honesty: str | None = None,
     se: Errors | None = None,
     sample: Any = None,
     weights: Any = None,
@@ -97,6 +109,8 @@ def lie_detector(
         The probability that a non-carrier is told to say the truth in each group.
     group : str or array
         The column of groups.
+    honesty : str, optional
+        "~ age" if the honesty of carriers depends on covariates, too.
     se, sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -116,7 +130,7 @@ def lie_detector(
     0.28
     """
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing)
+    read = _read(formula, data, p, group, sampling, missing, {"honesty": honesty})
     return _one_trait(read, _lying, ("honesty", 1.0), "stochastic lie detector", se)
 
 
@@ -126,6 +140,7 @@ def extended_crosswise(
     *,
     p: Mapping[Any, Any],
     group: Any,
+    always_different: str | None = None,
     se: Errors | None = None,
     sample: Any = None,
     weights: Any = None,
@@ -149,6 +164,8 @@ def extended_crosswise(
         The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
     group : str or array
         The column of groups.
+    always_different : str, optional
+        "~ age" if that share depends on covariates, too.
     se, sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -170,7 +187,7 @@ def extended_crosswise(
     """
     labels = ("different", "same")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing, labels)
+    read = _read(formula, data, p, group, sampling, missing, {"always different": always_different}, labels)
     return _one_trait(read, _crosswise, ("always different", -2.0), "extended crosswise model", se)
 
 
@@ -180,6 +197,7 @@ def unknown_question(
     *,
     p: Mapping[Any, Any],
     group: Any,
+    innocuous: str | None = None,
     se: Errors | None = None,
     sample: Any = None,
     weights: Any = None,
@@ -200,6 +218,8 @@ def unknown_question(
         The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
     group : str or array
         The column of groups.
+    innocuous : str, optional
+        "~ age" if the innocuous prevalence depends on covariates, too.
     se, sample, weights, strata, clusters, missing : optional
         As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
@@ -219,7 +239,7 @@ def unknown_question(
     ('Intercept', 'innocuous: Intercept')
     """
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    read = _read(formula, data, p, group, sampling, missing)
+    read = _read(formula, data, p, group, sampling, missing, {"innocuous": innocuous})
     return _one_trait(read, _unknown, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
 
 
@@ -274,10 +294,10 @@ def _unknown(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
 def _one_trait(
     read: tuple[Answers, Codes, Array], curve: Curve, other: tuple[str, float], name: str, se: Errors | None
 ) -> LatentFit:
-    """A trait with a logit, and one more share without covariates."""
+    """A trait with a logit, and one more share."""
     answers, codes, odds = read
-    first = Predictor("", answers.covariates, _lean(answers.covariates.labels, -1.0))
-    second = constant(other[0], len(codes), other[1])
+    first = Predictor("", answers.covariates, lean(answers.covariates.labels, -1.0))
+    second = further_share(other[0], answers, other[1])
     how = Fit(f"{name} with covariates", name, (name, odds), trait_share, se)
     return fit_latent(answers, codes, GroupLaw(curve, odds), (first, second), how)
 
@@ -289,19 +309,16 @@ def _read(
     group: Any,
     sampling: Mapping[str, Any],
     missing: str,
+    shares: Mapping[str, str | None] = MappingProxyType({}),
     labels: tuple[str, str] = ("no", "yes"),
 ) -> tuple[Answers, Codes, Array]:
     """Covariates and people; the answers as 0 and 1; and the odds of each person's group."""
     chances = chances_by_group(p)
-    answers = read_answers(formula, data, {"group": group}, sampling, missing)
+    further = {name: text for name, text in shares.items() if text is not None}
+    answers = read_answers(formula, data, {"group": group}, sampling, missing, further)
     codes = encode(answers.columns["answers"], labels, "answers").codes
     odds = np.array([*chances.values()])[group_places(answers.columns["group"], chances)]
     return answers, np.asarray(codes, dtype=np.intp), odds
-
-
-def _lean(labels: tuple[str, ...], value: float) -> Array:
-    """All coefficients 0 but the intercept, where there is one."""
-    return np.where(np.array(labels) == "Intercept", value, 0.0)
 
 
 def _three(eta: Array) -> tuple[Array, Array]:

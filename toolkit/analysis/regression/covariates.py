@@ -124,11 +124,21 @@ def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariate
     spoken_of = sorted(set(map(str, formula.required_variables)) & set(names(data)))
     for name in spoken_of:
         _check_kind(data, name, bare=name in bare)
-    matrix = _matrix_of(formula, data)
-    spec = matrix.model_spec
+    made = _matrix_of(formula, data)
+    spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
-    left = some_columns(data, tuple(dict.fromkeys([*spoken_of, *also])))
-    return Covariates(_checked(np.asarray(matrix, dtype=np.float64), labels), labels, partial(_again, spec), left)
+    matrix = _checked(np.asarray(made, dtype=np.float64), labels)
+    left = _columns_behind(data, tuple(dict.fromkeys([*spoken_of, *also])), matrix, labels)
+    return Covariates(matrix, labels, partial(_again, spec), left)
+
+
+def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: tuple[str, ...]) -> Any:
+    """These columns of a frame, apart from it; of pandas those that the matrix holds as they are share its memory."""
+    if not hasattr(data, "assign") or not wanted:
+        return some_columns(data, wanted)
+    same = [name for name in wanted if name in labels and data[name].dtype == np.float64]
+    cells = {name: matrix[:, labels.index(name)] if name in same else data[name].copy() for name in wanted}
+    return extra("pandas").DataFrame(cells, index=data.index, copy=False)
 
 
 def from_arrays(given: Any) -> Covariates:

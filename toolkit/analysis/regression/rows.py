@@ -4,7 +4,7 @@ missing values are refused or counted.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -103,9 +103,12 @@ class Channel:
         for rows, (without, having) in self.parts():
             for low, high in zip(without, having, strict=True):
                 if low != high:
-                    probability = np.maximum(low * rest[rows] + high * share[rows], _LEAST)
-                    kappa[rows] += (high - low) ** 2 / probability
-                    slope[rows] -= (high - low) ** 3 / probability / probability
+                    part = low * rest[rows]
+                    part += high * share[rows]
+                    np.divide((high - low) ** 2, np.maximum(part, _LEAST, out=part), out=part)
+                    kappa[rows] += part
+                    part *= part
+                    slope[rows] -= part / (high - low)
         return kappa, slope
 
 
@@ -355,25 +358,35 @@ class Answers:
     people: People
     dropped: Mapping[str, int]
     notes: tuple[str, ...]
+    shares: Mapping[str, Covariates] = field(default_factory=dict)
 
 
 def read_answers(
-    formula: str, data: Any, named: Mapping[str, Any], sampling: Mapping[str, Any], missing: str
+    formula: str,
+    data: Any,
+    named: Mapping[str, Any],
+    sampling: Mapping[str, Any],
+    missing: str,
+    shares: Mapping[str, Any] | None = None,
 ) -> Answers:
-    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays."""
+    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays; `shares` may
+    have covariates of their own, as right sides of formulas.
+    """
     left, right = sides(formula)
+    rights = {name: sides(f"y ~ {text.strip().removeprefix('~')}")[1] for name, text in (shares or {}).items()}
     if is_lazy(data):
         refuse("`data` must hold its rows in order", type(data).__name__, "collect them into a frame first", TypeError)
     frame = as_frame(data)
     columns = {"answers": column(frame, left, "answers")}
     columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
     columns |= sampling_columns(frame, sampling)
-    terms = variables(right, frame)
+    terms = tuple(name for one in (right, *rights.values()) for name in variables(one, frame))
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, terms)}
     used, dropped = complete(gaps, missing)
     people, notes = who(columns, used, sampling, dropped, frame, finite=False)
-    cut = {what: values[used] for what, values in columns.items()}
-    return Answers(from_formula(right, some_rows(frame, used)), cut, people, dropped, notes)
+    cut, rows = {what: values[used] for what, values in columns.items()}, some_rows(frame, used)
+    more = {name: from_formula(one, rows) for name, one in rights.items()}
+    return Answers(from_formula(right, rows), cut, people, dropped, notes, more)
 
 
 def design_of(design: Any, name: Any) -> Any:

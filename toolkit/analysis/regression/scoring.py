@@ -179,10 +179,12 @@ def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
     return Climb(point, False, first)
 
 
-def rise(evaluate: Evaluate, point: Point, step: Array) -> Point | None:
-    """The point after a step, halved until it is no lower; None where no part of the step is."""
+def rise(evaluate: Evaluate, point: Point, step: Array, exact: float = 1e-12) -> Point | None:
+    """The point after a step, halved until it is no lower; None where no part of the step is. `exact` : the relative
+    error of a height, without more to say of it the rounding of a sum over many people.
+    """
     step = step * min(1.0, _LONGEST / float(np.abs(step).max()))
-    slack = 1e-12 * (1 + abs(point.height))  # rounding of a sum over many people
+    slack = exact * (1 + abs(point.height))
     for _ in range(_HALVINGS):
         new = evaluate(point.at + step)
         if new.height >= point.height - slack:
@@ -205,14 +207,14 @@ def inner_maximum(observed: Callable[[Array], Array], ascent: Climb, advice: str
     return ascent.point.at
 
 
-def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bool]:
+def newton(evaluate: Evaluate, point: Point, steps: int = 60, exact: float = 1e-12) -> tuple[Point, bool]:
     """Newton's method with differences of the gradient for the Hessian: where Fisher scoring is too slow."""
     for _ in range(steps):
         values, vectors = np.linalg.eigh(curvature(evaluate, point))
         upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max()))
         if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
             return point, True
-        higher = rise(evaluate, point, upward)
+        higher = rise(evaluate, point, upward, exact)
         if higher is None:
             return point, bool(values[0] > 0 and abs(float(point.gradient @ upward)) < 1e-9)
         point = higher
