@@ -11,6 +11,7 @@ from toolkit.texts.multilingual import (
     checked_string,
     checked_words,
     in_language,
+    numbers_apart,
     right_to_left,
 )
 
@@ -86,3 +87,21 @@ def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[s
     assert "another" not in frozen or items.keys() == frozen.keys()
     with pytest.raises(TypeError):
         frozen["x"] = ""  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "number",
+    ["0800 111", "+49 30 1234", "+4930123", "(030) 123 456", "+49 (0)30 12-34", "116 123", "2027-06-01", "030/1 2"],
+)
+def test_groups_of_digits_stand_in_their_order_between_words_from_right_to_left(number):
+    assert numbers_apart(f"(اتصل {number})") == f"(اتصل \u2066{number}\u2069)"
+    assert numbers_apart(f"(Call {number})") == f"(Call {number})"
+
+
+def test_digits_of_arabic_are_held_apart_too_as_an_isolate_alone_would_turn_them():
+    assert numbers_apart("اتصل ٠٨٠٠ ١١١") == "اتصل \u2066٠٨٠٠ \u200e١١١\u2069"
+
+
+@pytest.mark.parametrize("text", ["المادة 6 (1)", "من 3-5", "لجنة 12/2026", "0,5 10", "1 من 2", "", "5"])
+def test_other_numbers_run_with_their_words(text):
+    assert numbers_apart(text) == text

@@ -13,7 +13,7 @@ from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import toolkit_version
 from toolkit.survey.writing.survey_fields import PROTECTION
-from toolkit.texts.multilingual import Text, text_in
+from toolkit.texts.multilingual import Text, numbers_apart, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases
 from toolkit.texts.voice import Voice
@@ -23,7 +23,7 @@ _SOURCES = ("employer", "police", "partner", "operator", "thief", "finder", "dev
 
 def sheet(survey: Survey, language: str | None = None) -> str:
     """Return the assessment as Markdown, in one of the survey's languages; the first by default."""
-    return "\n".join(_lines(survey, language or survey.languages[0])) + "\n"
+    return "\n".join(map(numbers_apart, _lines(survey, language or survey.languages[0]))) + "\n"
 
 
 def sheet_html(survey: Survey, language: str | None = None) -> str:

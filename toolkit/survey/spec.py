@@ -124,7 +124,7 @@ class Survey:
     debrief : str or mapping, optional
         Your words on every last screen: after sending, after a refusal, and for those who do not take part.
     help : str or mapping, optional
-        Where to find help, such as a helpline: on every last screen, and folded below every question.
+        Where to find help, such as a helpline: on every last screen, folded below every question, and on paper to keep.
     completion : str, optional
         A code for payment on the last screen of those who have answered: one for everybody; or "link", for the last
         eight characters of each personal link, by which you can tell it in your list, but no report.

@@ -26,6 +26,10 @@ _TWINS = str.maketrans(  # letters of Cyrillic, Greek and Armenian that look lik
 )
 _TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
+_GROUPED = re.compile(  # of a telephone, of thousands, of a date
+    r"(?<![\d.,])(?:(?:\+\d+|\([0٠۰]\d*\)|[0٠۰]\d+)(?:[ \u00a0/-](?:\(\d+\)\d*|\d+))+"
+    r"|\+\d+|\d+(?:[ \u00a0]\d+)+|\d+(?:-\d+){2,})"
+)
 _RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
 _SCRIPTS = dict.fromkeys(("arab", "hebr", "thaa", "nkoo", "syrc"), True) | dict.fromkeys(
     ("latn", "cyrl", "deva"), False
@@ -167,6 +171,21 @@ def isolated(pattern: str) -> str:
     True
     """
     return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", pattern)
+
+
+def numbers_apart(text: str) -> str:
+    r"""Return words from right to left in which groups of digits, as of a telephone, stand in the order to dial them.
+
+    >>> numbers_apart("اتصل: 0800 111") == "اتصل: \u20660800 111\u2069", numbers_apart("Call 0800 111")
+    (True, 'Call 0800 111')
+    """
+
+    def apart(found: re.Match[str]) -> str:
+        digits = found[0] if found[0].isascii() else re.sub(r"[ \u00a0/-]", "\\g<0>\u200e", found[0])
+        return f"\u2066{digits}\u2069"
+
+    turned = any(unicodedata.bidirectional(one) in ("R", "AL") for one in text)
+    return _GROUPED.sub(apart, text) if turned else text
 
 
 def text_in(words: str | Text, language: str) -> str:

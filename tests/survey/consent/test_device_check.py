@@ -10,7 +10,7 @@ import pytest
 
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
-from toolkit import crosswise, forced, forced_options, k_ary, kuk
+from toolkit import crosswise, forced, forced_options, k_ary, kuk, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
 from toolkit.survey.question import Question
 from toolkit.survey.results import estimate
@@ -101,6 +101,16 @@ def test_labels_that_run_from_right_to_left_begin_at_the_right() -> None:
     """Browsers go by the first letter that has a direction: the wheel's is Latin."""
     for _, labels, right in tries(cheated(), "ar"):
         assert all(unicodedata.bidirectional(label[0]) in ("R", "AL") for label in [*labels, right])
+
+
+def test_a_quoted_label_begins_at_the_right_as_the_label_itself_does() -> None:
+    text = {"ar": "هل غششت؟"}
+    made = Survey(
+        text, [Question("cheated", text, design=warner("3/4"))], consent=text, languages=["ar"], check="device"
+    )
+    item = next(one for one in content(made)["intro"] if one["name"] == "understood")
+    for one, label in zip(item["tries"], ("B – نعم", "A – لا"), strict=True):
+        assert f"«\u2067{label}\u2069»" in one["wrong"]["ar"]
 
 
 def test_what_chance_gives_is_counted_out() -> None:

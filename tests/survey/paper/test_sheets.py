@@ -9,7 +9,7 @@ from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import born, numeric
 from toolkit.survey.paper.coding import serial_numbers
 from toolkit.survey.paper.sheets import on_paper, sheets
-from toolkit.texts.phrases import LANGUAGES, phrases
+from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 
 DIE = forced("1/6", "1/6")
@@ -186,6 +186,14 @@ def test_the_page_to_keep_has_the_headings_of_the_consent() -> None:
     kept = printed(survey(faculty(), cheated(design=DIE)), "consent")
     said = ["Who asks", "What can be learned", "What is stored", "Your choice"]
     assert re.findall(r"<h2>(.*?)</h2>", kept) == said
+
+
+def test_the_page_to_keep_says_where_help_is_in_the_order_to_dial() -> None:
+    words = {"en": "Call 0800 111", "ar": "اتصل 0800 111"}
+    made = Survey(words, [Question("x", words, design=DIE)], consent=words, languages=["en", "ar"], help=words)
+    kept = [sheets(made, code, serial_numbers(made, 1))[f"consent.{code}.html"] for code in made.languages]
+    assert "<h2>If you need help</h2><p>Call 0800 111</p>" in kept[0]
+    assert f"<h2>{interface(['ar'])['ar']['help_title']}</h2><p>اتصل \u20660800 111\u2069</p>" in kept[1]
 
 
 def test_a_survey_of_several_waves_has_no_sheet() -> None:

@@ -28,6 +28,8 @@ SheetTry = tuple[Question, int]
 TRIES = 2
 """So often it is asked, each time about another case."""
 
+_FROM_RIGHT = "\u200f"
+
 
 def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
     """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong.
@@ -87,8 +89,12 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
 
 
 def quoted(said: Mapping[str, str], label: str) -> str:
-    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round."""
-    return filled(said["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
+    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round.
+
+    A label that begins with a mark of ours runs from right to left, although a Latin letter is its first.
+    """
+    text = filled(said["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
+    return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text
 
 
 def _asked(given: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
@@ -120,7 +126,7 @@ def _three(
 
 def _apart(mark: str, code: str) -> str:
     """A Latin letter that does not turn round a label that runs from right to left: browsers go by the first."""
-    return f"\u200f{mark}" if right_to_left(code) else mark
+    return f"{_FROM_RIGHT}{mark}" if right_to_left(code) else mark
 
 
 def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:

@@ -10,7 +10,7 @@ from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
 from toolkit.survey.question import Question
-from toolkit.texts.multilingual import Text, in_language
+from toolkit.texts.multilingual import Text, in_language, numbers_apart
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import Own, interface, phrases, station_words
 
@@ -90,7 +90,11 @@ def shown_survey(survey: Any) -> dict[str, Any]:
     rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]
     questions = [shown_question(one, codes, others, own, survey.waves) for one in survey.questions]
     layers = {code: survey.layers(code) for code in codes}
-    endings = {name: {code: text[code] for code in codes} for name, text in survey.ending.items() if text is not None}
+    endings = {
+        name: {code: numbers_apart(text[code]) for code in codes}
+        for name, text in survey.ending.items()
+        if text is not None
+    }
     shown = {
         "title": survey.heading,
         "languages": list(codes),
@@ -113,7 +117,8 @@ def shown_survey(survey: Any) -> dict[str, Any]:
 
 
 def _shown_layer(layer: consent.Layer, language: str, own: Own | None) -> dict[str, Any]:
-    return {"name": layer.name, "title": layer.title(language, own), "open": [*layer.open], "more": [*layer.more]}
+    parts = {"open": [*map(numbers_apart, layer.open)], "more": [*map(numbers_apart, layer.more)]}
+    return {"name": layer.name, "title": layer.title(language, own), **parts}
 
 
 def _rows(question: Question, languages: Sequence[str], own: Own | None) -> list[dict[str, str]]:
@@ -173,7 +178,7 @@ def shown_question(
 
     def words(given: str | Text | None) -> dict[str, str] | None:
         text = None if given is None else in_language(given, languages[0])
-        return None if text is None else {code: text[code] for code in languages}
+        return None if text is None else {code: numbers_apart(text[code]) for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
         own_words = {code: phrases(code, own) for code in languages}

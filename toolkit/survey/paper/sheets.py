@@ -18,7 +18,7 @@ from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import answers_of, box_codes
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.texts.multilingual import right_to_left, text_in
+from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice
 
@@ -68,6 +68,8 @@ def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") 
     voice, text = Voice(phrases(code, survey.words, "paper")), survey.consent_text(code, paper=True)
     titles = {layer.title(code, survey.words) for layer in survey.layers(code, paper=True)}
     agreed = "".join(_heading(one, 2) if one in titles else _paragraphs(one) for one in text.split("\n\n"))
+    if survey.help is not None:
+        agreed += _heading(survey.page_words()[code]["help_title"], 2) + _paragraphs(survey.help[code])
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
     made = {
         "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep")) + agreed,
@@ -220,4 +222,4 @@ def _slips(count: int, voice: Voice) -> str:
 
 
 def _safe(text: str) -> str:
-    return html.escape(text).replace("\n", "<br>")
+    return html.escape(numbers_apart(text)).replace("\n", "<br>")
