@@ -738,8 +738,8 @@ MUTANTS = {
     "09: a likelihood of twice the chance": Mutant(
         "09",
         "toolkit.analysis.regression.logistic",
-        "height = float(self.people.mass @ np.log(probability))",
-        "height = float(self.people.mass @ np.log(2 * probability))",
+        "height = float(self.people.mass @ np.log(lean))",
+        "height = float(self.people.mass @ np.log(2 * lean))",
         "cell-19",
     ),
     "10: noise of 1 in place of 5": Mutant(

@@ -55,6 +55,7 @@ def own_address() -> str:
 
     Examples
     --------
+    >>> from toolkit.course import own_address
     >>> own_address()  # doctest: +SKIP
     '192.168.1.20'
     """
@@ -93,7 +94,11 @@ def certificate(folder: str | Path, address: str, *, days: int = 7) -> Certifica
 
     Examples
     --------
-    >>> certificate("class", own_address()).fingerprint  # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = certificate(folder, "192.168.1.20")
+    >>> len(made.fingerprint) > 40
+    True
     """
     check_extras("cryptography")
     lasts = whole(days, "days")
@@ -137,6 +142,7 @@ def open_class(
 
     Examples
     --------
+    >>> from toolkit.course import open_class
     >>> room = open_class(survey)  # link, QR code and a live count  # doctest: +SKIP
     >>> room.close()  # doctest: +SKIP
     """

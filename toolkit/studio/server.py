@@ -294,8 +294,12 @@ class Studio:
 
     Examples
     --------
-    >>> with Studio("surveys") as running:  # doctest: +SKIP
-    ...     print(running.url)
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     running = Studio(folder)
+    ...     running.stop()
+    >>> running.url.startswith("http://127.0.0.1:")
+    True
     """
 
     def __init__(

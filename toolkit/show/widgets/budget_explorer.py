@@ -69,7 +69,7 @@ class BudgetExplorer(Explorer):
 
     Examples
     --------
-    >>> BudgetExplorer(epsilon=0.5, questions=12)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = BudgetExplorer(epsilon=0.5, questions=12)  # shown in a notebook
     """
 
     _esm = browser_code("budget_explorer.js")

@@ -47,6 +47,7 @@ class CollectorView(Explorer):
 
     Examples
     --------
+    >>> from toolkit.show.widgets.collector_view import CollectorView
     >>> CollectorView(collector)  # in a notebook, while people answer  # doctest: +SKIP
     """
 

@@ -87,7 +87,7 @@ class CompositionExplorer(Explorer):
 
     Examples
     --------
-    >>> CompositionExplorer(releases=52, epsilon=0.1)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = CompositionExplorer(releases=52, epsilon=0.1)  # shown in a notebook
     """
 
     _esm = browser_code("composition_explorer.js")

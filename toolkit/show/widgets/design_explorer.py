@@ -62,7 +62,7 @@ class DesignExplorer(Explorer):
 
     Examples
     --------
-    >>> DesignExplorer(epsilon=1, n=1000)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = DesignExplorer(epsilon=1, n=1000)  # shown in a notebook
     """
 
     _esm = browser_code("design_explorer.js")

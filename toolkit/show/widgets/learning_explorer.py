@@ -144,7 +144,7 @@ class LearningExplorer(Explorer):
 
     Examples
     --------
-    >>> LearningExplorer(people=2000, epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = LearningExplorer(people=2000, epsilon=1)  # shown in a notebook
     """
 
     _esm = browser_code("learning_explorer.js")

@@ -48,7 +48,8 @@ class LedgerView(Explorer):
 
     Examples
     --------
-    >>> LedgerView(ledger)  # in a notebook: it follows every charge  # doctest: +SKIP
+    >>> from toolkit import Ledger, Pure
+    >>> view = LedgerView(Ledger(Pure(1)))  # shown in a notebook, it follows every charge
     """
 
     _esm = browser_code("ledger_view.js")

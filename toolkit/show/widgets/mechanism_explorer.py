@@ -68,7 +68,7 @@ class MechanismExplorer(Explorer):
 
     Examples
     --------
-    >>> MechanismExplorer(law="laplace", epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = MechanismExplorer(law="laplace", epsilon=1)  # shown in a notebook
     """
 
     _esm = browser_code("mechanism_explorer.js")

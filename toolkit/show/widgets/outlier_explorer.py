@@ -54,7 +54,7 @@ class OutlierExplorer(Explorer):
 
     Examples
     --------
-    >>> OutlierExplorer(salary=900)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = OutlierExplorer(salary=900)  # shown in a notebook
     """
 
     _esm = browser_code("outlier_explorer.js")

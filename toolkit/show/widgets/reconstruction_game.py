@@ -103,7 +103,7 @@ class ReconstructionGame(Explorer):
 
     Examples
     --------
-    >>> ReconstructionGame(sums=400, noise=3)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = ReconstructionGame(sums=400, noise=3)  # shown in a notebook
     """
 
     _esm = browser_code("reconstruction_game.js")

@@ -104,7 +104,7 @@ class TradeoffExplorer(Explorer):
 
     Examples
     --------
-    >>> TradeoffExplorer(epsilon=1, n=1000)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = TradeoffExplorer(epsilon=1, n=1000)  # shown in a notebook
     """
 
     _esm = browser_code("tradeoff_explorer.js")

@@ -51,7 +51,7 @@ class WeeksExplorer(Explorer):
 
     Examples
     --------
-    >>> WeeksExplorer(weeks=52, epsilon=1)  # sliders, in a notebook  # doctest: +SKIP
+    >>> sliders = WeeksExplorer(weeks=52, epsilon=1)  # shown in a notebook
     """
 
     _esm = browser_code("weeks_explorer.js")

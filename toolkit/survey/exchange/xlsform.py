@@ -202,6 +202,7 @@ def from_xlsform(path: str | Path, *, consent: Any, **fields: Any) -> Survey:
 
     Examples
     --------
+    >>> from toolkit.survey.exchange.xlsform import from_xlsform
     >>> survey = from_xlsform("form.xlsx", consent="We are a research group.")  # doctest: +SKIP
     """
     read = {name: _records(rows) for name, rows in sheets(Path(path)).items()}

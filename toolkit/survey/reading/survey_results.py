@@ -78,8 +78,10 @@ class Finding:
 
     Examples
     --------
-    >>> finding = collector.results()[0]  # doctest: +SKIP
-    >>> finding.question, finding.estimate, finding.answered  # doctest: +SKIP
+    >>> from toolkit import warner
+    >>> finding = Finding("cheated", (), warner(p="3/4").estimate([0, 1, 0, 1]), None, 4, 1, 0, 0)
+    >>> finding.question, finding.answered, finding.refused
+    ('cheated', 4, 1)
     """
 
     question: str
