@@ -140,7 +140,9 @@ def test_the_whole_walk(desk, place):
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading", name="PREVIEW: First survey")).to_be_visible()
     expect(frame.get_by_role("button", name="I take part")).to_be_enabled()
-    desk.look().to("Open")
+    desk.look().press("Paper")
+    expect(page.get_by_text("Not on paper")).to_contain_text("cheated, hours, agree")
+    desk.look().to("Open")  # also while the pointer is on the pressed tab
     page.get_by_label("Invented people").fill("40")
     desk.press("Rehearse")
     expect(page.locator(".plot img")).to_be_visible(timeout=SLOW)

@@ -99,6 +99,12 @@ def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
     assert window.send("GET", f"/{paper}")[2]["content-security-policy"].endswith("; sandbox")
 
 
+def test_a_sheet_says_what_it_cannot_ask(window):
+    for example, left_out in (("class", []), ("workplace", ["bullied", "speak_up", "overtime"])):
+        window.good("new", file=f"sheet-{example}.toml", example=example)
+        assert window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")["left_out"] == left_out
+
+
 def test_a_proxy_names_its_address(folder):
     gate = Gate(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
     front = {"method": "POST", "headers": [(b"host", b"hub.example"), (b"origin", b"https://hub.example")]}

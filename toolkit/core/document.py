@@ -17,7 +17,8 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras, extra
 
 _STYLE = (
-    "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff}"
+    "@page{margin:2cm}body{font:11pt/1.5 serif;max-width:46em;margin:2em auto;padding:0 1em;color:#000;background:#fff;"
+    "overflow-wrap:break-word}"
     "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
     "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:break-word}"
     "thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"

@@ -31,6 +31,7 @@ from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import ConflictError, Surveys
 from toolkit.survey.background import CollectError, check_system
+from toolkit.survey.paper.sheets import on_paper
 from toolkit.survey.serving.connecting.answer import Answer, Scope, in_json
 from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
@@ -136,7 +137,8 @@ class Desk:
         self.pages[ticket] = self.surveys.seen(file, what, language)
         while len(self.pages) > _MOST_PAGES:
             self.pages.popitem(last=False)
-        return {"path": f"seen/{ticket}"}
+        left_out = on_paper(self.surveys.load(file))[1] if what == "paper" else ()
+        return {"path": f"seen/{ticket}", "left_out": left_out}
 
 
 class Gate:

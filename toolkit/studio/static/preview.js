@@ -22,9 +22,10 @@ export async function preview(main) {
         const { text } = await api("consent", { file, language });
         shown.replaceChildren(h("article", { class: "paper", lang: language, dir: language === "ar" ? "rtl" : "ltr" }, ...text.split("\n\n").map((part) => h("p", {}, part))));
       } else {
-        const { path } = await api("seen", { file, what: view, language });
+        const { path, left_out } = await api("seen", { file, what: view, language });
         const frame = h("iframe", { src: path, title: t(VIEWS[view]), sandbox: view === "phone" ? "allow-scripts" : "", class: view });
-        shown.replaceChildren(view === "phone" ? h("div", { class: "phone-frame" }, frame) : frame);
+        const less = left_out.length ? [notice(t("Not on paper, as no coin, die or slips draw the report: {names}.", { names: left_out.join(", ") }))] : [];
+        shown.replaceChildren(...less, view === "phone" ? h("div", { class: "phone-frame" }, frame) : frame);
       }
     } catch (problem) {
       shown.replaceChildren(notice(problem.message, "wrong"));

@@ -127,7 +127,8 @@ export async function table(main, file) {
   }
   const rules = h("fieldset", { class: "row field" }, h("legend", {}, t("Promise")),
     field(t("Budget in all (epsilon)"), input(now.session.ceiling, (text) => ((now.session.ceiling = text.replace(",", ".")), soon()), { inputmode: "decimal" })),
-    field(t("One person"), select(now.session.neighbors, [["replace", t("changes a row; the number of rows is public")], ["add_remove", t("comes or goes; the number of rows is secret")]], (value) => ((now.session.neighbors = value), save()))));
+    field(t("One person"), select(now.session.neighbors, [["replace", t("changes a row")], ["add_remove", t("comes or goes")]], (value) => ((now.session.neighbors = value), save())),
+      { hint: t("Changes a row: the number of rows is public. Comes or goes: it is secret.") }));
   const said = h("div", {});
   const book = button(t("Write the session as a notebook"), (event) => work(event.target, said, async () => t("Written into the folder: {file}", await api("table_notebook", { table: file }))));
   main.append(h("h1", { tabindex: -1 }, file),
