@@ -168,7 +168,7 @@ def conduct(sensitivity: Any, *, most: float = 0.2, ax: Axes | None = None) -> A
         distance = np.maximum(low - sensitivity.null, sensitivity.null - high)
         ax.contourf(shares, shares, distance.T, levels=[-np.inf, 0], colors=[ORANGE], alpha=0.25)
         lines = ax.contour(shares, shares, value.T, levels=9, colors=[BLUE], linewidths=1.2)
-        ax.clabel(lines, fontsize=8)
+        ax.clabel(lines, [level for level in lines.levels if not np.isclose(level, sensitivity.null)], fontsize=8)
         if np.nanmin(value) < sensitivity.null < np.nanmax(value):
             ax.contour(shares, shares, value.T, levels=[sensitivity.null], colors=[VERMILLION], linewidths=2.6)
         ax.plot([0], [0], "o", color=INK, clip_on=False, zorder=5)

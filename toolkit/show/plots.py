@@ -31,7 +31,7 @@ from toolkit.show.canvas import (
 from toolkit.survey.results import Results
 from toolkit.texts.voice import times_in
 
-_SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", SKY, BLUE])
+_SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#80C7EE"])  # pale: words are read in the dark, too
 _MOST_CELLS_WITH_WORDS = 5
 _MOST_ROWS_WITH_NAMES = 20
 _LARGEST_SPOKEN = 20  # “3 times in 20” is clearer than “15 %”, “128 times in 250” is not
@@ -77,7 +77,7 @@ def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     share = Fraction(int(design.weights[truth, report]), design.denominator)
     if max(design.matrix.shape) <= _MOST_CELLS_WITH_WORDS:
         text = percent(float(share), 1) + (f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
-        ax.text(report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK)
+        ax.text(report, truth, text, ha="center", va="center", color=INK)
     if share == 0:
         line: dict[str, Any] = {"edgecolor": VERMILLION, "linewidth": 2.5, "linestyle": "--"}
         ax.add_patch(Rectangle((report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, **line))
