@@ -188,6 +188,11 @@ def test_pictures_in_prose_have_an_alternative_text(cells):
     assert "<img" not in prose
 
 
+def test_no_line_of_prose_begins_as_a_comment_of_the_site(cells):
+    """MyST leaves out a line that begins with a per cent sign."""
+    assert [cell.id for cell in cells if cell.cell_type == "markdown" and re.search(r"(?m)^\s*%", cell.source)] == []
+
+
 def test_links_to_files_lead_somewhere(path, cells):
     prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", prose) if "://" not in target]
