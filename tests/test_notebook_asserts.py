@@ -8,6 +8,7 @@ to the first that fails.
 
 import ast
 import importlib
+import inspect
 import json
 import os
 import signal
@@ -330,8 +331,8 @@ MUTANTS = {
     "09: margins five per cent too large": Mutant(
         "09",
         "toolkit.analysis.regression.marginal_effects",
-        "means = np.array([mass @ effect.each for effect in found])",
-        "means = 1.05 * np.array([mass @ effect.each for effect in found])",
+        "means = np.array([mass @ effect.each for effect in averages])",
+        "means = 1.05 * np.array([mass @ effect.each for effect in averages])",
         "cell-23b",
     ),
     "09: a robust error that is not": Mutant(
@@ -724,6 +725,14 @@ def failures(notebook: str) -> dict[str, dict[str, str]]:
     command = [sys.executable, __file__, notebook]
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     return {failure["name"]: failure for failure in map(json.loads, answer.stdout.splitlines())}
+
+
+def test_what_a_change_replaces_stands_once_in_its_module():
+    """So that a new name in the toolkit is noticed by the fast tests, too."""
+    counts = {
+        name: inspect.getsource(importlib.import_module(one.module)).count(one.here) for name, one in MUTANTS.items()
+    }
+    assert {name: count for name, count in counts.items() if count != 1} == {}
 
 
 @pytest.mark.slow

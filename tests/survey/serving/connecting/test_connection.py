@@ -337,7 +337,7 @@ def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_ans
     with watched(slow) as (port, _), line(port, timeout=0.3) as connection:
         connection.sendall(GET)
         time.sleep(0.1)
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, ConnectionError):  # the server ends what is no request, once it may read it
             connection.sendall(bytes(50_000_000))
     assert 0 < max(held) <= 2**18
 
