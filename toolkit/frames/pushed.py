@@ -102,19 +102,19 @@ def sums(
             terms[f"t{place}_{shift}"] = total
             shifts.append((place, shift, f"t{place}_{shift}"))
     table = _added_up(frame, rows, [(one.label, one.limits, one.filled) for one in variables], terms)
-    found = np.zeros((rows.cells, len(powers)), dtype=object)
+    totals = np.zeros((rows.cells, len(powers)), dtype=object)
     for place, shift, name in shifts:
-        found[:, place] += _spread(table, name, rows.cells) << shift
-    return found.tolist()  # type: ignore[no-any-return]
+        totals[:, place] += _spread(table, name, rows.cells) << shift
+    return totals.tolist()  # type: ignore[no-any-return]
 
 
 def histogram(frame: Frame, rows: Grouping, label: Label, limits: Bounds) -> Steps:
     """Of each cell how many values each step has, the steps of a cell side by side."""
     terms = {"n": _source(frame).counted()}
     table = _added_up(frame, rows, [(label, limits, None)], terms, by=("s0",), present=True)
-    found, codes = np.zeros(rows.cells * (limits.span + 1), dtype=np.int64), table.get("code", np.zeros(1, int))
-    found[codes.astype(np.int64) * (limits.span + 1) + table["s0"].astype(np.int64)] = table["n"].astype(np.int64)
-    return found.reshape(rows.cells, -1)
+    numbers, codes = np.zeros(rows.cells * (limits.span + 1), dtype=np.int64), table.get("code", np.zeros(1, int))
+    numbers[codes.astype(np.int64) * (limits.span + 1) + table["s0"].astype(np.int64)] = table["n"].astype(np.int64)
+    return numbers.reshape(rows.cells, -1)
 
 
 def joint_counts(frame: Frame, rows: Grouping, tables: Sequence[tuple[int, ...]]) -> list[Steps]:
@@ -158,9 +158,9 @@ def _source(frame: Frame) -> Source:
 
 def _spread(table: Mapping[str, npt.NDArray[Any]], name: str, cells: int) -> npt.NDArray[Any]:
     """By cell, 0 where there is none."""
-    found = np.zeros(cells, dtype=object)
-    found[table.get("code", np.zeros(1, dtype=int)).astype(np.int64)] = table[name].astype(object)
-    return found
+    by_cell = np.zeros(cells, dtype=object)
+    by_cell[table.get("code", np.zeros(1, dtype=int)).astype(np.int64)] = table[name].astype(object)
+    return by_cell
 
 
 def _all(terms: Sequence[Term]) -> Term:
@@ -344,8 +344,8 @@ def _placed(frame: Frame, rows: Grouping, table: Rows, more: Sequence[str], axes
             rest = source.case(source.missing(key), source.constant(absent), source.constant(other))
             if pairs:
                 table = source.placed(table, f"k{place}", pairs, f"l{place}")
-                found = source.term(f"l{place}")
-                rest = source.case(source.missing(found), rest, found)
+                code = source.term(f"l{place}")
+                rest = source.case(source.missing(code), rest, code)
             codes[f"c{place}"] = rest
     if not codes and not more:
         return table

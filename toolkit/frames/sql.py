@@ -195,16 +195,16 @@ class Relation(Sql):
         return f"(select unnest([{values}]) as value, unnest([{places}]) as {name})"
 
     def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
-        found = self._table.query("confidential", f"select * from {rows}")
-        names = list(found.columns)
+        result = self._table.query("confidential", f"select * from {rows}")
+        names = list(result.columns)
         if not any(name.startswith("t") for name in names):  # else sums are of 128 bits
-            return {name: np.ma.filled(column, 0) for name, column in found.fetchnumpy().items()}
-        columns = np.array([[number or 0 for number in row] for row in found.fetchall()], dtype=object)
+            return {name: np.ma.filled(column, 0) for name, column in result.fetchnumpy().items()}
+        columns = np.array([[number or 0 for number in row] for row in result.fetchall()], dtype=object)
         return dict(zip(names, columns.reshape(-1, len(names)).T, strict=True))
 
     def streamed(self, rows: Rows, key: str, number: str) -> Iterator[tuple[Any, int]]:
-        found = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
-        for batch in _batches(found):
+        result = self._table.query("confidential", f"select {key}, {number} from {rows} order by {key}")
+        for batch in _batches(result):
             yield from (
                 (_plain(value), count) for value, count in zip(*(one.to_pylist() for one in batch.columns), strict=True)
             )

@@ -77,10 +77,10 @@ def check(data: Mapping[str, Any]) -> Checked:
         except (ValueError, TypeError) as problem:
             if tables and not rest["questions"]:  # all of them were refused: that none is left is no fault of its own
                 break
-            told = _problem(problem, tables, None)
-            if not (broken and told["field"] == "show_if"):
-                checked.problems.append(told)
-            if not _leave_out(rest, told, tables):
+            refusal = _problem(problem, tables, None)
+            if not (broken and refusal["field"] == "show_if"):
+                checked.problems.append(refusal)
+            if not _leave_out(rest, refusal, tables):
                 break
         else:
             notes = [{**_problem(one.message, tables, None), "warning": True} for one in caught]
@@ -109,13 +109,13 @@ def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[
     return {"question": place, "field": name, "message": re.sub(r"^question (?:'\w+'|\d+): ", "", message)}
 
 
-def _leave_out(rest: dict[str, Any], told: Mapping[str, Any], tables: Sequence[Any]) -> bool:
+def _leave_out(rest: dict[str, Any], refusal: Mapping[str, Any], tables: Sequence[Any]) -> bool:
     """Take away what was refused, to see what else is; whether something was."""
-    name = told["field"]
-    if told["question"] is not None and told["question"] < len(tables):
-        kept = [one for one in rest["questions"] if one is not tables[told["question"]]]
-        changed = len(kept) < len(rest["questions"])
-        rest["questions"] = kept
+    name = refusal["field"]
+    if refusal["question"] is not None and refusal["question"] < len(tables):
+        others = [one for one in rest["questions"] if one is not tables[refusal["question"]]]
+        changed = len(others) < len(rest["questions"])
+        rest["questions"] = others
         return changed
     if name in ("title", "consent") and rest.get(name) != "…":
         rest[name] = {code: "…" for code in rest.get("languages", ["en"]) if isinstance(code, str)}

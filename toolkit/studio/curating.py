@@ -184,8 +184,8 @@ class Curating:
         """One line of the queue: its price and noise, or its published numbers; or why it is refused."""
         if "released" in one:
             head, *rows = [*csv.reader(io.StringIO(one.get("numbers", "")))] or [[]]
-            told = {"released": one["released"], "file": one.get("file"), "columns": head, "rows": rows}
-            return {**told, "published": one.get("file") not in self._unpublished}
+            line = {"released": one["released"], "file": one.get("file"), "columns": head, "rows": rows}
+            return {**line, "published": one.get("file") not in self._unpublished}
         try:
             names, keywords, code = call(one, session["columns"])
             if one["verb"] == "count" and session["neighbors"] == "replace" and "by" not in keywords:

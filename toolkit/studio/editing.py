@@ -90,24 +90,24 @@ def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
     >>> print(edited('title = "Exams"  # as on the poster', {"title": "Tests"}))
     title = "Tests"  # as on the poster
     """
-    wanted = {key: _clean(value) for key, value in data.items() if value is not None}
+    content = {key: _clean(value) for key, value in data.items() if value is not None}
     if not toml:
         before = plain(json.loads(text))
-        return text if same(before, wanted) else f"{json.dumps(wanted, indent=2, ensure_ascii=False)}\n"
+        return text if same(before, content) else f"{json.dumps(content, indent=2, ensure_ascii=False)}\n"
     before = plain(tomllib.loads(text))
-    if same(before, wanted) and _origins(data) == list(range(len(before.get("questions", [])))):
+    if same(before, content) and _origins(data) == list(range(len(before.get("questions", [])))):
         return text
-    result = _in_pieces(text, before, data, wanted)
-    if result is None or not _reads_as(result, wanted):
-        result = _merged(text, before, wanted)
-    if not _reads_as(result, wanted):
+    result = _in_pieces(text, before, data, content)
+    if result is None or not _reads_as(result, content):
+        result = _merged(text, before, content)
+    if not _reads_as(result, content):
         refuse("what is written must read back as what was meant", "another text", "edit the file by hand")
     return result
 
 
-def _reads_as(text: str, wanted: Mapping[str, Any]) -> bool:
+def _reads_as(text: str, content: Mapping[str, Any]) -> bool:
     try:
-        return same(plain(tomllib.loads(text)), wanted)
+        return same(plain(tomllib.loads(text)), content)
     except tomllib.TOMLDecodeError:
         return False
 
@@ -155,7 +155,7 @@ def _is_question(part: str) -> bool:
     return bool(lines and _QUESTIONS.match(lines[0]))
 
 
-def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], wanted: dict[str, Any]) -> str | None:
+def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], content: dict[str, Any]) -> str | None:
     """Edit each piece by itself; None if the file is not written so that this can be done."""
     pieces, old = _pieces(text), before.get("questions", [])
     blocks = [part for kind, part in pieces if kind == "question"]
@@ -167,7 +167,7 @@ def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], wa
     own = {key: value for key, value in before.items() if key != "questions"}
     if not _reads_as(around + tail, own) or [_question(part) for part in blocks] != old:
         return None
-    rest = {key: value for key, value in wanted.items() if key != "questions"}
+    rest = {key: value for key, value in content.items() if key != "questions"}
     first = next((place for place, (kind, _) in enumerate(pieces) if kind == "question"), 1)
     head = "".join(part for _, part in pieces[:first])
     after = tail + "".join(part for kind, part in pieces[first:] if kind != "question")
@@ -178,7 +178,7 @@ def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], wa
     after = _merged(after, below, {key: value for key, value in rest.items() if key in late})
     written = [
         _block(blocks[origin], old[origin], table) if _fits(origin, old) else _block("", {}, table)
-        for origin, table in zip(_origins(data), wanted.get("questions", []), strict=True)
+        for origin, table in zip(_origins(data), content.get("questions", []), strict=True)
     ]
     return _joined([head, *written, after]) if written != blocks else head + "".join(blocks) + after
 
@@ -223,12 +223,12 @@ def _joined(parts: list[str]) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _merged(text: str, before: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+def _merged(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     """The text with what differs, and the very same where nothing does."""
-    if same(before, wanted):
+    if same(before, content):
         return text
     document = extra("tomlkit").parse(text)
-    _merge(document, before, wanted)
+    _merge(document, before, content)
     return str(document.as_string())
 
 

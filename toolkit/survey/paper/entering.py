@@ -60,8 +60,8 @@ class _File:
     def __init__(self, survey: Survey, path: Path) -> None:
         self.path, self.survey, self.problems = path, survey, list[str]()
         self.cells, self.sheets, self.rows = dict[str, dict[str, Any]](), dict[str, dict[str, Any]](), dict[str, int]()
-        asked = on_paper(survey)[0]
-        questions, self.tries = columns(asked), sheet_tries(asked)
+        printable = on_paper(survey)[0]
+        questions, self.tries = columns(printable), sheet_tries(printable)
         header, *rows = typed(path) or [[]]
         names = [SERIAL, *(question.name for question in questions)]
         if sorted(filter(None, header)) != sorted(names):

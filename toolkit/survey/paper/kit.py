@@ -27,18 +27,18 @@ def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: 
     There are so many `copies` of the sheet in each language, each with a number of its own; what only phones can ask is
     left out.
     """
-    asked, _ = on_paper(survey)
+    printable, _ = on_paper(survey)
     codes = survey.languages if language is None else (choice(language, "language", survey.languages),)
     each = whole(copies, "copies", most=_MOST_COPIES)
     serials = serial_numbers(survey, each * len(codes))
     pages: dict[str, str] = {}
     for place, code in enumerate(codes):
-        pages |= sheets(asked, code, serials[place * each : (place + 1) * each], survey.hash)
+        pages |= sheets(printable, code, serials[place * each : (place + 1) * each], survey.hash)
     files = {name: text.encode() for name, text in pages.items()}
-    names = ",".join([SERIAL, *(question.name for question in columns(asked))])
+    names = ",".join([SERIAL, *(question.name for question in columns(printable))])
     files["entry.csv"] = f"{names}\r\n".encode("utf-8-sig")  # so that spreadsheets write every script back
     try:
-        files["entry.xlsx"] = _xlsx(asked, remainder(survey), len(serials))
+        files["entry.xlsx"] = _xlsx(printable, remainder(survey), len(serials))
     except MissingExtraError as problem:
         warnings.warn(f"entry.xlsx is not written: {problem}", stacklevel=2)
     target = Path(folder)
