@@ -47,23 +47,7 @@ class Breach:
 
 
 def table(breaches: Sequence[Breach]) -> "pd.DataFrame":
-    """Put breaches side by side.
-
-    Parameters
-    ----------
-    breaches : sequence of Breach
-        The attacks.
-
-    Returns
-    -------
-    DataFrame
-        A row per attack.
-
-    Examples
-    --------
-    >>> table([Breach("differencing", "two means", "who left", "their salary", 1.0, "share found")]).shape
-    (1, 6)
-    """
+    """Put breaches side by side, a row per attack."""
     columns = ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
     rows = [[b.attack, b.released, b.knew, b.learned, b.score, b.measure] for b in breaches]
     return extra("pandas").DataFrame(rows, columns=columns)

@@ -61,12 +61,7 @@ def floats(values: Values, name: str) -> Array:
 
 
 def codes(values: Column) -> Codes:
-    """Whole numbers from 0, equal for equal values, in the order of the values where they have one; missing
-    values are one value, the first.
-
-    >>> codes(column(["b", "a", "b"]))
-    array([1, 0, 1])
-    """
+    """Whole numbers from 0, equal for equal values, in their order if any; missing ones are one, the first."""
     kind = values.kind
     return quietly(lambda: _numbered(values) if kind.name in _ORDERED and not kind.long else _cell_by_cell(values))
 

@@ -201,11 +201,8 @@ _REMEDIES = {
 def agreed_unit(known: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
     """The unit of a ledger after a charge about the `stated` one, and the terms of that charge.
 
-    A finer unit is counted `times`, as often as one of the coarser has it. What does not state its unit is taken
-    to be about the ledger's.
-
-    >>> agreed_unit("person", "event", 12)
-    ('person', 'at most 12 events of one person, charged together')
+    A finer unit is counted `times`, as often as one of the coarser has it. What does not state its unit is taken to be
+    about the ledger's.
     """
     if stated is not None and stated != known:
         choice(stated, "unit", UNITS)

@@ -354,9 +354,7 @@ def read_note(path: Path) -> tuple[int, str] | None:
 
 
 def write_note(path: Path, number: int, link: str) -> None:
-    """In one write, always of the same length; where the disk does not allow it, the older note stays, which
-    is true as well.
-    """
+    """In one write, of one length; where the disk does not allow it, the older note stays, which is true as well."""
     with contextlib.suppress(OSError):
         file = os.open(note_of(path), os.O_WRONLY | os.O_CREAT, 0o666)
         try:

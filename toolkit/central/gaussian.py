@@ -280,10 +280,7 @@ class Gaussian(Additive):
 
 @lru_cache(maxsize=128)
 def _real_noise(mechanism: Gaussian, size: int) -> tuple[int, LatticeSampler, NoiseLaw]:
-    """The exponent of the grid, the noise in its steps, and its law.
-
-    The variance is raised by what rounding to the grid adds to the sensitivity.
-    """
+    """The exponent of the grid; noise in its steps, raised by what rounding adds to the sensitivity; and its law."""
     exponent = mechanism._grid(size)
     unit = Fraction(2) ** exponent
     stretch = rounded_sensitivity(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity

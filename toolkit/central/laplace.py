@@ -224,10 +224,7 @@ class Laplace(Additive):
 
 @lru_cache(maxsize=128)
 def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
-    """The exponent of the grid, the noise in its steps, and its law.
-
-    The scale is raised by what rounding to the grid adds to the sensitivity.
-    """
+    """The exponent of the grid; noise in its steps, raised by what rounding adds to the sensitivity; and its law."""
     exponent = grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
     unit = Fraction(2) ** exponent
     scale = rounded_sensitivity(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)

@@ -81,21 +81,7 @@ def equal_diagonal(variance: float, size: int) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Scale, error and cost of a mechanism, before anything is spent.
-
-    Parameters
-    ----------
-    mechanism : str
-        Its name.
-    scale : float
-        Of the noise.
-    error : float
-        Bound of the noise.
-    level : float
-        Probability of the bound.
-    loss : Loss
-        The cost.
-    """
+    """Scale, error and cost of a mechanism, before anything is spent; noise exceeds the error in 1 - `level`."""
 
     mechanism: str
     scale: float

@@ -253,13 +253,6 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """Several counts together; each group lists counts that exclude one another.
 
     Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one to another.
-
-    >>> counts(["brown eyes"], neighbors="add_remove").l1
-    Fraction(1, 1)
-    >>> counts(["brown eyes", "blue eyes", "green eyes", "red eyes"], neighbors="add_remove").l1
-    Fraction(1, 1)
-    >>> counts(["brown eyes"], ["taller than six feet"], neighbors="add_remove").l1
-    Fraction(2, 1)
     """
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
@@ -275,22 +268,14 @@ def histogram(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
-    """The sum of numbers from low to high: high - low under "replace", else the larger of |low| and |high|.
-
-    >>> total((-1, 3), neighbors="replace").l1, total((-1, 3), neighbors="add_remove").l1
-    (Fraction(4, 1), Fraction(3, 1))
-    """
+    """The sum of numbers from low to high: high - low under "replace", else the larger of |low| and |high|."""
     low, high = _limits(bounds)
     relation = check_neighbors(neighbors)
     return _scalar(high - low if relation == "replace" else max(abs(low), abs(high)), relation)
 
 
 def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
-    """The mean of n numbers from low to high under "replace": (high - low) / n.
-
-    >>> mean((0, 1), 100, neighbors="replace").l1
-    Fraction(1, 100)
-    """
+    """The mean of n numbers from low to high under "replace": (high - low) / n."""
     low, high = _limits(bounds)
     return _scalar((high - low) / whole(n, "n"), _with_public_n(neighbors, "a mean"))
 
@@ -310,11 +295,8 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
 def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
     """Counts of cells that exclude one another.
 
-    Under "replace" the two tables differ most where one person's rows before and after share no cell: where
-    they do, taking the smaller count away moves it further.
-
-    >>> table_counts(1, "replace").l1, table_counts(4, "replace").l1, table_counts(4, "add_remove").l1
-    (Fraction(1, 1), Fraction(2, 1), Fraction(1, 1))
+    Under "replace" the two tables differ most where one person's rows before and after share no cell: where they do,
+    taking the smaller count away moves it further.
     """
     if check_neighbors(neighbors) == "add_remove":
         return _sensitivity(caps.most(cells), caps.squares(cells), neighbors)
@@ -333,12 +315,9 @@ def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
 def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
     """Sums of numbers from low to high; a row that is in no cell adds nothing.
 
-    All is exact for one row per person, and for numbers of one sign. Of several rows of both signs under
-    "replace" it is safe, and may be more than what is possible: p rows at `high` against q at `low` in a cell
-    move it by (p high - q low)**2, and the sum of all 2 p q is at most that of p**2 + q**2.
-
-    >>> table_sums(-1, 3, 3, "replace").l1, table_sums(-1, 3, 3, "replace").l2_squared
-    (Fraction(6, 1), Fraction(18, 1))
+    All is exact for one row per person, and for numbers of one sign. Of several rows of both signs under "replace" it
+    is safe, and may be more than what is possible: p rows at `high` against q at `low` in a cell move it by (p high - q
+    low)**2, and the sum of all 2 p q is at most that of p**2 + q**2.
     """
     least, most = min(Fraction(low), Fraction(0)), max(Fraction(high), Fraction(0))
     far = max(-least, most)

@@ -28,11 +28,7 @@ from toolkit.frames.sums import Bounds, written
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A whole number of a column, or one per cell: how far one person can move all of them together, how to
-    compute one, and its unit.
-
-    The statistic in the column's unit is offset + factor * of(sums).
-    """
+    """A whole number of a column, or one per cell, and its reach; in its unit it is offset + factor * of(sums)."""
 
     sensitivity: Sensitivity
     of: Callable[[Any], int]
@@ -41,9 +37,7 @@ class Statistic:
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
-    """The sum, of `Sums` in which missing values are filled or add nothing; n is public under "replace", and
-    asked for there.
-    """
+    """The sum, of `Sums` in which missing values are filled or add nothing; "replace" asks for the public n."""
     if check_neighbors(neighbors) == "add_remove":
         return totals(bounds, 1, neighbors)
     offset = whole(n, "n", least=0) * bounds.least * bounds.step
@@ -93,12 +87,7 @@ def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Bins between increasing edges; the last one includes its upper edge.
-
-    >>> edges = Edges.of([0, 5, 10])
-    >>> edges.codes(np.array([0.0, 5.0, 10.0, 11.0, np.nan])), edges.names
-    (array([ 0,  1,  1, -1, -1]), ('0 to 5', '5 to 10'))
-    """
+    """Bins between increasing edges; the last one includes its upper edge."""
 
     limits: Array
 

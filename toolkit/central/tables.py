@@ -71,14 +71,9 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """What is released of a cell.
+    """What is released of a cell: entries that are whole combinations (`terms`) of the sums of powers of steps.
 
-    Parameters
-    ----------
-    terms : each entry, an integer, as a combination of the sums of powers of steps.
-    back : each sum of powers of t as a combination of the entries, divided by `unit`: number first.
-    unit : what a row adds in all.
-    sensitivity : how far one person moves all entries of all cells.
+    `back` takes the entries, divided by `unit` (what a row adds in all), to the sums of powers of t, the number first.
     """
 
     terms: Matrix
@@ -223,13 +218,9 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Noisy sums of powers of t, from -1 to 1, a row per cell, and the noise they have in common.
+    """Noisy sums of powers of t, from -1 to 1, a row per cell: the number, the sum of t, …
 
-    Parameters
-    ----------
-    sums : number, sum of t, …
-    slopes : how each follows from the entries that were released, in units of their noise.
-    law : of the noise of an entry.
+    `slopes` says how each follows from the entries that were released, in units of their common noise, of law `law`.
     """
 
     sums: Array
@@ -308,9 +299,7 @@ def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
 
 
 def variance(moments: Moments) -> CellEstimates:
-    """The sample variance of t: limits from those of number, sum and sum of squares together, so the level is
-    guaranteed.
-    """
+    """The sample variance of t; limits from those of number, sum and squares together, so the level is guaranteed."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     freedom = number - 1
     middle = moments.sums[:, 1] / number

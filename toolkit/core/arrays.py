@@ -37,11 +37,7 @@ class DataFrame(Protocol):
 
 
 def objects(cells: Iterable[object]) -> npt.NDArray[Any]:
-    """One entry a cell, whatever it is: a list stays a list, and no cell decides what the others become.
-
-    >>> objects([1, "a", [2]])
-    array([1, 'a', list([2])], dtype=object)
-    """
+    """One entry a cell, whatever it is: a list stays a list, and no cell decides what the others become."""
     return np.fromiter(cells, dtype=object)
 
 
@@ -50,20 +46,12 @@ _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
 
 
 def first_largest(values: Array) -> int:
-    """Where the largest is; of values that are equal but for rounding, the first.
-
-    >>> first_largest(np.array([0.1, 0.3, 0.1 + 0.2]))
-    1
-    """
+    """Where the largest is; of values that are equal but for rounding, the first."""
     return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
 
 
 def number(cell: object) -> float:
-    """A cell as a float, NaN if it is no number; never an error.
-
-    >>> number(3), number(-(10**400)), number("3")
-    (3.0, -inf, nan)
-    """
+    """A cell as a float, NaN if it is no number; never an error."""
     kind = type(cell)
     if kind is float or kind is int:
         return as_float(cell)

@@ -34,19 +34,7 @@ _LEADING = re.compile(r"^(?=[#\-+>])|^(?=\d+[.)])")
 
 @dataclass(frozen=True)
 class Block:
-    """One part of a document.
-
-    Parameters
-    ----------
-    kind : str
-        "h1", "h2", "h3", "p", "li", "code", "table" or "picture".
-    text : str
-        What it says; of a picture, what there is to see.
-    rows : tuple of tuple of str
-        Of a table, its head first.
-    png : bytes
-        Of a picture.
-    """
+    """One part of a document: "h1", "h2", "h3", "p", "li", "code", "table" (head first), "picture" (words and PNG)."""
 
     kind: str
     text: str = ""
@@ -56,40 +44,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Document:
-    r"""Blocks in their order, which `save` writes in the form that a file's name asks for.
-
-    Parameters
-    ----------
-    blocks : tuple of Block
-        The first one is the title.
-    language : str
-        Code of the language that most of it is in.
-
-    Examples
-    --------
-    >>> Document((Block("h1", "Title"), Block("p", "1 < 2"))).markdown()
-    '# Title\n\n1 \\< 2\n'
-    """
+    """Blocks in their order, the title first, which `save` writes in the form that a file's name asks for."""
 
     blocks: tuple[Block, ...]
     language: str = "en"
 
     @classmethod
     def from_markdown(cls, text: str, language: str = "en") -> "Document":
-        """Read Markdown as this package writes it: headings, paragraphs, lists and tables.
-
-        Parameters
-        ----------
-        text : str
-            The Markdown.
-        language : str
-            Code of its language.
-
-        Returns
-        -------
-        Document
-            The same content.
-        """
+        """Read Markdown as this package writes it: headings, paragraphs, lists and tables."""
         blocks: list[Block] = []
         for line in text.splitlines():
             level = len(line) - len(line.lstrip("#"))
@@ -104,13 +66,7 @@ class Document:
         return cls(tuple(blocks), language)
 
     def markdown(self) -> str:
-        """Return it as Markdown; pictures are their words.
-
-        Returns
-        -------
-        str
-            The text.
-        """
+        """Return it as Markdown; pictures are their words."""
         parts: list[str] = []
         for place, block in enumerate(self.blocks):
             near = place and block.kind == "li" == self.blocks[place - 1].kind
@@ -118,13 +74,7 @@ class Document:
         return "\n".join(parts) + "\n"
 
     def html(self) -> str:
-        """Return it as one HTML file that loads nothing else, and prints well.
-
-        Returns
-        -------
-        str
-            The page.
-        """
+        """Return it as one HTML file that loads nothing else, and prints well."""
         body: list[str] = []
         for place, block in enumerate(self.blocks):
             before, after = (self.blocks[i].kind if 0 <= i < len(self.blocks) else "" for i in (place - 1, place + 1))

@@ -5,9 +5,5 @@ from typing import Any
 
 
 def lazy(module: str, name: str) -> Any:
-    """One function or class of a module, imported now.
-
-    >>> lazy("fractions", "Fraction")(1, 3)
-    Fraction(1, 3)
-    """
+    """One function or class of a module, imported now."""
     return getattr(importlib.import_module(module), name)

@@ -372,11 +372,7 @@ class AsymptoticPromise:
 
 @lru_cache(maxsize=1024)
 def shown(amount: Amount) -> str:
-    """An amount for people: three significant digits, the infinity sign where there is no bound.
-
-    >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(Fraction(10**20))
-    ('0.333', '1,000', '12,300', '1e+20')
-    """
+    """An amount for people: three significant digits, the infinity sign where there is no bound."""
     if amount >= 10**300:
         return "∞"
     digits = f"{float(amount):.3g}"

@@ -17,12 +17,7 @@ _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10
 
 
 def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
-    """How to connect, and in which schema: postgresql://user@host/database?schema=campus, else that of the caller.
-
-    >>> options, schema = address("postgresql://ann@db/office?schema=claims", "ledger")
-    >>> options["host"], options["dbname"], schema
-    ('db', 'office', 'claims')
-    """
+    """How to connect, and in which schema: postgresql://user@host/database?schema=campus, else that of the caller."""
     start, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), schema)

@@ -6,11 +6,7 @@ _LONG = 64  # fewer pieces are done before anyone could read a bar
 
 
 def chunks(total: int, size: int, what: str) -> Iterator[slice]:
-    """Slices that cover 0 … total-1; a bar appears when they take longer than a second and tqdm is installed.
-
-    >>> list(chunks(5, 2, "counting"))
-    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
-    """
+    """Slices that cover 0 … total-1; a bar appears when they take longer than a second and tqdm is installed."""
     starts = range(0, total, size)
     for start in starts if len(starts) < _LONG else _with_bar(starts, what):
         yield slice(start, start + size)

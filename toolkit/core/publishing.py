@@ -36,14 +36,8 @@ class Register(Protocol):
 class ReleaseFacts:
     """Public facts about a release: mappings of names to texts, numbers, truth values, lists and mappings.
 
-    Parameters
-    ----------
-    query : statistic, by, where, bounds, missing: what was asked.
-    unit : neighbors, and whom the promise is about.
-    noise : mechanism, sensitivity, scale, standard deviation in a cell.
-    ledger : which ledger, which entry, what it cost, the totals before and after, the ceiling.
-    steps : what was done to the released numbers afterwards, in order.
-    register : where a publication of it is written down.
+    `query` is what was asked, `unit` whom the promise is about, `noise` the mechanism, `ledger` its entry with what it
+    cost, `steps` what was done to the released numbers afterwards, `register` where a publication is written down.
     """
 
     query: Mapping[str, Any]
@@ -54,11 +48,7 @@ class ReleaseFacts:
     register: Register | None = field(default=None, repr=False)
 
     def after(self, step: str) -> "ReleaseFacts":
-        """The same facts, and one more thing that was done to the numbers.
-
-        >>> ReleaseFacts({}, {}, {}, {}).after("rounded").steps
-        ('rounded',)
-        """
+        """The same facts, and one more thing that was done to the numbers."""
         return replace(self, steps=(*self.steps, step))
 
 
@@ -85,11 +75,7 @@ _UNITS = {
 
 
 def key_columns(axes: Sequence[str]) -> list[str]:
-    """What the columns of keys are called: as in the data, unless that is the name of a number.
-
-    >>> key_columns(["region", "se"]), key_columns([])
-    (['region', 'key se'], ['label'])
-    """
+    """What the columns of keys are called: as in the data, unless that is the name of a number."""
     return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
 
 
@@ -186,15 +172,10 @@ TIDIED = "tidied for display: biased, do not add up; small counts lose and empty
 def norm_sub(values: Array, total: int) -> Array:
     """All shifted by the same amount and cut at 0, so that they add up to the total: the nearest such table.
 
-    The shift is found from the sorted values: the largest k keep more than 0, where k is the largest number
-    for which the k-th largest value is above (their sum - total) / k.
+    The shift is found from the sorted values: the largest k keep more than 0, where k is the largest number for which
+    the k-th largest value is above (their sum - total) / k.
 
-    >>> norm_sub(np.array([5.0, 1.0, -3.0]), 4)
-    array([4., 0., 0.])
-
-    References
-    ----------
-    Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), Locally differentially private frequency estimation
+    References: Wang, Lopuhaä-Zwakenberg, Li, Skoric and Li (2020), Locally differentially private frequency estimation
     with consistency.
     """
     if total == 0:
@@ -206,11 +187,7 @@ def norm_sub(values: Array, total: int) -> Array:
 
 
 def largest_remainders(values: Array, total: int) -> Steps:
-    """Whole numbers that add up to the total, each within 1 of its value; among equal remainders the first.
-
-    >>> largest_remainders(np.array([1.5, 1.25, 1.25]), 4)
-    array([2, 1, 1])
-    """
+    """Whole numbers that add up to the total, each within 1 of its value; among equal remainders the first."""
     parts = np.floor(values).astype(np.int64)
     order = np.argsort(-(values - parts), kind="stable")
     parts[order[: total - int(parts.sum())]] += 1
@@ -375,11 +352,7 @@ class Publishable:
 
 
 def promise_of(loss: Loss | None, one: str = "person") -> str:
-    """What a loss says, in a sentence.
-
-    >>> promise_of(Pure(1))
-    'Through one person no outcome becomes more than 2.72 times as probable.'
-    """
+    """What a loss says, in a sentence."""
     if isinstance(loss, Pure):
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):

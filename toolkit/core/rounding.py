@@ -17,11 +17,7 @@ _BITS = 256  # beyond it, terms are rounded up to this many binary digits of the
 
 
 def log_up(ratio: Fraction) -> float:
-    """The smallest float that, read by its decimal digits, is not below ln(ratio), for a ratio of at least 1.
-
-    >>> log_up(Fraction(3)) == math.log(3)
-    True
-    """
+    """The smallest float that, read by its decimal digits, is not below ln(ratio), for a ratio of at least 1."""
     if ratio == 1:
         return 0.0
     quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
@@ -40,14 +36,11 @@ def float_up(value: Fraction) -> float:
 
 
 def sum_up(terms: Iterable[Fraction]) -> Fraction:
-    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is
-    short, else above.
+    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is short, else
+    above.
 
     Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded up to a
     grid, and the result is above the sum by less than the number of terms times 2**-255 of the largest.
-
-    >>> sum_up([Fraction(1, 10), Fraction(1, 5)])
-    Fraction(3, 10)
     """
     amounts = [term for term in terms if term]
     limit, common = max([_SHORT, *(term.denominator for term in amounts)]), 1
@@ -95,11 +88,7 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded to `limit`.
-
-    >>> integer_rows([[Fraction(1, 3), Fraction(2, 3)], [Fraction(1, 2), Fraction(1, 2)]], 100)
-    ([[2, 4], [3, 3]], 6)
-    """
+    """Distributions as integer weights over one denominator: exact if that is at most `limit`, else rounded to it."""
     denominator = math.lcm(*(p.denominator for row in rows for p in row))
     if denominator <= limit:
         return [[int(p * denominator) for p in row] for row in rows], denominator

@@ -15,18 +15,6 @@ def harmless(value: Any) -> Any:
     A file whose columns end at commas is split at semicolons by a German Excel: a formula after any separator or line
     break inside of the text is one there. Each part that would begin one gets an apostrophe; `as_written` removes it.
 
-    Parameters
-    ----------
-    value : object
-        What stands in the cell.
-
-    Returns
-    -------
-    object
-        Text with apostrophes where they are needed, or the same value.
-
-    Examples
-    --------
     >>> harmless("=HYPERLINK(1)"), harmless("nice;=cmd"), harmless("fine"), harmless(-3)
     ("'=HYPERLINK(1)", "nice;'=cmd", 'fine', -3)
     """
@@ -34,21 +22,5 @@ def harmless(value: Any) -> Any:
 
 
 def as_written(value: Any) -> Any:
-    """What `harmless` was called with.
-
-    Parameters
-    ----------
-    value : object
-        What stands in a cell of a file that was written so.
-
-    Returns
-    -------
-    object
-        The text without the apostrophes that were added, or the same value.
-
-    Examples
-    --------
-    >>> as_written("nice;'=cmd"), as_written("'tis fine")
-    ('nice;=cmd', "'tis fine")
-    """
+    """What `harmless` was called with."""
     return _DEFUSED.sub("", value) if isinstance(value, str) else value

@@ -21,17 +21,7 @@ _LONGEST = 90  # days: phones refuse what lasts for years
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate that this machine signed itself.
-
-    Parameters
-    ----------
-    certificate : Path
-        The file of the certificate.
-    private_key : Path
-        The file of its key.
-    fingerprint : str
-        The fingerprint that phones show of it.
-    """
+    """Files of a certificate that this machine signed itself and of its key, and the fingerprint that phones show."""
 
     certificate: Path
     private_key: Path

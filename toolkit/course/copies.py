@@ -82,17 +82,7 @@ def dataset(name: str) -> Path:
 
 
 def write(target: Path, kind: str = "", *, install: bool = False) -> None:
-    """Copy the notebooks and their data into a folder that has none.
-
-    Parameters
-    ----------
-    target : Path
-        It gets the folders `notebooks` and `data`.
-    kind : str
-        "student" leaves solutions, outputs and keys out; "teacher" adds the key and the bank of questions.
-    install : bool
-        Whether each notebook begins with a cell that installs the toolkit where it is not.
-    """
+    """Copy notebooks and data into a folder that has none: for a "student" without solutions, outputs and keys."""
     for folder in FOLDERS:
         if (target / folder).exists():
             refuse(
@@ -154,9 +144,7 @@ def _function(cell: Cell) -> str:
 
 
 def _let_fail(cells: list[Cell]) -> None:
-    """Cells that need a function which is still to be written, or what was made with one, get the tag by which
-    Jupyter goes on after an error.
-    """
+    """Tag cells that need a function which is still to be written: Jupyter then goes on after their error."""
     needed: set[str] = set()
     for cell in (cell for cell in cells if cell["cell_type"] == "code"):
         names = [node for node in ast.walk(ast.parse(_source(cell))) if isinstance(node, ast.Name)]

@@ -69,22 +69,14 @@ def _written(text: str) -> float:
 
 
 def word(answer: object) -> str:
-    """A word in small letters, without an article; yes and no may be truth values.
-
-    >>> word(" The die. "), word(True)
-    ('die', 'yes')
-    """
+    """A word in small letters, without an article; yes and no may be truth values."""
     text = re.sub(r"[^\w\s]", "", str(answer)).strip().lower()
     text = re.sub(r"^(the|a|an|one)\s+", "", text)
     return _YES_NO.get(text, text)
 
 
 def rounded(value: float, digits: int) -> str:
-    """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact.
-
-    >>> rounded(1.0986, 3), rounded(0, 3), rounded(math.inf, 3), rounded(46, 0)
-    ('1.10e+00', '0', 'inf', '46')
-    """
+    """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact."""
     if math.isnan(value) or math.isinf(value) or value == 0:
         return "0" if value == 0 else str(value)
     return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"

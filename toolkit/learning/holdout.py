@@ -24,15 +24,7 @@ _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
 @dataclass(frozen=True)
 class Answered:
-    """A mean, and whether it came, with noise, from the holdout or else from the training set.
-
-    Parameters
-    ----------
-    value : float
-        The mean.
-    from_holdout : bool
-        Whether the holdout answered.
-    """
+    """A mean, and whether it came, with noise, from the holdout or else from the training set."""
 
     value: float
     from_holdout: bool

@@ -60,12 +60,7 @@ class Target:
 
 
 def table(x: DataFrame | npt.ArrayLike) -> Table:
-    """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone.
-
-    >>> table([[1, 2], [3, "x"]]).read()
-    array([[ 1.,  2.],
-           [ 3., nan]])
-    """
+    """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
     if issparse(x):
         refuse("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
     if not isinstance(x, np.ndarray):
@@ -289,11 +284,7 @@ def scale(
     intercept: bool = True,
     missing: Any = "middle",
 ) -> Scale:
-    """The scale from one pair of bounds for all columns, one for each, or a mapping by name.
-
-    >>> scale({"age": (18, 98)}, None, features=1, names=["age"]).rows(np.array([[98.0]])).round(3).tolist()
-    [[0.707], [0.707]]
-    """
+    """The scale from one pair of bounds for all columns, one for each, or a mapping by name."""
     if bounds is None and row_norm is None:
         consequence = "how far one person can move the weights depends on them, and they must not be read from data"
         refuse("`bounds` or `row_norm` must be said", "neither", consequence)

@@ -87,12 +87,6 @@ def at_random(followers: Estimate) -> str:
     """What the reports to an anchor show, and what they cannot, from the share who follow.
 
     Whoever always gives the harmless answer looks like a follower there, or better than one.
-
-    >>> from toolkit import warner
-    >>> at_random(attention_counts(warner("3/4"), [700, 300]))
-    'about 20 % (9 to 32) answered at random; it cannot show people who always give the harmless answer'
-    >>> at_random(attention_counts(warner("3/4"), [980, 20]))
-    'more harmless answers came than the design allows: people protected themselves, or ... another design'
     """
     limits, share = followers.interval(), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):

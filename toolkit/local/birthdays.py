@@ -26,11 +26,7 @@ def span(months: str) -> tuple[int, int]:
 
 
 def days(months: str) -> Fraction:
-    """Return how many days there are in a span of months, in a year of 365.25.
-
-    >>> float(days("jan-apr")), float(days("nov-feb"))
-    (120.25, 120.25)
-    """
+    """Return how many days there are in a span of months, in a year of 365.25."""
     first, last = span(months)
     return sum((_DAYS[(first + i) % 12] for i in range((last - first) % 12 + 1)), Fraction(0))
 
@@ -66,14 +62,7 @@ def born(months: str) -> Fraction:
 
 
 def innocent_share(design: Design) -> Fraction | None:
-    """Return how many say yes to the innocent question of a design; None if it has none.
-
-    >>> from toolkit import crosswise, triangular, unrelated, warner
-    >>> [innocent_share(one) for one in (crosswise("1/4"), triangular("1/6"), unrelated("2/3", "1/4"))]
-    [Fraction(1, 4), Fraction(1, 6), Fraction(1, 4)]
-    >>> innocent_share(warner("3/4")) is None
-    True
-    """
+    """Return how many say yes to the innocent question of a design; None if it has none."""
     table = design.weights.tolist()
     if design.name == "unrelated":
         return Fraction(table[0][1], table[0][1] + table[1][0])
@@ -82,12 +71,7 @@ def innocent_share(design: Design) -> Fraction | None:
 
 
 def shift(design: Design, truth: float) -> float:
-    """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed.
-
-    >>> from toolkit import crosswise
-    >>> round(shift(crosswise(born("jan-apr")), 0.0), 4)
-    0.0293
-    """
+    """Return how far an estimate of `truth` moves if the innocent share is one percentage point larger than assumed."""
     share = innocent_share(design)
     if share is None:
         refuse("`design` must ask an innocent question", design.name, "there is no share that could be another")

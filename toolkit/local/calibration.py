@@ -23,9 +23,6 @@ def checked_epsilon(epsilon: Number) -> Fraction:
     """The epsilon that was asked for, within what 32-bit draws can keep, as the decimal digits of a float.
 
     A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little less.
-
-    >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
-    (Fraction(1, 10), True)
     """
     exact_epsilon = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if exact_epsilon > _MOST:
@@ -39,11 +36,7 @@ def checked_epsilon(epsilon: Number) -> Fraction:
 
 
 def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
-    """Weights a > b, with a / b as near below e**epsilon as `inside` * a + `outside` * b <= 2**32 allows.
-
-    >>> odds(1.0, inside=1, outside=1)[0] / odds(1.0, inside=1, outside=1)[1] < 2.718281829
-    True
-    """
+    """Weights a > b, with a / b as near below e**epsilon as `inside` * a + `outside` * b <= 2**32 allows."""
     factor = exp_below(checked_epsilon(epsilon))
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
@@ -55,10 +48,7 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
 def check_odds(
     likelier: int, other: int, total: int, names: tuple[str, str] = ("inside", "outside"), of: str = "report"
 ) -> None:
-    """Refuse weights of which the first is not the larger, or that one 32-bit word cannot draw with.
-
-    >>> check_odds(3, 1, 4)
-    """
+    """Refuse weights of which the first is not the larger, or that one 32-bit word cannot draw with."""
     if likelier <= other:
         rule = f"`{names[0]}` must be above `{names[1]}`"
         refuse(rule, f"{likelier} and {other}", f"else the {of} tells nothing")

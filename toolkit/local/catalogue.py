@@ -72,20 +72,12 @@ def makers() -> dict[str, Maker]:
 
 
 def example(name: str) -> Randomizer:
-    """A small one of that name.
-
-    >>> example("warner")
-    <Design warner: 2 options, 2 reports, epsilon 0.6931>
-    """
+    """A small one of that name."""
     return CATALOGUE[name].maker(**CATALOGUE[name].example)
 
 
 def parameters(maker: Maker) -> dict[str, bool]:
-    """What a maker takes, by name, and whether it must be given.
-
-    >>> parameters(questions.forced), parameters(questions.warner)
-    ({'yes': True, 'no': True}, {'p': False, 'epsilon': False})
-    """
+    """What a maker takes, by name, and whether it must be given."""
     return {name: one.default is one.empty for name, one in inspect.signature(maker).parameters.items()}
 
 
@@ -101,12 +93,7 @@ def check_arguments(maker: Maker, given: Collection[str], *, said: str, example:
 
 
 def restore(data: dict[str, Any]) -> Randomizer:
-    """The randomizer that `to_dict` wrote; data without a kind is a design's.
-
-    >>> from toolkit.local.oracles import subset
-    >>> restore(subset(16, 1.0).to_dict()) == subset(16, 1.0)
-    True
-    """
+    """The randomizer that `to_dict` wrote; data without a kind is a design's."""
     if not isinstance(data, dict):
         refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
     if "kind" not in data:

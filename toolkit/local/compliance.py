@@ -114,41 +114,16 @@ class Compliance:
 
 
 def one_percent(design: Design, prevalence: npt.ArrayLike) -> dict[str, float]:
-    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions.
-
-    >>> from toolkit import warner
-    >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points
-    {'self_protective': -0.6, 'random': 0.4, 'candid': -0.4}
-    """
+    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions."""
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
 
 
 def worst_shift(randomizer: Randomizer, truth: npt.ArrayLike, share: Number = "1/100") -> float:
     """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
-    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth.
-    Infinite where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks
-    in local differential privacy).
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        A design, an oracle, tick boxes, or a randomizer of bounded numbers.
-    truth : float or sequence
-        A share, one share per option, or a mean.
-    share : number
-        Of liars among the people.
-
-    Returns
-    -------
-    float
-        Of several options, for the one that can be moved farthest.
-
-    Examples
-    --------
-    >>> from toolkit import warner
-    >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
-    [1.5, 5.4]
+    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Infinite
+    where a report has no bound, as with Laplace noise (Cheu, Smith and Ullman 2021, Manipulation attacks in local
+    differential privacy).
     """
     liars = randomizer.weight_of_liars(float(probability(share, "share")))
     low, high = randomizer.score_limits()

@@ -15,12 +15,11 @@ from toolkit.local.questions import k_ary
 
 @dataclass(frozen=True)
 class Likert:
-    """Two ways to ask a question on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the
-    mean alone.
+    """Two ways to ask on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the mean alone.
 
-    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from
-    the distribution: when answers are spread evenly over the points, and when half of them are at either end,
-    its worst case.
+    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from the
+    distribution: when answers are spread evenly over the points, and when half of them are at either end, its worst
+    case.
     """
 
     distribution: Design
@@ -31,12 +30,7 @@ class Likert:
     __repr__ = concise
 
     def advice(self) -> str:
-        """Which to use, in one sentence.
-
-        >>> likert(5, 1.0).advice()
-        'Use k_ary for the share of each point; for the mean alone use one_bit, which needs 1.6 to 2.0 times
-        fewer respondents.'
-        """
+        """Which to use, in one sentence."""
         if self.saving_spread > 1:
             gain = f"{self.saving_spread:.1f} to {self.saving_ends:.1f} times fewer respondents"
             return f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."

@@ -16,20 +16,12 @@ from toolkit.core.randomness import Below, Rng
 
 
 def is_code(value: object, kinds: int) -> bool:
-    """A whole number from 0 to kinds - 1.
-
-    >>> is_code(1, 2), is_code(2, 2), is_code(True, 2), is_code(1.0, 2)
-    (True, False, False, False)
-    """
+    """A whole number from 0 to kinds - 1."""
     return is_whole(value) and 0 <= value < kinds
 
 
 def is_set(value: object, kinds: int) -> bool:
-    """A list of distinct codes in rising order.
-
-    >>> is_set([0, 2], 3), is_set([2, 0], 3), is_set([1, 1], 3), is_set([], 3)
-    (True, False, False, True)
-    """
+    """A list of distinct codes in rising order."""
     if not isinstance(value, list) or not all(is_code(code, kinds) for code in value):
         return False
     return all(first < second for first, second in pairwise(value))

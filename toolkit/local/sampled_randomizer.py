@@ -53,20 +53,7 @@ class SampledRandomizer(ABC):
 
     @abstractmethod
     def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
-        """Estimate what the reports say of the people behind them.
-
-        Parameters
-        ----------
-        reports : sequence or array
-            Reports as `randomize` makes them.
-        times : sequence of int, optional
-            How often each of the reports came; once if left out.
-
-        Returns
-        -------
-        Estimate
-            Numbers with their errors.
-        """
+        """Estimate what the reports say of the people behind them."""
 
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"

@@ -53,18 +53,14 @@ class Spread:
 
 @dataclass(frozen=True)
 class Assured:
-    """A margin that most surveys keep, and not half of them. `share` : how many of them; `seen` : the chance of a yes
-    report, and `slope` : its change from nobody's yes to everybody's.
-    """
+    """A margin that a `share` of surveys keeps; `seen`: the chance of a yes report; `slope`: from no yes to all."""
 
     share: float
     seen: float
     slope: float
 
     def widening(self, n: Any) -> Any:
-        """The variance at a share of yes reports, nearer to one half, that as many surveys do not reach, as a multiple
-        of the expected one.
-        """
+        """The variance at a share of yes reports that as many surveys do not reach, relative to the expected one."""
         spread = self.seen * (1 - self.seen)
         with np.errstate(divide="ignore", invalid="ignore"):
             far = np.minimum(min(self.seen, 1 - self.seen) + ndtri(self.share) * np.sqrt(spread / n), 0.5)
@@ -114,9 +110,7 @@ class Accuracy:
         return float(margin) if np.ndim(n) == 0 else margin
 
     def power(self, n: Any) -> Any:
-        """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the
-        normal formula.
-        """
+        """Probability that the test tells `detect` from `prevalence`: counted, or by the normal formula."""
         if np.ndim(n):
             return np.array([self.power(people) for people in np.asarray(n).tolist()])
         if self.counted is not None and n <= MOST_COUNTED:
@@ -261,11 +255,6 @@ def _noise(randomizer: Randomizer, truth: Any, **sd: Any) -> Array:
 def margin_grid(
     family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95
 ) -> Array:
-    """Margins for many epsilons (rows) and numbers of people (columns): for contours and sliders.
-
-    >>> from toolkit import warner
-    >>> margin_grid(warner, 0.5, epsilons=[0.5, 1.0], ns=[100, 400]).round(3).tolist()
-    [[0.4, 0.2], [0.212, 0.106]]
-    """
+    """Margins for many epsilons (rows) and numbers of people (columns): for contours and sliders."""
     people = np.asarray(ns, dtype=np.float64)
     return np.array([Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)])

@@ -57,12 +57,7 @@ class Curated:
 
 
 def tail(x: Any, sd: Any, scale: Any) -> Array:
-    """Probability that a normal number of this standard deviation plus a Laplace number of this scale is
-    above x; scales are all zero, or none is.
-
-    >>> float(tail(0.0, 1.0, 1.0)), round(float(tail(3.0, 0.0, 1.0)), 4)
-    (0.5, 0.0249)
-    """
+    """Probability that a normal number plus a Laplace number is above x; scales are all zero, or none is."""
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
     if not np.any(scale):
         with np.errstate(divide="ignore", invalid="ignore"):

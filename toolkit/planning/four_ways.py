@@ -119,9 +119,7 @@ def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -
 
 
 def other_guesses(prevalence: Any) -> tuple[Any, ...]:
-    """Other truths than the guessed one: a share halved to doubled, and one half; shares nearer to and
-    farther from even.
-    """
+    """Other truths than the guess: a share halved to doubled, and one half; shares nearer to and farther from even."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)

@@ -37,9 +37,7 @@ class ScoreTest:
         return self._rejects(n, self._accepted(n))
 
     def envelope(self, n: int) -> float:
-        """What the power of n people is at least, without the teeth: the threshold is not rounded down to
-        whole reports.
-        """
+        """What the power is at least, without the teeth: the threshold is not rounded down to whole reports."""
         return self._rejects(n, self._edge(n))
 
     def ceiling(self, n: int) -> float:
@@ -55,9 +53,7 @@ class ScoreTest:
         return edge + 1e-12 * (1 + edge)  # a count on the edge does not reject
 
     def _rejects(self, n: int, accepted: float) -> float:
-        """Probability that more of n reports than `accepted` speak for the other share, never above the truth
-        by rounding.
-        """
+        """Probability that over `accepted` of n reports speak for the other share, never rounded above the truth."""
         if accepted >= n:
             return 0.0
         return max(float(betainc(accepted + 1, n - accepted, self.truth)) - _ROUNDING, 0.0)
@@ -107,9 +103,7 @@ class ScoreTest:
         return self._rejects(least, self._accepted(most))
 
     def _surely(self, power: float) -> int:
-        """An n from which on Chernoff's bound, exp(-n KL(threshold / n || truth)), keeps the power: it falls
-        as n grows.
-        """
+        """An n from which on Chernoff's bound, exp(-n KL(threshold / n || truth)), which falls, keeps the power."""
         n = 1
         while True:
             edge = self.null + self.critical * math.sqrt(self.null * (1 - self.null) / n)
@@ -123,13 +117,7 @@ class ScoreTest:
 def score_tests(
     matrix: npt.NDArray[np.float64], prevalence: float, detect: float, critical: float
 ) -> tuple[ScoreTest, ScoreTest] | None:
-    """The test by reports of two kinds on two answers, and the test if people were asked directly; None where
-    it is another.
-
-    >>> test, direct = score_tests(np.array([[0.75, 0.25], [0.25, 0.75]]), 0.0, 0.1, 1.96)
-    >>> round(test.null, 3), round(test.truth, 3), direct.null, direct.truth
-    (0.25, 0.3, 0.0, 0.1)
-    """
+    """The test by reports of two kinds on two answers, and that of asking directly; None where it is another."""
     if matrix.shape != (2, 2) or critical < 0 or prevalence == detect:
         return None
     tests = []

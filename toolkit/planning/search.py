@@ -162,9 +162,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
 
 
 def _less(missed: Callable[[float], float], epsilon: float) -> float:
-    """Subset sizes and windows are whole numbers: where they change the error may rise with epsilon, and less
-    may do as well.
-    """
+    """Subset sizes and windows are whole: where they change, the error may rise with epsilon, and less may do."""
     reached = [part * epsilon for part in _LOWER if part * epsilon > LEAST_EPSILON and missed(part * epsilon) <= 0]
     if not reached:
         return epsilon
@@ -228,9 +226,7 @@ def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: fl
 
 
 def _next_part(a: _Point, b: _Point, old: _Point, least: float) -> float:
-    """Where to look between a (the newest) and b: by a parabola through three points where it is safe, else
-    in the middle.
-    """
+    """Where to look between a (the newest) and b: by a parabola through three points where it is safe, else halfway."""
     xa, xb, xc = (math.log(point[0]) for point in (a, b, old))
     shape, rise = (xa - xb) / (xc - xb), (a[1] - b[1]) / (old[1] - b[1]) if old[1] != b[1] else 0.5
     part = 0.5
@@ -242,9 +238,5 @@ def _next_part(a: _Point, b: _Point, old: _Point, least: float) -> float:
 
 
 def in_words(margin: float, *, shares: bool) -> str:
-    """A margin as people say it: of shares in percentage points, of means in their own unit.
-
-    >>> in_words(0.0693, shares=True), in_words(2.5, shares=False)
-    ('±6.93 points', '±2.5')
-    """
+    """A margin as people say it: of shares in percentage points, of means in their own unit."""
     return f"±{100 * margin:.3g} points" if shares else f"±{margin:.3g}"

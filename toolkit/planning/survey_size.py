@@ -29,9 +29,7 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class Needed:
-    """What one wish needs. `n` : people in the group, whose share of all is `share`; `people` : in the whole
-    survey; `invited` : so that as many answer; `binding` : whether no other wish needs more.
-    """
+    """What one wish needs: people in its group, in the survey, to invite; `binding` if no other wish needs more."""
 
     question: str
     purpose: str

@@ -128,11 +128,7 @@ def _fixed_layout(figure: Figure) -> Iterator[None]:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """A share in per cent, without idle zeros.
-
-    >>> percent(0.25, 1), percent(2 / 3, 1)
-    ('25 %', '66.7 %')
-    """
+    """A share in per cent, without idle zeros."""
     text = f"{100 * share:.{decimals}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} %"
 

@@ -26,27 +26,13 @@ _STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v")
 
 @dataclass(frozen=True, repr=False)
 class Sheet:
-    """A figure of several panels that a notebook shows.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        The figure.
-    alt : str
-        What there is to see, in words.
-    """
+    """A figure of several panels that a notebook shows, with what there is to see in words."""
 
     figure: Figure
     alt: str
 
     def save(self, path: str | Path) -> None:
-        """Write the figure to a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file that ends in .png, .pdf or .svg.
-        """
+        """Write the figure to a .png, .pdf or .svg file."""
         self.figure.savefig(path)
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
@@ -71,20 +57,7 @@ class _Line:
 
 
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
-    """Draw every estimate as a dot with its interval, one row for each question, option and group.
-
-    Parameters
-    ----------
-    results : Results
-        The results of a survey; `results.plot()` calls this function.
-    level : float, default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    Sheet
-        The figure, which a notebook shows.
-    """
+    """Draw estimates as dots with intervals, one row per question, option and group: what `results.plot()` shows."""
     if not results.findings:
         refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
     panels = _panels(results, level)

@@ -34,17 +34,7 @@ _MONTHS = ("jan-feb", "jan-mar", "jan-apr", "jan-may")
 
 @dataclass
 class Checked:
-    """A survey that may be half written: what of it can be used, and what is refused.
-
-    Parameters
-    ----------
-    survey : Survey or None
-        None while something is refused.
-    questions : list of Question or None
-        In the order of the file; None for one that is refused.
-    problems : list of dict
-        Each with the place of its `question` and its `field`, where they are known, and a `message`.
-    """
+    """A survey that may be half written: a refused question is None, and so is the survey while a problem is left."""
 
     survey: Survey | None = None
     questions: list[Question | None] = field(default_factory=list)

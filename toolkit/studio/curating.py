@@ -30,13 +30,7 @@ _NEW = {"ceiling": "1", "neighbors": "replace", "columns": {}, "statistics": []}
 
 
 class Curating:
-    """Tables of a folder, and what is released of them.
-
-    Parameters
-    ----------
-    folder : Folder
-        Where they are, and where results go.
-    """
+    """Tables of a folder, and what is released of them."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder

@@ -27,11 +27,7 @@ _WITHIN = re.compile(r"""\s*\[{1,2}\s*["']?questions["']?\s*\.""")
 
 
 def plain(value: Any) -> Any:
-    """Return data of TOML as JSON has it: days as text, infinity as "inf".
-
-    >>> plain({"closes": date(2026, 12, 1), "ceiling": math.inf})
-    {'closes': '2026-12-01', 'ceiling': 'inf'}
-    """
+    """Return data of TOML as JSON has it: days as text, infinity as "inf"."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, list):
@@ -44,11 +40,7 @@ def plain(value: Any) -> Any:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two values are the same in a file: true is not 1, and 3.0 is 3.
-
-    >>> same({"a": [1, 3.0]}, {"a": [1, 3]}), same(True, 1)
-    (True, False)
-    """
+    """Return whether two values are the same in a file: true is not 1, and 3.0 is 3."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
@@ -66,27 +58,9 @@ def is_safe(value: Any) -> bool:
 def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
     """Return a survey's file with this data in it: the same text where nothing differs.
 
-    Parameters
-    ----------
-    text : str
-        The file as it is.
-    data : mapping
-        What it shall say, as JSON has it; a question's "#" is its place in the file before, if it had one.
-    toml : bool
-        Whether it is TOML; else JSON, which has no comments.
+    A question's "#" is its place in the file before, if it had one. ValueError if the file would not read back as this
+    data.
 
-    Returns
-    -------
-    str
-        The file as it shall be.
-
-    Raises
-    ------
-    ValueError
-        If it would not read back as this data.
-
-    Examples
-    --------
     >>> print(edited('title = "Exams"  # as on the poster', {"title": "Tests"}))
     title = "Tests"  # as on the poster
     """

@@ -28,15 +28,7 @@ _EXPORTS = (".csv", ".parquet", ".feather", ".sav", ".dta")
 
 
 class Fieldwork:
-    """The collections of a folder: of each survey a real one and a rehearsal.
-
-    Parameters
-    ----------
-    folder : Folder
-        Where surveys and databases are.
-    surveys : Surveys
-        What is asked.
-    """
+    """The collections of a folder: of each survey a real one and a rehearsal."""
 
     def __init__(self, folder: Folder, surveys: Surveys) -> None:
         self.folder, self._surveys = folder, surveys

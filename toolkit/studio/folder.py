@@ -21,13 +21,7 @@ RELEASED = re.compile(r"-release-\d+\.csv$")
 
 
 class Folder:
-    """The files of a folder.
-
-    Parameters
-    ----------
-    root : str or Path
-        The folder, which must be there.
-    """
+    """The files of a folder."""
 
     def __init__(self, root: str | Path) -> None:
         self.root, self._turn = Path(root).expanduser().resolve(), threading.Lock()

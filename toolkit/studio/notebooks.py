@@ -10,11 +10,7 @@ from toolkit.core.checks import refuse
 
 
 def databases(file: str) -> dict[str, str]:
-    """Return where a survey's reports are: named as the shell names them, for the file that it calls survey.toml.
-
-    >>> databases("survey.toml"), databases("exam.toml")["rehearsal"]
-    ({'real': 'survey.db', 'rehearsal': 'rehearsal.db'}, 'exam-rehearsal.db')
-    """
+    """Return where a survey's reports are: named as the shell names them, for the file that it calls survey.toml."""
     stem = Path(file).stem
     names = ("survey.db", "rehearsal.db") if stem == "survey" else (f"{stem}.db", f"{stem}-rehearsal.db")
     return dict(zip(("real", "rehearsal"), names, strict=True))

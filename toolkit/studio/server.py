@@ -62,13 +62,7 @@ Action = Callable[..., Any]
 
 
 class Desk:
-    """All that the page can ask for, by name.
-
-    Parameters
-    ----------
-    folder : Folder
-        The only folder that is read and written.
-    """
+    """All that the page can ask for, by name."""
 
     def __init__(self, folder: Folder) -> None:
         self.surveys = Surveys(folder)
@@ -142,17 +136,7 @@ class Desk:
 
 
 class Gate:
-    """Who may come in: by what host and origin, and with which secret.
-
-    Parameters
-    ----------
-    port : int
-        Where the studio listens.
-    public_url : str, optional
-        The address at which a proxy, such as JupyterLab's, shows the page.
-    announce : callable
-        Called with each new link.
-    """
+    """Who may come in: by what host and origin (a proxy shows the page at `public_url`), and with which secret."""
 
     def __init__(self, port: int, public_url: str | None, announce: Callable[[str], None]) -> None:
         own = [f"http://{host}:{port}" for host in (LOOPBACK, "localhost", "[::1]")]
@@ -199,15 +183,7 @@ class Gate:
 
 
 class Page:
-    """The studio as an ASGI application.
-
-    Parameters
-    ----------
-    gate : Gate
-        Who may come in.
-    desk : Desk
-        What can be asked for.
-    """
+    """The studio as an ASGI application."""
 
     def __init__(self, gate: Gate, desk: Desk) -> None:
         self._gate, self._desk = gate, desk

@@ -34,13 +34,7 @@ class ConflictError(Exception):
 
 
 class Surveys:
-    """The surveys of a folder, and what was done to them since the studio was started.
-
-    Parameters
-    ----------
-    folder : Folder
-        Where they are.
-    """
+    """The surveys of a folder, and what was done to them since the studio was started."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder

@@ -35,13 +35,7 @@ history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopState
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """The form of a survey. A notebook shows it; `save` writes it to a file for those who have none.
-
-    Parameters
-    ----------
-    survey : Survey
-        What is asked. Nothing that is tapped goes anywhere.
-    """
+    """The form of a survey: a notebook shows it, `save` writes it to a file; nothing that is tapped goes anywhere."""
 
     survey: Survey
 

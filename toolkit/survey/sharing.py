@@ -9,11 +9,7 @@ _EDGE = 4  # modules of white around the code, which cameras need
 
 
 def qr_path(link: str) -> dict[str, int | str]:
-    """A QR code as one SVG path on a square of `size` units: a unit square for each dark module.
-
-    >>> qr_path("https://survey.example/")["size"]
-    33
-    """
+    """A QR code as one SVG path on a square of `size` units: a unit square for each dark module."""
     rows = list(_code(link).matrix)
     dark = [(x + _EDGE, y + _EDGE) for y, row in enumerate(rows) for x, module in enumerate(row) if module & 1]
     return {"size": len(rows) + 2 * _EDGE, "path": "".join(f"M{x},{y}h1v1h-1z" for x, y in dark)}

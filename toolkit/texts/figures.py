@@ -7,11 +7,7 @@ _BEYOND = 100_000  # a factor above it promises nothing, whatever it is
 
 
 def figure(value: float, decimals: int | None = None) -> str:
-    """Return a number in about three digits by default, thousands apart; below 1 with one decimal at least.
-
-    >>> figure(2.0), figure(11.2299), figure(1234.5), figure(0.4, 0)
-    ('2.00', '11.2', '1,235', '0.4')
-    """
+    """Return a number in about three digits by default, thousands apart; below 1 with one decimal at least."""
     if decimals is None:
         decimals = 2 if value < 10 else 1 if value < 100 else 0
     elif 0 < value < 1:
@@ -66,11 +62,7 @@ def at_least(percent: float) -> str:
 
 
 def three_digits(value: float) -> float:
-    """Return a number with all digits but the first three zero: more would pretend.
-
-    >>> three_digits(14003.7), three_digits(58.5)
-    (14000, 59)
-    """
+    """Return a number with all digits but the first three zero: more would pretend."""
     unit: int = 10 ** max(0, math.floor(math.log10(value)) - 2)
     return math.floor(value / unit + 0.5) * unit
 
@@ -94,18 +86,10 @@ def in_points(margin: float) -> str:
 
 
 def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
-    """Return every sentence with its numbers in place.
-
-    >>> fill({"odds": "a factor of {factor}"}, {"factor": bound(2.0138)})
-    {'odds': 'a factor of 2.02'}
-    """
+    """Return every sentence with its numbers in place."""
     return {name: text.format(**values) for name, text in words.items()}
 
 
 def short(value: float) -> float:
-    """Return six digits: what the browser needs, in half the bytes.
-
-    >>> short(2 / 3)
-    0.666667
-    """
+    """Return six digits: what the browser needs, in half the bytes."""
     return float(f"{value:.6g}")

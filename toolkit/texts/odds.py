@@ -34,14 +34,6 @@ def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> l
     """Return the odds of one randomizer in words, and what its reports prove.
 
     With `ratio` also how many times as likely one answer can make a report as another.
-
-    >>> from toolkit import warner
-    >>> for sentence in sentences(warner(p="2/3"), Voice(), str):
-    ...     print(sentence)
-    If your answer is “yes”, we receive “yes” 2 times in 3; if it is “no”, we still receive “yes” 1 time in 3.
-    Whatever we receive is at most 2 times as likely if the truth is one answer as if it is another. So it
-    proves no answer. A guess between two answers that seem equally likely is right 50 times in 100; with what
-    we receive, at most 67 times in 100.
     """
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _named)(design, voice)

@@ -95,11 +95,8 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
 
     `also` names further tables: "paper" for what people do themselves and what is printed, "assessment".
 
-    For a language without a file, `own` must have all that every survey says. Where there is a file it is
-    used as it is: a promise that could be reworded could also become untrue.
-
-    >>> phrases("de-AT")["yes"]
-    'Ja'
+    For a language without a file, `own` must have all that every survey says. Where there is a file it is used as it
+    is: a promise that could be reworded could also become untrue.
     """
     base = base_language(language)
     if base is not None:
@@ -138,22 +135,14 @@ def _set_apart(words: Mapping[str, str], language: str) -> Frozen[str, str]:
 def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dict[str, str]]:
     """Return what the page says in each language, with the direction of its writing.
 
-    `own` are the researcher's words, by language: all of them for a language without a file; else those that
-    ask, never those that promise (`ASKING`). "de-AT" takes the words of "de".
-
-    >>> words = interface(["de", "ar"], own={"de": {"send": "Abschicken"}})
-    >>> words["de"]["send"], words["de"]["next"], words["ar"]["direction"]
-    ('Abschicken', 'Weiter', 'rtl')
+    `own` are the researcher's words, by language: all of them for a language without a file; else those that ask, never
+    those that promise (`ASKING`). "de-AT" takes the words of "de".
     """
     return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
 
 
 def station_words(language: str) -> Mapping[str, str]:
-    """Return what the page says on a device of the researchers, besides or instead of what it says on a phone.
-
-    >>> station_words("en")["noise"]
-    'This tablet has added chance to your answer.'
-    """
+    """Return what the page says on a device of the researchers, besides or instead of what it says on a phone."""
     return _set_apart(_file(base_language(language) or "en")[STATION], language)
 
 
@@ -183,40 +172,24 @@ def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def label(option: str | int, given: Text | None, language: str, words: Mapping[str, str]) -> str:
-    """Return the given label; else a common answer such as yes in that language; else the option's own name.
-
-    >>> label("yes", None, "de", phrases("de")), label(5, None, "de", phrases("de"))
-    ('Ja', '5')
-    """
+    """Return the given label; else a common answer such as yes in that language; else the option's own name."""
     if given is not None and language in given:
         return given[language]
     return words[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
 
 
 def speaks_for_itself(option: str | int) -> bool:
-    """Return whether an option needs no label in any language: a number, or an answer that we can say.
-
-    >>> speaks_for_itself("18–24"), speaks_for_itself("yes"), speaks_for_itself("arts")
-    (True, True, False)
-    """
+    """Return whether an option needs no label in any language: a number, or an answer that we can say."""
     return isinstance(option, int) or option in _COMMON or not any(character.isalpha() for character in option)
 
 
 def rehearsal_mark(language: str) -> str:
-    """Return what stands before a heading of a rehearsal; English in a language without a file.
-
-    >>> rehearsal_mark("de-AT"), rehearsal_mark("it")
-    ('PROBELAUF', 'REHEARSAL')
-    """
+    """Return what stands before a heading of a rehearsal; English in a language without a file."""
     return phrases(base_language(language) or "en")["rehearsal"]
 
 
 def marked_words(languages: Sequence[str], own: Own) -> dict[str, dict[str, str]]:
-    """Return the researcher's words, and with them every heading of the page behind the rehearsal's mark.
-
-    >>> marked_words(["en"], {"en": {"next": "Go on"}})["en"]["review"]
-    'REHEARSAL: Before you send'
-    """
+    """Return the researcher's words, and with them every heading of the page behind the rehearsal's mark."""
     marked = {}
     for code in languages:
         words = raw_words(code, own.get(code, {}))

@@ -37,15 +37,7 @@ def quotable(words: str, pattern: str = "") -> str:
 
 @dataclass(frozen=True)
 class Voice:
-    """The sentences of one language, English by default.
-
-    Parameters
-    ----------
-    phrases : mapping
-        Sentences by name, as `toolkit.texts.phrases.phrases` gives them.
-    icons : bool
-        Whether a frequency is also drawn, as in ●●○ for 2 times in 3.
-    """
+    """The sentences of one language, English by default; with `icons`, 2 times in 3 is also drawn as ●●○."""
 
     phrases: Mapping[str, str] = field(default_factory=phrases)
     icons: bool = False
@@ -64,11 +56,7 @@ class Voice:
         return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
 
     def often(self, share: Fraction) -> str:
-        """Return a probability as a frequency.
-
-        >>> (Voice().often(Fraction(2, 3)), Voice(phrases("de"), icons=True).often(Fraction(2, 3)))
-        ('2 times in 3', 'in 2 von 3 Fällen (●●○)')
-        """
+        """Return a probability as a frequency."""
         if share in (0, 1):
             return self.phrases["always" if share else "never"]
         count, of, exact = frequency(share)
@@ -96,12 +84,7 @@ class Voice:
         return None
 
     def factor(self, epsilon: float) -> str:
-        """Return e**epsilon in three digits, rounded up.
-
-        >>> voice = Voice()
-        >>> voice.factor(1.0), Voice(phrases("de")).factor(1.0), voice.factor(math.log(5))
-        ('2.72', '2,72', '5')
-        """
+        """Return e**epsilon in three digits, rounded up."""
         return self.number(_UP.plus(Decimal(epsilon).exp() * (1 - _SLACK)))
 
     def rounded_up(self, value: float) -> str:
@@ -113,13 +96,7 @@ class Voice:
         return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
 
     def number(self, value: int | float | Decimal) -> str:
-        r"""Return digits with the language's decimal and thousands marks; a float in three digits.
-
-        >>> Voice(phrases("fr")).number(12.5), Voice().number(10_000)
-        ('12,5', '10,000')
-        >>> Voice().number(99_000.0), Voice(phrases("de")).number(-1e9)
-        ('99,000', '−1\u202f000\u202f000\u202f000')
-        """
+        """Return digits with the language's decimal and thousands marks; a float in three digits."""
         exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
         sign, digits = ("−" if exact < 0 else ""), f"{abs(exact).normalize():f}"
         whole, point, rest = digits.partition(".")
@@ -129,11 +106,7 @@ class Voice:
 
 
 def frequency(share: Fraction) -> tuple[int, int, bool]:
-    """Return a probability as a count, out of how many, and whether that is exact; small numbers if they do.
-
-    >>> frequency(Fraction(3, 4)), frequency(Fraction(1, 3000))
-    ((3, 4, True), (3, 10000, False))
-    """
+    """Return a probability as a count, out of how many, and whether that is exact; small numbers if they do."""
     if share.denominator <= 20:
         return share.numerator, share.denominator, True
     of = 100
@@ -143,9 +116,5 @@ def frequency(share: Fraction) -> tuple[int, int, bool]:
 
 
 def times_in(share: Fraction) -> str:
-    """Return a probability as a frequency in English; rare or odd ones are rounded to a hundred or more.
-
-    >>> times_in(Fraction(3, 4)), times_in(Fraction(7310585, 10000000)), times_in(Fraction(1))
-    ('3 times in 4', 'about 73 times in 100', 'always')
-    """
+    """Return a probability as a frequency in English; rare or odd ones are rounded to a hundred or more."""
     return Voice().often(share)

@@ -57,40 +57,12 @@ def clopper_pearson(count: npt.ArrayLike, n: int, tail: float) -> tuple[Array, A
 
 
 def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0) -> float:
-    """Compute how surprising the counts of an event are, if (epsilon, delta) holds.
+    """Compute how surprising the counts of an event are, if (epsilon, delta) holds; never below 1e-100.
 
-    For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value.
+    For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value. With `above`
+    only whether the p-value is above it is computed: if so, some number between the two comes back.
 
-    Parameters
-    ----------
-    seen : int
-        How often the event was seen on an input.
-    n : int
-        In how many runs.
-    other : int
-        How often it was seen on the neighbor.
-    m : int
-        In how many runs.
-    epsilon : float
-        Of the claim.
-    delta : float
-        Of the claim.
-    above : float
-        To ask only whether the p-value is above this: if it is, some number between the two comes back.
-
-    Returns
-    -------
-    float
-        The p-value; below 1e-100 it is 1e-100.
-
-    References
-    ----------
-    R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
-
-    Examples
-    --------
-    >>> p_value(500, 1000, 480, 1000, epsilon=0.5)
-    1.0
+    References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
     """
     power = math.exp(min(epsilon, 700.0))
     if epsilon == math.inf or seen / n - delta <= power * other / m:
@@ -219,20 +191,7 @@ def _last(holds: Callable[[float], bool], high: float) -> float:
 
 
 def epsilon_and_delta(loss: Loss | None, delta: float) -> tuple[float, float] | None:
-    """Compute epsilon and delta of a claim.
-
-    Parameters
-    ----------
-    loss : Loss or None
-        What is claimed.
-    delta : float
-        At which a claim of concentrated privacy is converted.
-
-    Returns
-    -------
-    tuple or None
-        None if nothing is claimed.
-    """
+    """Epsilon and delta of a claim, None if nothing is claimed; concentrated privacy is converted at `delta`."""
     if loss is None:
         return None
     if isinstance(loss, Pure):

@@ -40,12 +40,9 @@ _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 class Coding:
     """What the columns of a table are.
 
-    Parameters
-    ----------
-    paths : where in an output the numbers of a column are found.
-    labels : for a path, or for the shape (None), the code of each label that was seen there; a column each.
-    shape : of the arrays that all outputs were, if they were numbers of one kind at each place.
-    looks : further numbers to take from an output, by name; they come first.
+    `paths`: where in an output the numbers of a column are; `labels`: for a path, or for the shape (None), the code of
+    each label that was seen there; `shape`: of the arrays that all outputs were, if so; `looks`: further numbers to
+    take from an output, by name, which come first.
     """
 
     paths: tuple[Path, ...]
@@ -55,11 +52,7 @@ class Coding:
 
     @classmethod
     def of(cls, outputs: Sequence[Any], looks: Mapping[str, Look] | None = None) -> "Coding":
-        """The coding that loses nothing that varied among these outputs, but labels that were seen only once.
-
-        >>> Coding.of([3, None, 4, None]).table([5, None, "new"])[:, 1].tolist()
-        [0.0, 1.0, -1.0]
-        """
+        """The coding that loses nothing that varied among these outputs, but labels that were seen only once."""
         further, shape = tuple((looks or {}).items()), _shape(outputs)
         if shape is not None:
             return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, further)
@@ -96,9 +89,7 @@ class Coding:
         return np.column_stack([*np.array(extra), body]) if extra else body
 
     def _at_once(self, outputs: Sequence[Any]) -> Array | None:
-        """The same rows as one by one, where every output is an array of numbers of the shape that all had in
-        the search.
-        """
+        """The same rows at once, where every output is an array of the shape that all had in the search."""
         array = _array(outputs) if self.shape is not None else None
         if array is None or array.shape[1:] != self.shape:
             return None
@@ -117,12 +108,7 @@ class Coding:
 
 
 def leaves_of(output: object) -> tuple[dict[Path, Any], Hashable]:
-    """The leaves of an output by their paths, and its shape: the containers, how long they are, in which
-    order their keys come.
-
-    >>> leaves_of({"a": [1, None], "b": "x"})[0]
-    {('a', 0): 1, ('a', 1): None, ('b',): 'x'}
-    """
+    """The leaves of an output by their paths, and its shape: the containers, their lengths, the order of their keys."""
     leaves, form = dict[Path, Any](), list[Hashable]()
     waiting: list[tuple[Path, Any]] = [((), output)]
     while waiting:
@@ -159,11 +145,7 @@ def _inside(part: object) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: object) -> float | None:
-    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
-
-    >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
-    (12.5, True, None)
-    """
+    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none."""
     if type(leaf) is float:
         return _finite(leaf)
     if isinstance(leaf, str):
@@ -206,9 +188,7 @@ def _finite(value: float) -> float:
 
 
 def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    """Codes in an order that does not tell which label came first; rare labels share one with those that are
-    yet to come.
-    """
+    """Codes in an order that does not tell which label came first; rare labels share one with those yet to come."""
     common = sorted((entry for entry, times in counts.items() if times > 1), key=repr)
     return {entry: float(code) for code, entry in enumerate([*common, _ABSENT])}
 

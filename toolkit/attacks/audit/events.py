@@ -35,9 +35,7 @@ _ROUNDS = 8
 def features(
     first: Array, second: Array, names: Sequence[str], *, last_bits: bool = True
 ) -> Iterator[tuple[str, Column]]:
-    """Ways to look at outputs like these, by what varies in them; which cells and weights they use is read
-    from these runs.
-    """
+    """Ways to look at outputs like these, by what varies in them; their cells and weights are read from these runs."""
     pooled = np.concatenate([first, second])
     varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
     for i in varied:
@@ -78,9 +76,7 @@ def _entry(i: int) -> Column:
 
 
 def _bits(i: int) -> Column:
-    """The place of the last bit that is set, and of the first: floats near zero can say what was added to
-    them; so can -0.
-    """
+    """The places of the last and first bit that are set: floats near zero, and -0, can say what was added to them."""
 
     def column(table: Array) -> Array:
         mantissa, exponent = np.frexp(table[:, i])
@@ -171,11 +167,8 @@ _HOPE = 1.5
 class Event:
     """Cells of one feature: what they are called, how an output is put into them, and how good they looked.
 
-    Parameters
-    ----------
-    promise : a cautious guess of ln((p - delta) / q).
-    excess : how many standard errors p - delta - e**epsilon q is expected to be above 0, a little less
-    cautious.
+    `promise` is a cautious guess of ln((p - delta) / q); `excess` is how many standard errors p - delta - e**epsilon q
+    is expected to be above 0, a little less cautious.
     """
 
     feature: str
@@ -199,16 +192,10 @@ def search(
     target: tuple[float, float] = (math.inf, 0.0),
     last_bits: bool = True,
 ) -> tuple[list[Event], list[Event]]:
-    """Events likelier on the first input, and events likelier on the second: those of the best promise and of
-    the largest excess.
+    """Events likelier on the first input, and on the second: those of the best promise and of the largest excess.
 
-    Every other run says how the cells are cut and which are likelier on which input; the runs between say how
-    good events are.
-
-    Parameters
-    ----------
-    names : what the columns are called.
-    target : the claimed epsilon and delta.
+    Every other run says how the cells are cut and which are likelier on which input; the runs between say how good
+    events are.
     """
     called = names or ["the output"] if first.shape[1] == 1 else names or [f"entry {i}" for i in range(first.shape[1])]
     there: list[Event] = []
@@ -223,9 +210,7 @@ def search(
 
 
 def _foremost(events: list[Event]) -> list[Event]:
-    """The best by either measure, the most promising first; those that look the same by both are one event
-    under several names.
-    """
+    """The best by either measure, the most promising first; those that look the same by both are one event."""
     unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
     events_by_place: dict[int, Event] = {}
     for measure in ("promise", "excess"):

@@ -33,12 +33,7 @@ def named_pairs(neighbors: object) -> dict[str, Pair]:
 
 
 def pairs_for(mechanism: Any) -> dict[str, Pair]:
-    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity.
-
-    >>> from toolkit import warner
-    >>> pairs_for(warner(p="2/3"))
-    {'no, yes': ('no', 'yes')}
-    """
+    """Neighbors that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity."""
     options = list(getattr(mechanism, "options", ()))
     if options:
         some = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
@@ -54,11 +49,7 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbors, each at most `reach` apart: the patterns that expose
-    broken selections.
-
-    >>> shapes(4)["half up, half down"]
-    (array([1., 1., 1., 1.]), array([0., 0., 2., 2.]))
+    """Answers to `size` queries on two neighbors, each at most `reach` apart: patterns that expose broken selections.
 
     References: Z. Ding et al., Detecting violations of differential privacy (2018), table 2.
     """
@@ -80,11 +71,7 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
 
 
 def replacements(values: Values, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
-    """A column, and the same with its first record replaced: by either bound, by a value far outside, and by `options`.
-
-    >>> {name: float(pair[1][0]) for name, pair in replacements([20.0, 30.0], (0, 100)).items()}
-    {'lowest': 0.0, 'highest': 100.0, 'far above': 1000100.0, 'far below': -1000000.0}
-    """
+    """A column, and the same with its first record replaced: by a bound, by a value far outside, by `options`."""
     column = np.asarray(values, dtype=float)
     low, high = bounds
     others = {

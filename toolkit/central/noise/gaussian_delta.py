@@ -47,12 +47,7 @@ GRID_SLACK = (1 - Fraction(1, 2**20), 1 - Fraction(1, 2**19))
 
 
 def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal]:
-    """Lower and upper bound of the continuous Gaussian mechanism's delta, ratio = sigma / sensitivity.
-
-    >>> low, high = gaussian_delta(Fraction(1), Fraction(4))
-    >>> float(low), float(high)
-    (2.924272104856407e-06, 2.924272104856407e-06)
-    """
+    """Lower and upper bound of the continuous Gaussian mechanism's delta, ratio = sigma / sensitivity."""
     middle, half = epsilon * ratio, 1 / (2 * ratio)
     a, b = _decimal(middle - half), _decimal(middle + half)
     if a < -_FAR:
@@ -67,9 +62,7 @@ def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal
 
 
 def mills(x: Decimal) -> tuple[Decimal, Decimal]:
-    """Bounds of Phi(-x) / phi(x): from two convergents of Laplace's fraction, or near 0 from the series of
-    the integral.
-    """
+    """Bounds of Phi(-x) / phi(x): two convergents of Laplace's fraction, or near 0 the series of the integral."""
     if x >= _SERIES_BELOW:
         pair = sorted((_convergent(x, _CONVERGENTS), _convergent(x, _CONVERGENTS + 1)))
         return _DIGITS.multiply(pair[0], _LESS), _DIGITS.multiply(pair[1], _MORE)
@@ -90,9 +83,7 @@ def _convergent(x: Decimal, terms: int) -> Decimal:
 
 
 def _odd_series(x: Decimal, square: Decimal) -> Decimal:
-    """The sum of x**(2k+1) / (1 * 3 * … * (2k+1)): the integral of the density from 0 to x, divided by the
-    density at x.
-    """
+    """The sum of x**(2k+1) / (1 * 3 * … * (2k+1)): the integral of the density from 0 to x over the density at x."""
     total, term, odd = x, x, 1
     while odd < _DIGITS.add(square, square) or term > _DIGITS.multiply(total, Decimal("1e-58")):
         odd += 2

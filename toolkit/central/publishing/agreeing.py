@@ -32,15 +32,10 @@ from toolkit.core.randomness import Rng, check_rng
 
 @dataclass(frozen=True)
 class Margins:
-    """Tables over some of several axes, each with one variance of the noise in its cells.
+    """Tables over some of several axes, each with one variance of the noise in its cells; with fractions all is exact.
 
-    The functions take and return whatever numbers the tables and variances hold: with fractions they are exact.
-
-    Parameters
-    ----------
-    sizes : how many keys each axis has.
-    tables : the axes of each table, increasing; () is the total alone.
-    variances : of the noise in every cell of a table.
+    `sizes`: keys of each axis; `tables`: the axes of each table, increasing, () for the total; `variances`: one per
+    table.
 
     >>> cells, rows = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([6.0, 7.0])
     >>> both = Margins((2, 2), ((0, 1), (0,)), (1.0, 2.0))
@@ -129,11 +124,8 @@ class Margins:
 def shares_of(cells: Sequence[int], power: float) -> list[int]:
     """Whole weights in proportion to cells**power, by which a budget is split among tables.
 
-    The least total variance has power 1/3 in epsilon, with variances in proportion to 1 / epsilon**2, and
-    power 1/2 in rho, with variances in proportion to 1 / rho.
-
-    >>> shares_of([1, 4, 100], 0.5)
-    [1048576, 2097152, 10485760]
+    The least total variance has power 1/3 in epsilon, with variances in proportion to 1 / epsilon**2, and power 1/2 in
+    rho, with variances in proportion to 1 / rho.
     """
     return [round(number**power * 2**20) for number in cells]
 
@@ -159,21 +151,10 @@ _MOST_COVARIANCES = 2000
 class AgreeingTables:
     """Whole noise on every table, more of the budget for larger ones, and least squares over all of them.
 
-    Pure(epsilon) buys Laplace noise, split in proportion to cells**(1/3); Zcdp(rho) buys Gaussian noise, in
-    proportion to cells**(1/2). Least squares changes no expectation: what comes out is unbiased, its tables
-    agree where they overlap, its cells may be negative, and they are no longer whole.
-
-    Parameters
-    ----------
-    loss : of all tables together.
-    sizes, tables : as for `Margins`.
-    moved : how far one person can move one table in the L1 norm.
-    moved_square : the same in the L2 norm, squared.
-
-    >>> tables = AgreeingTables(Zcdp("1/10"), (2, 2), ((0, 1), (0,)), moved=1, moved_square=1)
-    >>> found = tables.release([np.array([[9, 1], [2, 8]]), np.array([10, 10])], range(6))
-    >>> bool(abs(found.value[0] + found.value[1] - found.value[4]) < 1e-9)
-    True
+    Pure(epsilon) buys Laplace noise, split in proportion to cells**(1/3); Zcdp(rho) buys Gaussian noise, in proportion
+    to cells**(1/2). Least squares changes no expectation: what comes out is unbiased, its tables agree where they
+    overlap, its cells may be negative, and they are no longer whole. `sizes` and `tables` are those of `Margins`; one
+    person can move one table by `moved` in the L1 norm, and by `moved_square` in the L2 norm, squared.
     """
 
     loss: Pure | Zcdp

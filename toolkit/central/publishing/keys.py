@@ -47,11 +47,7 @@ _ROOT_OF_TWO_PI = Fraction("2.50662827463100050241576528481104525300698674060993
 
 
 def geometric_tail(scale: Fraction) -> Tail:
-    """Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale): of the discrete Laplace law.
-
-    >>> float(geometric_tail(Fraction(1))(14))
-    6.07...e-07
-    """
+    """Pr[Z >= k] = q**k / (1 + q), q = e**(-1/scale): of the discrete Laplace law."""
     floor = Fraction(exp_enclosure(1 / scale, _BITS)[0], 2**_BITS)
 
     def tail(k: int) -> Fraction:
@@ -63,12 +59,9 @@ def geometric_tail(scale: Fraction) -> Tail:
 def rounded_normal_tail(variance: Fraction) -> Tail:
     """Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to whole numbers.
 
-    It reaches k where the discrete Gaussian reaches k - 1/2. That is at most the probability that the normal
-    law reaches one step of the grid less (Canonne, Kamath and Steinke 2020, proposition 25); a step is at
-    most sigma / 2**GRID_BITS.
-
-    >>> float(rounded_normal_tail(Fraction(16))(20))
-    5.4...e-07
+    It reaches k where the discrete Gaussian reaches k - 1/2. That is at most the probability that the normal law
+    reaches one step of the grid less (Canonne, Kamath and Steinke 2020, proposition 25); a step is at most sigma /
+    2**GRID_BITS.
     """
     shift = 120 + max(0, variance.denominator.bit_length())
     sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
@@ -95,11 +88,7 @@ def tail_of(noise: Laplace | Gaussian) -> Tail:
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
-    """The least k of at least 1 whose tail is small enough, by doubling and bisection.
-
-    >>> least_reach(geometric_tail(Fraction(1)), lambda share: share <= Fraction(1, 10**6))
-    14
-    """
+    """The least k of at least 1 whose tail is small enough, by doubling and bisection."""
     high = 1
     while not enough(tail(high)):
         high *= 2
@@ -117,9 +106,9 @@ _SHOWS = "the chance that a rare key shows"
 class KeyThreshold:
     """Whole noise on the count of every key that occurs; a key is released if count + noise reaches a threshold.
 
-    A person counts in at most `keys` keys, at most `rows` times in each. With L = keys * rows (twice that
-    under "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k
-    for the least k with p = Pr[noise >= k] so small that (1 - p)**keys >= 1 - delta and p <= 1 - q.
+    A person counts in at most `keys` keys, at most `rows` times in each. With L = keys * rows (twice that under
+    "replace") the noise is discrete Laplace with q = e**(-epsilon / L), and the threshold is rows + k for the least k
+    with p = Pr[noise >= k] so small that (1 - p)**keys >= 1 - delta and p <= 1 - q.
 
     That is (epsilon, delta): let E be that none of the j keys that one person alone holds appears. On E the outputs
     with and without the person differ in the other keys only, by a factor of at most e**(epsilon (L - j) / L), and
@@ -130,14 +119,7 @@ class KeyThreshold:
     p)**keys >= 1 / (1 + delta / 2). A set of outputs with more than e**-epsilon / (1 - p)**j of the law without noise
     on the j keys needs no bound, and for the others what is missing is at most 1 / (1 - p)**j - 1.
 
-    >>> KeyThreshold.for_loss(1, 1e-6, neighbors="add_remove").threshold
-    15
-    >>> KeyThreshold.for_rho(0.0235, 1e-6, neighbors="add_remove").threshold
-    25
-
-    References
-    ----------
-    Korolova, Kenthapadi, Mishra and Ntoulas (2009); Desfontaines, Voss, Gipson and Mandayam (2022).
+    References: Korolova, Kenthapadi, Mishra and Ntoulas (2009); Desfontaines, Voss, Gipson and Mandayam (2022).
     """
 
     loss: Approx
@@ -245,22 +227,13 @@ _FARTHEST = 300
 
 @dataclass(frozen=True)
 class RangeFinder:
-    """Bins end at 0 and at ±2**e, e from `first` to `last`; limits are the outer edges of the bins whose
-    noisy count reaches `threshold`.
+    """Limits are the outer edges of the bins, ending at 0 and ±2**e, whose noisy count reaches `threshold`.
 
-    The threshold is so high that with probability 1 - beta no empty bin reaches it: the least k with
-    Pr[noise >= k] <= p, (1 - p)**bins = 1 - beta. A value beyond the outermost powers is in the outermost
-    bin. If no bin reaches the threshold, the limits are the whole range.
+    The threshold is so high that with probability 1 - beta no empty bin reaches it: the least k with Pr[noise >= k] <=
+    p, (1 - p)**bins = 1 - beta. A value beyond the outermost powers is in the outermost bin. If no bin reaches the
+    threshold, the limits are the whole range.
 
-    >>> finder = RangeFinder(Laplace.for_epsilon(1, sensitivity=1))
-    >>> finder.bins, finder.threshold
-    (128, 12)
-    >>> finder.limits(finder.counts(np.full(1000, 20.0)) * 1)
-    (Fraction(16, 1), Fraction(32, 1))
-
-    References
-    ----------
-    Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
+    References: Wilson and others (2020), Differentially private SQL with bounded user contribution, section 5.
     """
 
     noise: Laplace | Gaussian

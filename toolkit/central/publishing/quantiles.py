@@ -35,9 +35,7 @@ _ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie close
 
 @dataclass(frozen=True)
 class Part:
-    """A quantile that is sought between two others, or between the ends: its place in the list, its level
-    from 0 on, and the share of the part's values that should be on its left.
-    """
+    """A quantile between two others or the ends: its place in the list, its level from 0 on, its share on the left."""
 
     place: int
     level: int
@@ -54,25 +52,11 @@ class RecursiveQuantiles:
     moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A level of the
     recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose odds then fall by
     e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another entered, so they fall half as fast.
-    Where there is one part only, the first of a list that is not `grouped`, the score moves by at most 1 under
-    "replace". With `rows` rows a person all rates are divided by that number.
+    Where there is one part only, the first of a list that is not `grouped` (nobody can move to another table of the
+    release), the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided by that
+    number.
 
-    Parameters
-    ----------
-    loss : Pure(epsilon), of all quantiles together.
-    quantiles : increasing shares between 0 and 1.
-    neighbors : "replace" or "add_remove".
-    rows : how many rows one person can have.
-    grouped : whether a person can move to another table of the same release.
-
-    >>> import numpy as np
-    >>> mechanism = RecursiveQuantiles.for_epsilon(50, ["1/4", "1/2", "3/4"], neighbors="add_remove")
-    >>> mechanism.levels, mechanism.choose(np.arange(100), 100)
-    (2, [2..., 5..., 7...])
-
-    References
-    ----------
-    Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
+    References: Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
     """
 
     loss: Pure
@@ -233,27 +217,18 @@ def rank_unit(q: Fraction) -> Fraction:
 
 
 def rank_scores(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
-    """Where the cuts from low to high begin that leave 0, 1, …, n of the sorted values on their left, and the
-    one after the last; and their scores.
-
-    >>> first, scores = rank_scores(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
-    >>> first.tolist(), scores.tolist()
-    ([0, 4, 4, 8, 10], [-3, -1, -1, -3])
-    """
+    """Where the cuts begin that leave 0, 1, …, n sorted values on their left, and one after the last; their scores."""
     number, unit = len(inside), share.denominator
     scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
     return np.concatenate([[low], inside + 1, [high + 1]]).astype(np.int64), scores
 
 
 def least_distance(places: int, rows: int, run: int) -> int:
-    """The least distance, in the places of a step, of the first and the last of any `run` values of one step
-    that follow each other, with probability 1 - 2e-5: 0 if no such is known.
+    """The least distance of the first and last of any `run` neighboring values of one step, with probability 1 - 2e-5.
 
-    That `run` of at most `rows` random places lie in fewer than w next to each other has at most the probability rows *
-    C(rows - 1, run - 1) * (w / places)**(run - 1): one of them is the first, the others are within.
-
-    >>> least_distance(2**31, 5000, 12), least_distance(2**31, 2**30, 12)
-    (363953, 0)
+    It is counted in the places of a step, and 0 if none is known. That `run` of at most `rows` random places lie in
+    fewer than w next to each other has at most the probability rows * C(rows - 1, run - 1) * (w / places)**(run - 1):
+    one of them is the first, the others are within.
     """
     others = run - 1
     sets = math.lgamma(rows) - math.lgamma(run) - math.lgamma(rows - others) if rows > run else 0.0

@@ -20,19 +20,11 @@ from toolkit.core.randomness import Rng, check_rng
 class TopK:
     """The best of all options, then the best of the others, and so on, with odds of e**(rate count).
 
-    One person moves a count by at most `rows`, and those of k options by at most `together` in one direction.
-    What makes the odds of a round add up to 1 moves by at most e**(rate rows), and what was chosen, over all
-    rounds, by at most e**(rate together). Under "add_remove" all counts move in one direction, and the two
-    against each other: no choice becomes more than e**(rate k rows) times likelier. Under "replace" some rise
-    and some fall, and it is e**(rate (k rows + together)) at most.
-
-    Parameters
-    ----------
-    loss : Pure(epsilon), of all rounds together.
-    k : how many are chosen.
-    neighbors : "replace" or "add_remove".
-    rows : how far one person can move one count.
-    together : how far those of k options, in one direction; at least `rows`, at most k of them.
+    One person moves a count by at most `rows`, and those of k options by at most `together` in one direction. What
+    makes the odds of a round add up to 1 moves by at most e**(rate rows), and what was chosen, over all rounds, by at
+    most e**(rate together). Under "add_remove" all counts move in one direction, and the two against each other: no
+    choice becomes more than e**(rate k rows) times likelier. Under "replace" some rise and some fall, and it is
+    e**(rate (k rows + together)) at most.
 
     >>> TopK.for_epsilon(100, 2, neighbors="add_remove").choose([5, 90, 40, 3])
     [1, 2]

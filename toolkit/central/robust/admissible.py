@@ -48,10 +48,6 @@ class PowerLaw:
 
     With m = 6 the standard deviation is 2.66 S at epsilon = 1; m must be above 2 for it to be finite.
 
-    >>> law = PowerLaw.for_epsilon(1)
-    >>> law.smoothness, law.factor, round(law.sd, 3)
-    (Fraction(1, 6), Fraction(42, 5), 2.656)
-
     References: the PolyPlace family of Hladík and Tětek (2025), with these parameters.
     """
 
@@ -117,9 +113,6 @@ class PowerLaw:
 class SmoothLaplace:
     """Laplace noise of scale 2 S / epsilon, for t = epsilon / (2 ln(2 / delta)): Approx(epsilon, delta).
 
-    >>> round(float(SmoothLaplace.for_loss(1, 1e-6).smoothness), 6)
-    0.034462
-
     References: Nissim, Raskhodnikova and Smith (2007); the lecture's ln(1 / delta) would do, too.
     """
 
@@ -160,9 +153,6 @@ class SmoothGaussian:
     """Gaussian noise in p dimensions, standard deviation c S, S in length: Approx(epsilon, delta).
 
     c = 5 sqrt(2 ln(2 / delta)) / epsilon, and t = epsilon / (4 (p + ln(2 / delta))).
-
-    >>> round(SmoothGaussian.for_loss(1, 1e-6).sd, 3), SmoothGaussian.for_loss(1, 1e-6, dimension=3).dimension
-    (26.934, 3)
 
     References: Nissim, Raskhodnikova and Smith (2007).
     """

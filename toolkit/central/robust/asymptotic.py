@@ -126,9 +126,6 @@ def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float
     """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation.
 
     The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
-
-    >>> round(normal_delta(1, (0, 4), (1, 4)), 10)  # the Gaussian mechanism at sensitivity 1 and sigma 4
-    2.9243e-06
     """
     (m, s), (k, r) = first, second
     a = (1 / r**2 - 1 / s**2) / 2
@@ -189,12 +186,7 @@ def chaudhuri_hsu(*, gamma: Number, n: int, beta: Number, eta: Number, diameter:
 
 
 def radius(n: int, eta: Number) -> float:
-    """sqrt(2 ln(2/eta) / n), twice the bound of Dvoretzky, Kiefer, Wolfowitz and Massart: half of it for the
-    sample, half for those who may change.
-
-    >>> round(radius(1000, 0.05), 4)
-    0.0859
-    """
+    """sqrt(2 ln(2/eta) / n), twice Massart's DKW bound: half for the sample, half for those who may change."""
     return math.sqrt(2 * math.log(2 / _share(eta)) / whole(n, "n"))
 
 

@@ -36,11 +36,8 @@ _ROUNDS = 1000
 class RegressionInfluence:
     """Coefficients, and how far one more row pulls them.
 
-    Parameters
-    ----------
-    coefficients : beta.
-    matrix : M, the mean of psi'(y - x beta) w(x) x x'.
-    gross_error_sensitivity : sup of abs(IF) over all rows, bound * clip / (the least eigenvalue of M).
+    `matrix` is M, the mean of psi'(y - x beta) w(x) x x'; the gross-error sensitivity is bound * clip / (its least
+    eigenvalue).
     """
 
     estimator: Estimator
@@ -119,12 +116,8 @@ _FAR = 60.0
 class Influence:
     """What is known of an estimator at a population or a sample.
 
-    Parameters
-    ----------
-    at : the location T.
-    slope : M, the mean of psi'.
-    gross_error_sensitivity : sup of abs(IF), infinite for the mean.
-    variance : the asymptotic variance of sqrt(n) (T of n values - T).
+    `at` is the location T, `slope` the mean of psi', the gross-error sensitivity sup |IF| (infinite for the mean), and
+    `variance` the asymptotic one of sqrt(n) (T of n values - T).
     """
 
     estimator: Estimator

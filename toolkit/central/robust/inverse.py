@@ -31,14 +31,11 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
-    """For each step the least number of changes that make it a quantile: at most a share q of the values
-    below it, at most a share 1 - q above.
+    """For each step the least number of changes that make it a quantile: at most a share q of the values below it, at
+    most a share 1 - q above.
 
-    A value that is below and should not be is best replaced by the step itself; to remove it, or to add
-    others, is never better.
-
-    >>> quantile_lengths(np.array([0, 1, 1, 4, 4]), 4, Fraction(1, 2))
-    array([2, 0, 1, 1, 1])
+    A value that is below and should not be is best replaced by the step itself; to remove it, or to add others, is
+    never better.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     upto = np.cumsum(counts)
@@ -59,9 +56,6 @@ def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1, rows: int 
     `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where the scores at
     v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that of the lowest value. The
     least number is sought as if there were `rows` values, if given: at least as many as there are.
-
-    >>> huber_lengths(np.array([0, 2, 2, 9]), 9, 4)
-    array([2, 1, 0, 1, 1, 1, 1, 1, 2, 3])
     """
     rounds = max(len(steps) if rows is None else rows, 1).bit_length() + 1
     lower, upper = (_to_lower(one, span, reach, unit, rounds) for one in (steps, span - steps))

@@ -327,13 +327,8 @@ class ScaleBound:
 def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None) -> Array:
     """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions.
 
-    One person moves all of them at once, in length by at most the root of the sum of the squared smooth
-    sensitivities, which is as smooth as each of them.
-
-    >>> median = RankStatistic.named("median", 3)
-    >>> column = (median, Bounds.of((0, 1)), np.array([0.2, 0.4, 0.6]))
-    >>> len(several(SmoothGaussian.for_loss(1, 1e-6, dimension=2), [column, column]))
-    2
+    One person moves all of them at once, in length by at most the root of the sum of the squared smooth sensitivities,
+    which is as smooth as each of them.
     """
     if len(columns) != law.dimension or len({statistic.n for statistic, _, _ in columns}) != 1:
         refuse(f"there must be {law.dimension} columns of the same people", f"{len(columns)}", "the law is for them")

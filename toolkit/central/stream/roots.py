@@ -29,21 +29,12 @@ _GRAM_LIMIT = 1024
 
 
 def root(periods: int, window: int | None = None, one: Any = Fraction(1)) -> npt.NDArray[Any]:
-    """The first coefficients of the square root of 1 + z + z**2 + …, or of the sum that ends with
-    z**(window - 1): exact, unless `one` is a float.
-
-    >>> [str(coefficient) for coefficient in root(4)]
-    ['1', '1/2', '3/8', '5/16']
-    """
+    """The first coefficients of the root of 1 + z + … (to z**(window - 1) if given): exact, unless `one` is a float."""
     return _product(_power(periods, 1, one), _power(periods, 3, one), periods, window)
 
 
 def inverse(periods: int, window: int | None = None, one: Any = Fraction(1)) -> npt.NDArray[Any]:
-    """The coefficients of one over that root.
-
-    >>> [str(coefficient) for coefficient in inverse(4)]
-    ['1', '-1/2', '-1/8', '-1/16']
-    """
+    """The coefficients of one over that root."""
     return _product(_power(periods, 3, one), _power(periods, 1, one), periods, window)
 
 

@@ -24,11 +24,8 @@ _MOST_TERMS = 20_000
 class GeometricSumLaw:
     """`count` independent noises with Pr[k] proportional to e**(-|k| / scale), added up.
 
-    The sum has the law of a difference of two negative binomial numbers, each of `count` successes. Where the
-    scale is so large that there are too many integers to add over, it is that of two gamma numbers.
-
-    >>> GeometricSumLaw(2.0, 1).reach(0.95) == GeometricLaw(2.0).reach(0.95)
-    True
+    The sum has the law of a difference of two negative binomial numbers, each of `count` successes. Where the scale is
+    so large that there are too many integers to add over, it is that of two gamma numbers.
     """
 
     scale: float
@@ -82,12 +79,8 @@ moves it (`absolute`, `squared`), and how totals are read off (`reader`).
 class Calibrated:
     """A way, and noise on whatever it measures that is enough for a loss.
 
-    Parameters
-    ----------
-    way : what is measured.
-    loss : Pure for two-sided geometric noise, Zcdp for discrete Gaussian noise.
-    reach : how far one person can move the count of one period.
-    times : how many periods one person can move.
+    Pure buys two-sided geometric noise, Zcdp discrete Gaussian noise; one person can move `times` periods by `reach`
+    each.
     """
 
     way: Way

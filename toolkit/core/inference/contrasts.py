@@ -118,9 +118,7 @@ class Quotient:
 
 
 def _fieller(top: Sequence[float], bottom: Sequence[float], correlation: float, positive: bool) -> tuple[float, float]:
-    """All r with 0 in the interval of x - r y, from values and limits of both; roots in the form that does not
-    cancel.
-    """
+    """All r with 0 in the interval of x - r y, from values and limits of both; its roots do not cancel."""
     (x, low, high), (y, least, most) = top, bottom
     if most < 0 and not positive:
         x, low, high, y, least, most = -x, -high, -low, -y, -most, -least
@@ -148,11 +146,7 @@ def mover(
     least: float | Array,
     greatest: float | Array,
 ) -> tuple[Array, Array]:
-    """Limits of value - other, from the uncut limits of both.
-
-    >>> [round(float(limit), 4) for limit in mover(0.5, 0.4, 0.6, 0.3, 0.2, 0.4)]
-    [0.0586, 0.3414]
-    """
+    """Limits of value - other, from the uncut limits of both."""
     difference = np.asarray(value - other)
     return (difference - np.hypot(value - low, greatest - other), difference + np.hypot(high - value, other - least))
 

@@ -10,11 +10,7 @@ _UP = Context(prec=6, rounding=ROUND_CEILING)
 
 
 def digits(value: object) -> str:
-    """A float in at most six significant digits, with a point; anything else as Python writes it.
-
-    >>> digits(1.0), digits(48.367915772932975), digits(3.53301602592e-12), digits(1e-6), digits(12)
-    ('1.0', '48.3679', '3.53302e-12', '1e-06', '12')
-    """
+    """A float in at most six significant digits, with a point; anything else as Python writes it."""
     if isinstance(value, float):
         return repr(float(f"{float(value):.6g}"))
     if type(value) is tuple:
@@ -23,11 +19,7 @@ def digits(value: object) -> str:
 
 
 def digits_up(value: float) -> str:
-    """Likewise, rounded up: a loss is never shown smaller than it is.
-
-    >>> digits_up(1.0), digits_up(0.1), digits_up(0.08705913337555733), digits_up(float("inf"))
-    ('1.0', '0.1', '0.0870592', 'inf')
-    """
+    """Likewise, rounded up: a loss is never shown smaller than it is."""
     return repr(float(_UP.create_decimal(repr(float(value)))))
 
 
@@ -43,11 +35,7 @@ _MINUS = "\N{MINUS SIGN}"
 
 
 def short(number: float) -> str:
-    """Four digits, and all before the point: never with an exponent where people would write none.
-
-    >>> short(11450.0), short(0.123456), short(52.0)
-    ('11,450', '0.1235', '52')
-    """
+    """Four digits, and all before the point: never with an exponent where people would write none."""
     return f"{number:,.0f}" if _THOUSAND <= abs(number) < _LONG else f"{number:.4g}"
 
 

@@ -215,24 +215,13 @@ class Mapped:
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Shares of a sample of n, one row each, estimated by a mean of report scores.
+    """Shares of a sample of n, one row each, estimated by a mean of report scores; the first of `methods` is the
+    default.
 
-    Parameters
-    ----------
-    value, se : array
-        The unbiased estimates and their standard errors.
-    n : int
-        The number of reports.
-    spread_given, spread_without : array
-        Mean squared score of a report from those who have the option, and from the others.
-    counts, given, without : array
-        Reports of each kind, and their probabilities under "has it" and "has it not".
-    without_range : pair of array
-        Least and greatest probability of the kinds that speak for the option among those without it.
-    through : Through, optional
-        The whole matrix and all counts, where the posterior of one share depends on the others.
-    methods : tuple of str
-        What intervals can be made by; the first is the default.
+    `spread_given` and `spread_without` are mean squared scores of those who have the option and of the others, `given`
+    and `without` the probabilities of the reports in `counts` under "has it" and "has it not"; `without_range` those of
+    the kinds that speak for the option, least and greatest. `through` is the whole matrix with all counts, where the
+    posterior of one share depends on the others.
     """
 
     value: Array
@@ -334,9 +323,7 @@ class Shares:
         return self.mapped(low, high)
 
     def mapped(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Limits of the chance of a report that speaks for the option, as limits of the share, whatever the
-        others have instead.
-        """
+        """Limits of the chance of a report for the option, as limits of the share, whatever the others have."""
         (_, p), (least, greatest) = self.speaking(), self.without_range
         with np.errstate(divide="ignore", invalid="ignore"):
             low, high = (low - greatest) / (p - greatest), (high - least) / (p - least)
@@ -362,24 +349,8 @@ class SampleShares:
     number), as an estimated v may be far too small where few clusters or heavy weights are. "korn-graubard" is Clopper
     and Pearson's interval (1998: m times the ratio of both t quantiles, squared), "logit" that of R's svyciprop, both
     on the reports. In all 74 cells of benchmarks/coverage.py, enumerated or simulated 2,000 times, the first covers at
-    least .941 through a device, the second .953 for plain answers: they are the defaults there.
-
-    Parameters
-    ----------
-    shares : Shares
-        Variances of a score, and probabilities of the reports.
-    value, se : array
-        Estimates and errors through the sample's design.
-    effective, kish : array
-        People who would have the same variance, and Kish's number of people.
-    n : array
-        People with a report.
-    df : int
-        Degrees of freedom of the design.
-    gain : array
-        How many times as many people a finite population makes of them.
-    methods : tuple of str
-        What intervals can be made by; the first is the default.
+    least .941 through a device, the second .953 for plain answers: they are the defaults there. `effective` is how many
+    people would have the same variance; a finite population makes `gain` times as many of them.
     """
 
     shares: Shares

@@ -21,8 +21,7 @@ _TOUCHING = 0.002  # an interval that begins within this share of the draws begi
 
 
 def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) -> tuple[float, float]:
-    """The shortest interval that holds `level` of the posterior of one share x, on a grid laid over where the
-    likelihood is.
+    """The shortest interval that holds `level` of the posterior of one share x, on a grid over where the likelihood is.
 
     Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid
     serves every number of kinds, and does not lose its digits when the truncation leaves only the far tail.
@@ -80,26 +79,12 @@ def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
 
 
 def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
-    """Draw shares x with density proportional to the likelihood of the counts under x P.
+    """Draw shares x with density proportional to the likelihood of the counts under x P: by survey, draw and share.
 
-    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no
-    tuning and is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one
-    segment. Directions follow the estimate's covariance, and every other step the line between two vertices,
-    which finds its way along the edges.
-
-    Parameters
-    ----------
-    matrix : array
-        Pr(report | truth).
-    counts, cov : array
-        A row per survey: reports of each kind, and the covariance of the unbiased shares.
-    chains, kept : int
-        Independent chains per survey, and draws stored of each after a start of 100 + 20 k steps.
-
-    Returns
-    -------
-    array
-        By survey, draw and share.
+    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no tuning and
+    is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one segment. Directions
+    follow the estimate's covariance, and every other step the line between two vertices, which finds its way along the
+    edges. Draws are stored after a start of 100 + 20 k steps.
     """
     surveys, k = len(counts), len(matrix)
     rng = np.random.default_rng(0)

@@ -93,11 +93,8 @@ def significance(
 def adjusted(p: float | Array, adjust: str) -> Any:
     """p-values of several tests, adjusted so that the chance of any false rejection keeps its level.
 
-    "bonferroni": each times their number. "holm": the smallest times their number, the next times one less,
-    and so on, never below one before it; it rejects whatever Bonferroni rejects, and more. NaN is no test.
-
-    >>> adjusted(np.array([0.02048, 0.040015, 0.147162, 0.004682]), "holm").round(5)
-    array([0.06144, 0.08003, 0.14716, 0.01873])
+    "bonferroni": each times their number. "holm": the smallest times their number, the next times one less, and so on,
+    never below one before it; it rejects whatever Bonferroni rejects, and more. NaN is no test.
     """
     values = np.asarray(p, dtype=np.float64)
     tests = values[~np.isnan(values)]

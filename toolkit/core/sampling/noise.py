@@ -70,11 +70,7 @@ _UNDECIDED = -1
 
 
 def floor_log2(value: Fraction) -> int:
-    """The largest integer e with 2**e <= value.
-
-    >>> floor_log2(Fraction(1, 3)), floor_log2(Fraction(8))
-    (-2, 3)
-    """
+    """The largest integer e with 2**e <= value."""
     guess = value.numerator.bit_length() - value.denominator.bit_length()
     return guess if value >= Fraction(2) ** guess else guess - 1
 
@@ -82,11 +78,8 @@ def floor_log2(value: Fraction) -> int:
 def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
     """Integers low <= 2**bits * e**-exponent <= high, three apart at most, for an exponent of at least 0.
 
-    The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both
-    correctly), so the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
-
-    >>> exp_enclosure(Fraction(1), 8)
-    (93, 96)
+    The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both correctly), so
+    the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
     """
     if exponent > bits:  # then e**-exponent < 2**-bits
         return 0, 1
@@ -105,15 +98,10 @@ def exp_of(exponent: Fraction) -> Enclosure:
 class Inversion:
     """Outcome t where a uniform number U falls between the edges below and above t of the cumulative law.
 
-    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided
-    when every continuation of the bits lies between the upper bound of the edge below and the lower bound of
-    the edge above. If not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of
-    the real number U, exactly, and nearly always 16 bits are enough.
-
-    Parameters
-    ----------
-    edges : callable
-        Of the number of bits: `Edges` of that precision; more bits must leave less over.
+    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided when every
+    continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above. If
+    not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of the real number U, exactly,
+    and nearly always 16 bits are enough.
     """
 
     def __init__(self, edges: Callable[[int], Edges]) -> None:
@@ -180,20 +168,12 @@ class Inversion:
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law with ratio e**(-1/scale).
-
-    >>> discrete_laplace(2, 5, np.random.default_rng(1)).dtype
-    dtype('int64')
-    """
+    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
     return laplace_sampler(positive(scale, "scale")).draw(size, rng)
 
 
 def discrete_gaussian(variance: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-k**2 / (2 variance)).
-
-    >>> discrete_gaussian("25/2", 5, np.random.default_rng(1)).dtype
-    dtype('int64')
-    """
+    """`size` integers with Pr[k] proportional to e**(-k**2 / (2 variance))."""
     return gaussian_sampler(positive(variance, "variance")).draw(size, rng)
 
 
@@ -374,11 +354,7 @@ LEAST_SCALE = 2**10
 
 
 def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
-    """One vector of integers, Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10.
-
-    >>> len(radial_laplace(2**20, 3))
-    3
-    """
+    """One vector of integers, Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < LEAST_SCALE:
         refuse(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")

@@ -40,12 +40,7 @@ class LazyUniform:
 
 
 def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
-    """The whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin.
-
-    >>> from toolkit.core.sampling.noise import exp_of
-    >>> isinstance(rounded_sum(Fraction(1, 3), exp_of), int)
-    True
-    """
+    """The whole number nearest to center + Z, halves up, for noise Z whose sign is a fair coin."""
     positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
     start = math.floor(center + Fraction(1, 2))
 
@@ -105,11 +100,7 @@ def normal_tail(square: Fraction) -> Enclosure:
 
 @lru_cache(maxsize=16)
 def pi(digits: int) -> Decimal:
-    """Pi to this many digits, by Machin's formula in integers.
-
-    >>> pi(30)
-    Decimal('3.14159265358979323846264338328')
-    """
+    """Pi to this many digits, by Machin's formula in integers."""
     unit = 10 ** (digits + 10)
     value = 4 * (4 * _inverse_tangent(5, unit) - _inverse_tangent(239, unit))
     return Context(prec=digits).divide(Decimal(value), Decimal(unit))

@@ -82,9 +82,7 @@ class NoisyDescent:
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
 
     def weights(self, parts: Parts, rng: Rng) -> Array:
-        """The last place, from 0. The pace suits the largest curvature that there can be. Rows are read at every step,
-        so that no more than a part has to be in memory.
-        """
+        """The last place, from 0; rows are read at every step, so that only a part has to be in memory."""
         longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
         noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
         place, part = np.zeros(self.size), float(self.rate) * self.people
@@ -105,11 +103,7 @@ class NoisyDescent:
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:
-    """What steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above.
-
-    >>> round(sampled_epsilon(1.0, 1e-6, 0.025, 400), 2)
-    4.1
-    """
+    """What steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above."""
     tool, rdp = extra("dp_accounting"), extra("dp_accounting.rdp.rdp_privacy_accountant")
     accountant = rdp.RdpAccountant(_ORDERS, tool.NeighboringRelation.ADD_OR_REMOVE_ONE)
     accountant.compose(tool.PoissonSampledDpEvent(rate, tool.GaussianDpEvent(sigma)), steps)

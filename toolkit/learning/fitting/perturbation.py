@@ -50,11 +50,7 @@ from toolkit.core.sampling.noise import Integers, floor_log2, gaussian_sampler, 
 
 @dataclass(frozen=True)
 class Logistic:
-    """ln(1 + e**-m).
-
-    >>> float(Logistic().slope(np.array([0.0]))[0])
-    -0.5
-    """
+    """ln(1 + e**-m)."""
 
     curvature: float = 0.25
 
@@ -71,11 +67,7 @@ class Logistic:
 
 @dataclass(frozen=True)
 class HuberHinge:
-    """max(0, 1 - m), with a parabola in place of the corner from 1 - width to 1 + width.
-
-    >>> HuberHinge(0.5).slope(np.array([0.0, 1.0, 2.0])).tolist()
-    [-1.0, -0.5, 0.0]
-    """
+    """max(0, 1 - m), with a parabola in place of the corner from 1 - width to 1 + width."""
 
     width: float = 0.5
 
@@ -218,11 +210,7 @@ _CAUTION = 1 + 1e-9  # more than the rounding of all that is computed here
 
 
 def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
-    """The bound of order t + 1.
-
-    >>> round(divergence(10, 9.34, 0.0, 1), 3)
-    0.322
-    """
+    """The bound of order t + 1."""
     shift = (2 + math.sqrt(size) * _CELL * sigma) ** 2 / (2 * sigma**2)
     rows = math.log(2) * (1 + size * _HOLDER) + 2 * t**2 / sigma**2 / (1 - _HOLDER)
     cells = size * t**2 * _CELL**2 / _HOLDER / 2
@@ -230,11 +218,7 @@ def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
 
 
 def objective_epsilon(sigma: float, delta: float, determinants: float, size: int) -> float:
-    """The smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020).
-
-    >>> round(objective_epsilon(9.34, 1e-6, 0.0, 1), 2)
-    1.0
-    """
+    """The smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020)."""
 
     def at(position: float) -> float:
         t = math.exp(position)
@@ -250,11 +234,7 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
 
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
-    """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite if there is none.
-
-    >>> [round(least_sigma(epsilon, 1e-6, 0.0, 1), 1) for epsilon in (0.5, 1, 2)]
-    [17.9, 9.3, 4.9]
-    """
+    """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite if there is none."""
     low, high = 0.0, 1.0
     while objective_epsilon(high, delta, determinants, size) > epsilon:
         low, high = high, 2 * high
@@ -279,11 +259,7 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
 
 
 def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
-    """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale); scale at least the dimension.
-
-    >>> len(cubic_laplace(2**20, 3))
-    3
-    """
+    """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale); scale at least the dimension."""
     unit, size = positive(scale, "scale"), whole(dimension, "dimension")
     if unit < size:
         refuse("`scale` must be at least the dimension", float(unit), "choose a finer grid")
@@ -411,11 +387,7 @@ Push: TypeAlias = Ball | Cube | Normal
 
 
 def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, delta: float = 0.0) -> Push:
-    """The law with the smallest variance, by public numbers alone; the determinants' cost is taken from epsilon.
-
-    >>> [type(push_law(Fraction(1), 0.1, 9, widest)).__name__ for widest in (1 / 3, 1.0)]
-    ['Cube', 'Ball']
-    """
+    """The law with the smallest variance, by public numbers alone; the determinants' cost is taken from epsilon."""
     left = epsilon - Fraction(determinants)
     laws: list[Push] = [Ball(left, size), Cube(left, size, widest)]
     if delta:

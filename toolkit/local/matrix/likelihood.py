@@ -18,11 +18,7 @@ _CELLS = 2_000_000  # of all matrices that are solved together: 16 MB
 
 
 def project_onto_simplex(shares: Array) -> Array:
-    """The nearest point, in Euclidean distance, whose entries are non-negative and sum to one; by one sort.
-
-    >>> project_onto_simplex(np.array([0.7, 0.5, -0.2]))
-    array([0.6, 0.4, 0. ])
-    """
+    """The nearest point, in Euclidean distance, whose entries are non-negative and sum to one; by one sort."""
     descending = np.sort(shares)[::-1]
     excess = (np.cumsum(descending) - 1) / np.arange(1, len(shares) + 1)
     last = np.flatnonzero(descending > excess)[-1]

@@ -88,11 +88,7 @@ def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fract
 
 
 def largest_odds(rows: Rows) -> Fraction | None:
-    """The largest ratio of a report's probabilities under two truths; None where a zero makes it infinite.
-
-    >>> largest_odds([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
-    Fraction(3, 1)
-    """
+    """The largest ratio of a report's probabilities under two truths; None where a zero makes it infinite."""
     columns = [(min(column), max(column)) for column in zip(*rows, strict=True) if any(column)]
     return None if any(least == 0 for least, _ in columns) else max(most / least for least, most in columns)
 

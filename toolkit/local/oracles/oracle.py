@@ -32,9 +32,7 @@ from toolkit.local.sampled_randomizer import SampledAtOdds
 
 
 class Limit(NamedTuple):
-    """`risk`: sum over the options of n times the variance of unbiased estimates, at equal shares. `size`:
-    the subset size that attains it.
-    """
+    """The least `risk`, n times the summed variance at equal shares, and the subset `size` that attains it."""
 
     risk: float
     size: int

@@ -44,15 +44,11 @@ _RANGES, _PARTS = 128, 4  # how many ranges to begin with, and into how many one
 
 
 def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
-    """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger,
-    that none exceeds.
+    """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger, that none
+    exceeds.
 
-    yes, no : how likely a report is yes from those who hold one answer and from those who hold the other.
-    local : the epsilon of one report, which bounds both.
-
-    >>> least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 1e-6, 1.1)
-    >>> round(least, 4), round(epsilon / least, 3)
-    (0.0032, 1.001)
+    yes, no : how likely a report is yes from those who hold one answer and from those who hold the other. local : the
+    epsilon of one report, which bounds both.
     """
     own, other = max(yes, no), min(yes, no)
     sides = [Side(own, other)]
@@ -222,11 +218,7 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
-    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are shuffled.
-
-    >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
-    5.69
-    """
+    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n are shuffled."""
     goal, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
     return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, goal)
 
@@ -245,12 +237,7 @@ def largest_local(
 
 
 def clones_2021(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2021), for comparison: valid for every randomizer; NaN
-    where it is not.
-
-    >>> round(clones_2021(1.0, 10_000, 1e-6), 3)
-    0.233
-    """
+    """The closed form of Feldman, McMillan and Talwar (2021), for comparison; NaN where it is not valid."""
     if local > math.log(n / (16 * math.log(4 / delta))):
         return math.nan
     growth = 8 * math.sqrt(math.exp(local) * math.log(4 / delta) / n) + 8 * math.exp(local) / n
@@ -258,12 +245,7 @@ def clones_2021(local: float, n: int, delta: float) -> float:
 
 
 def clones_2023(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2023), for comparison; its erratum restricts it,
-    Warner's design is covered.
-
-    >>> round(clones_2023(1.0, 10_000, 1e-6), 3)
-    0.18
-    """
+    """The closed form of Feldman, McMillan and Talwar (2023), for comparison; its erratum covers Warner's design."""
     if n / (8 * math.log(2 / delta)) <= 1 or local > math.log(n / (8 * math.log(2 / delta)) - 1):
         return math.nan
     growth = 4 * math.sqrt(2 * math.log(4 / delta) / ((math.exp(local) + 1) * n)) + 4 / n

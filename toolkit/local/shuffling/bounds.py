@@ -117,16 +117,9 @@ _GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for nei
 class Pair:
     """Two answers x and x' of one person, by what their reports look like and what the others send.
 
-    Parameters
-    ----------
-    own, other : float
-        Probability of the report that speaks for x when x is true, and when x' is.
-    least : float
-        How likely any other person gives that report, whatever their answer.
-    own_too, other_too, least_too : float
-        The same of the report that speaks for x', mirrored.
-    rest : float
-        How likely any other person gives one of all other reports.
+    `own` and `other` are the probabilities of the report that speaks for x when x is true, and when x' is; `least` how
+    likely any other person gives it, whatever their answer; `own_too`, `other_too` and `least_too` the same of the
+    report that speaks for x', mirrored; `rest` how likely any other person gives one of all other reports.
     """
 
     own: float

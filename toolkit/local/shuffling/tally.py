@@ -79,15 +79,10 @@ class _Group:
 
 
 def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float) -> Array:
-    """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold
-    the other one.
+    """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold the other
+    one.
 
     `delta` is the size that matters: results far below it may be loose.
-
-    >>> deltas(Side(Fraction(3, 4), Fraction(1, 4)), np.array([0.0]), np.array([1.0]), 0.0, 0.1).round(
-    ...     6
-    ... )  # (3/4 - 1/4) * 3/4
-    array([0.375])
     """
     gain, loss, tilt = side.scores(epsilon)
     if gain <= 0:

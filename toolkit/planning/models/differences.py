@@ -225,12 +225,7 @@ def checked_power(power: Number, level: float) -> float:
 
 
 def difference_power(design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95) -> float:
-    """The probability that the default interval of a difference leaves out 0, over all pairs of counts.
-
-    >>> from toolkit import forced
-    >>> round(difference_power(forced("1/6", "1/6"), (0.3, 0.0), (100, 100)), 6)
-    0.900308
-    """
+    """The probability that the default interval of a difference leaves out 0, over all pairs of counts."""
     (p, *a), (q, *b) = (_side(design, share, size, level) for share, size in zip(shares, sizes, strict=True))
     low, high = mover(*(part[:, None] for part in a), *b)
     return float(p @ ((low > 0) | (high < 0)) @ q)
@@ -247,9 +242,7 @@ def _side(design: Design, share: float, size: int, level: float) -> tuple[Array,
 
 
 def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
-    """The counts of n people that come with some chance, and their chances: all others have together less
-    than 1e-9 for up to 50,000 people.
-    """
+    """Likely counts of n people and their chances; all others have together less than 1e-9 for up to 50,000 people."""
     k = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
     chances = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))

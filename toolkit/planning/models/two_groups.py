@@ -213,9 +213,7 @@ class _Case:
         return max(self.sizes(people)) <= _COUNTED
 
     def power(self, null: float, truth: float, people: int) -> float:
-        """The chance that the estimate is more than z of its own standard errors from the null; of a
-        one-sided test, on the side of the truth.
-        """
+        """The chance that the estimate is over z errors from the null; one-sided: on the side of the truth."""
         two_sided = self.z == critical(self.level, 2)
         if not self.counts(people):
             return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))

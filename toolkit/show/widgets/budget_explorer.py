@@ -153,11 +153,7 @@ def budget_table() -> dict[str, Any]:
 
 
 def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
-    """The same for one epsilon and one number of questions, with an entry a year.
-
-    >>> budget_row(0.5, 2)["total"][:3], budget_row(0.5, 2)["each"][:2]
-    ([1.0, 2.0, 3.0], ['0.549', '0.274'])
-    """
+    """The same for one epsilon and one number of questions, with an entry a year."""
     counts = [questions * years for years in YEARS]
     totals = [_totals(epsilon, counts[-1])[count - 1].epsilon for count in counts]
     return {
@@ -190,11 +186,7 @@ def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float
 
 
 def believed(prior: float, factor: float) -> float:
-    """The belief whose odds are those of `prior` times `factor`.
-
-    >>> round(believed(0.1, 3), 4)
-    0.25
-    """
+    """The belief whose odds are those of `prior` times `factor`."""
     odds = prior / (1 - prior) * factor
     return odds / (1 + odds)
 

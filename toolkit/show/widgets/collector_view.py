@@ -209,9 +209,7 @@ def _rows(results: Results, question: Question) -> list[list[str]]:
 
 
 def _bars(results: Results, question: Question) -> list[list[float | None]]:
-    """Lower end, estimate and upper end of each line, as parts of the scale: from 0 to 1 for shares, between
-    its bounds for a mean; nothing where there is no number.
-    """
+    """Lower end, estimate and upper end of each line, as parts of the scale (0 to 1, or the bounds), if any."""
     low, high = (0.0, 1.0) if question.is_share else map(float, question.bounds or (0, 1))
     frames = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
     lines = [numbers for frame in frames for _, numbers in frame.iterrows()]

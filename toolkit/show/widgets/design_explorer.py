@@ -147,12 +147,7 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORD
 
 @lru_cache(maxsize=512)
 def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
-    """The Warner design of this epsilon in numbers; margins are those of a single respondent.
-
-    >>> row = table_row(1.0, (0.1,))
-    >>> round(row["p"], 4), round(row["factor"], 3), row["multiplier"]
-    (0.7311, 2.718, [11.2297])
-    """
+    """The Warner design of this epsilon in numbers; margins are those of a single respondent."""
     design = warner(epsilon=epsilon)
     spreads = [_spread(design, x) for x in prevalences]
     beliefs = [design.posterior(x)[1] for x in prevalences]

@@ -104,20 +104,12 @@ def joined(path: Path) -> str:
 
 
 def exports(code: str) -> set[str]:
-    r"""The names that a module offers to others.
-
-    >>> sorted(exports("export function html() {}\nconst own = 1;\nexport const SIZE = 3;"))
-    ['SIZE', 'html']
-    """
+    """The names that a module offers to others."""
     return set(_EXPORT.findall(code))
 
 
 def imports(code: str) -> dict[str, set[str]]:
-    r"""The names that a module takes from others, by the other's address.
-
-    >>> imports('import { html, svg } from "./elements.js";\n') == {"./elements.js": {"html", "svg"}}
-    True
-    """
+    """The names that a module takes from others, by the other's address."""
     return {source: set(re.findall(r"\w+", names)) for names, source in _IMPORT.findall(code)}
 
 
@@ -151,19 +143,14 @@ def browser_style(name: str) -> str:
 class Explorer(anywidget.AnyWidget):
     """A widget that answers one question while a slider moves; drawn in the browser, computed by the toolkit.
 
-    A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`),
-    and the three methods below. It fills `table` once; `row` is for what was typed exactly and stands in no
-    table. Neither may hold more than plain numbers, text, lists and dicts, because both go to the browser.
+    A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`), and the
+    three methods below. It fills `table` once; `row` is for what was typed exactly and stands in no table. Neither may
+    hold more than plain numbers, text, lists and dicts, because both go to the browser.
 
-    With `guess=True` the live widget asks for a prediction before it shows the answer, and draws both beside
-    each other; what was predicted is found again in `prediction`. The still picture of a saved notebook shows
-    the answer: nobody can guess there. Where `asks` is set, `truth` has the number that is asked for; `maker`
-    is the function of `toolkit.show` that makes such a widget, for the code that can be copied.
-
-    Parameters
-    ----------
-    **settings : Any
-        Values of the traits.
+    With `guess=True` the live widget asks for a prediction before it shows the answer, and draws both beside each
+    other; what was predicted is found again in `prediction`. The still picture of a saved notebook shows the answer:
+    nobody can guess there. Where `asks` is set, `truth` has the number that is asked for; `maker` is the function of
+    `toolkit.show` that makes such a widget, for the code that can be copied.
     """
 
     _css = browser_style("kit.css")

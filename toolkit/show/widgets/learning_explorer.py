@@ -50,11 +50,7 @@ def tested() -> tuple[Array, Mask]:
 
 
 def right(method: str, people: int, epsilon: float, strength: float) -> float:
-    """Of 100 others, how many are classified rightly: the mean of some fits to the same people.
-
-    >>> right("objective", 250, 4.0, 0.1) > 70
-    True
-    """
+    """Of 100 others, how many are classified rightly: the mean of some fits to the same people."""
     from toolkit.learning import PrivateLogisticRegression  # scikit-learn is an extra
 
     rng = np.random.default_rng([_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)])

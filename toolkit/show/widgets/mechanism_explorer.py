@@ -173,12 +173,7 @@ def mechanism_table() -> dict[str, Any]:
 
 
 def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, level: float) -> dict[str, Any]:
-    """One setting; `asked` is the epsilon that was set, `epsilon` the one that is shown.
-
-    >>> row = mechanism_row("laplace", 0.5, 1e-6, 1.0, 0.95)
-    >>> row["ratio"], row["error"], row["errors"]["laplace"]
-    (2.0, 6.0, 6.0)
-    """
+    """One setting; `asked` is the epsilon that was set, `epsilon` the one that is shown."""
     used = min(epsilon, _CLASSIC) if law == "classic" else epsilon
     proven = [name for name in LAWS if name != "classic" or used <= _CLASSIC]
     errors = {name: short(_mechanism(name, used, delta, sensitivity).error(level)) for name in proven}

@@ -34,8 +34,7 @@ _FROM_RIGHT = "\u200f"
 def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
     """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong.
 
-    Where people use chance of their own, it must tell them what to say, or compare two answers: what other
-    devices ask for is not known here.
+    Where people use chance of their own, it must tell them what to say, or compare two answers.
     """
     asked = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
     if asked[0].mode == "auto":  # a yes and a no, called as the wheel calls them
@@ -79,11 +78,7 @@ def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTr
 
 
 def chance(answers: int) -> tuple[Fraction, Fraction]:
-    """Return how often somebody who taps at random is right at the first try, and at one of two.
-
-    >>> [str(share) for share in chance(3)]
-    ['1/3', '5/9']
-    """
+    """Return how often somebody who taps at random is right at the first try, and at one of two."""
     once = Fraction(1, answers)
     return once, once + (1 - once) * once
 

@@ -30,10 +30,6 @@ def page_words(
     """Return all words of the page by language; what is said before sending is true of these questions.
 
     `promised` are sentences for languages that the toolkit does not know.
-
-    >>> faculty = Question("faculty", "Which faculty?", options=["arts", "law"])
-    >>> page_words([faculty], ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
-    'Answers to questions that are not protected are sent as you gave them.'
     """
     modes = {question.mode for question in questions if question.chances is None}
     review = {  # all that leaves the phone, and what stays there: only what is so
@@ -165,15 +161,7 @@ def shown_question(
 ) -> dict[str, Any]:
     """Return plain data of one question for the page.
 
-    `others` are the questions that `show_if` may name, `own` the researcher's words, `waves` how often it is
-    asked.
-
-    >>> from toolkit import warner
-    >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])
-    >>> page["text"], page["options"][1], page["odds"]["en"][0]
-    ({'en': 'Have you cheated?'}, {'value': 'yes', 'label': {'en': 'Yes'}},
-     'If your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○); if it is “No”, we still receive “Yes” 1
-     time in 3 (●○○).')
+    `others` are the questions that `show_if` may name, `own` the researcher's words, `waves` how often it is asked.
     """
 
     def words(given: str | Text | None) -> dict[str, str] | None:

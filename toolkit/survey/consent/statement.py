@@ -321,12 +321,9 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[Layer
 def patterns(waves: int, people: int = 60) -> dict[str, int]:
     """Return how many `people` are `alone` with the waves in which their link was used, on average, rounded up.
 
-    Somebody who looks once in each wave at the links that were used can tell the reports of those. It is the
-    worst over the moments when one to nine tenths have answered; at the end, if each answers 4 times in 5, it
-    is 4 of 60 people after four waves, and 22 after eight.
-
-    >>> [patterns(waves)["alone"] for waves in (2, 4, 8)]
-    [1, 4, 48]
+    Somebody who looks once in each wave at the links that were used can tell the reports of those. It is the worst over
+    the moments when one to nine tenths have answered; at the end, if each answers 4 times in 5, it is 4 of 60 people
+    after four waves, and 22 after eight.
     """
     shares = []
     for tenths in range(1, 10):

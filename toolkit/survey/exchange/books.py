@@ -85,12 +85,7 @@ def write_codebook(survey: Survey, path: str | Path, language: str | None = None
 
 
 def program_lines(question: Question) -> dict[str, str]:
-    """Return what computes a question's estimate from the .sav or .dta file, by program; nothing if no line can.
-
-    >>> from toolkit import warner
-    >>> program_lines(Question("cheated", "Cheated?", design=warner("3/4")))["R"]
-    'mean(c(-0.5, 1.5)[d$cheated + 1], na.rm = TRUE)'
-    """
+    """Return what computes a question's estimate from the .sav or .dta file, by program; nothing if no line can."""
     design = question.design
     if design is None:
         return {}

@@ -256,9 +256,7 @@ def _label(model: QuestionModel, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Reads a column: `words` stand for options in any file, `file` has what this one calls its codes, and `given` what
-    the caller does.
-    """
+    """Reads a column by what options are called in any file (`words`), in this `file`, and by the caller (`given`)."""
 
     name: str
     model: QuestionModel

@@ -26,9 +26,7 @@ _NOTHING = "nothing was read"
 
 @dataclass(frozen=True)
 class RawTable:
-    """Cells by column; labels of codes by column; the codebook, if the file has one or one lies beside it; and whether
-    apostrophes stand in it that a text did not have.
-    """
+    """Cells and labels of codes by column; the codebook, if there is one; whether apostrophes were added to texts."""
 
     frame: "pd.DataFrame"
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=dict)

@@ -39,22 +39,14 @@ _SAV, _DTA = {"label": 256, "value": 120, "name": 64, "file": 64}, {"label": 80,
 
 
 def file_name(name: str, suffix: str) -> str:
-    """Return how a column is called in a file: as in the survey, unless the program knows no such name.
-
-    >>> file_name("cheated", ".sav"), file_name("by", ".sav"), file_name("a" * 40, ".dta")
-    ('cheated', 'by_', 'aaaaaaaaaaaaaaaaaaaaaa_e33cdf9c')
-    """
+    """Return how a column is called in a file: as in the survey, unless the program knows no such name."""
     most = (_DTA if suffix == ".dta" else _SAV)["name"]
     own = f"{name}_" if _RESERVED.fullmatch(name) else name
     return own if len(own) <= most else f"{own[: most - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def is_set(question: Question) -> bool:
-    """Return whether a report is a set of the options.
-
-    >>> is_set(Question("tried", "Which?", options=["a", "b"], multiple=True))
-    True
-    """
+    """Return whether a report is a set of the options."""
     return question.kind == "ticks" if question.design is None else question.design.name in _SETS
 
 

@@ -38,11 +38,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a collection is found, such as https://survey.example.org/survey/.
-
-    >>> Address.of("https://survey.example.org/survey").path("report")
-    '/survey/report'
-    """
+    """Where a collection is found, such as https://survey.example.org/survey/."""
 
     secure: bool
     host: str

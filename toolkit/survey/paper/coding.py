@@ -58,11 +58,7 @@ def answers_of(question: Question) -> tuple[str | int, ...]:
 
 
 def box_codes(question: Question) -> list[int]:
-    """Return the small numbers beside the boxes: an option that is a number keeps it, others take the next free one.
-
-    >>> box_codes(Question("mood", "Mood?", options=[0, 1, 2, "undisclosed"]))
-    [0, 1, 2, 3]
-    """
+    """Return the small numbers beside the boxes: an option that is a number keeps it, others take the next free one."""
     options = answers_of(question)
     if question.kind == "ticks":  # 0 stands for none of them
         return list(range(1, len(options) + 1))

@@ -14,23 +14,7 @@ from toolkit.texts.phrases import phrases
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a question's table, as text in one unit.
-
-    Parameters
-    ----------
-    group : tuple of str
-        The labels of the group.
-    option : str
-        The label of the answer.
-    estimate : str
-        The estimate.
-    se : str
-        Its standard error.
-    interval : str
-        Its interval.
-    n : int
-        The people who answered.
-    """
+    """One line of a question's table, as text in one unit: group, answer, estimate, error, interval, people."""
 
     group: tuple[str, ...]
     option: str

@@ -80,8 +80,7 @@ def look(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Shown:
 
 
 def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
-    """What people are sorted by, first always, then for these groups: also by what decides whether a hidden
-    question is asked.
+    """What people are sorted by, first always, then for these groups: also by what decides whether a question is asked.
 
     Else the estimate of a question that few are asked could move by one of them.
     """
@@ -118,10 +117,6 @@ def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, 
     """Return those that were shown, and whole steps more from each group, without those that are held back.
 
     These are drawn by lot; where none are held back, the smallest keys come first.
-
-    >>> keys = dict.fromkeys(bytes([i]) for i in range(27))
-    >>> len(enlarged(set(), keys, 10)), len(enlarged(set(), keys, 10, held=10))
-    (20, 10)
     """
     waiting: dict[Any, list[bytes]] = {}
     for key in sorted(groups.keys() - shown):

@@ -27,16 +27,10 @@ can be called so.
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """Return a frame of what a store holds, in the order of its random keys, so that the order says nothing.
 
-    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a
-    report that is a list of numbers is its JSON text, so that every column can be counted, compared and
-    written to a file. What was not asked, or left out, is missing. Of several waves, "person" is the number
-    that joins the reports of one phone over them.
-
-    >>> from toolkit import warner
-    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask.")
-    >>> table(survey, ['{"answers":{"cheated":1},"understood":true}'])
-      cheated  understood
-    0     yes        True
+    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is
+    a list of numbers is its JSON text, so that every column can be counted, compared and written to a file. What was
+    not asked, or left out, is missing. Of several waves, "person" is the number that joins the reports of one phone
+    over them.
     """
     people = [json.loads(body) for body in bodies]
     columns = {

@@ -87,11 +87,7 @@ class Rows:
 
 
 def turnout(question: Question, answered: int, asked: int, people: int) -> dict[str, int]:
-    """Return what became of the people of a group, as fields of a `Finding`.
-
-    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), answered=90, asked=95, people=100)
-    {'answered': 90, 'refused': 5, 'missing': 0, 'not_asked': 5}
-    """
+    """Return what became of the people of a group, as fields of a `Finding`."""
     empty = max(asked - answered, 0)
     optional = not question.randomized and not question.required
     refused, missing = (empty, 0) if optional else (0, empty)

@@ -34,8 +34,8 @@ PROMISES = {
 
 
 def promised(access: str, waves: int = 1) -> str:
-    """What access by this mode stops, and what it does not: of several waves, who can tell people by when
-    they answered.
+    """What access by this mode stops, and what it does not: of several waves, who can tell people by when they
+    answered.
 
     >>> promised("blind", 8).split(". ")[-1]
     'Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.'
@@ -67,20 +67,12 @@ MOST_LINKS = 1_000_000
 
 
 def invitations(count: int) -> list[str]:
-    """That many new tokens of 128 random bits.
-
-    >>> [len(token) for token in invitations(2)]
-    [22, 22]
-    """
+    """That many new tokens of 128 random bits."""
     return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
 
 
 def digest(token: str) -> bytes:
-    """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it.
-
-    >>> digest("A" * 22).hex()[:16]
-    '8a5bdb4cc1516412'
-    """
+    """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it."""
     if not _TOKEN.fullmatch(token):
         rule = "a token must be 22 letters, digits, - and _"
         refuse(rule, f"{len(token)} characters", "it was not made by `invitations`")
@@ -88,11 +80,7 @@ def digest(token: str) -> bytes:
 
 
 def link(url: str, token: str) -> str:
-    """The link for one person.
-
-    >>> link("https://survey.example/", "A" * 22)
-    'https://survey.example/#t=AAAAAAAAAAAAAAAAAAAAAA'
-    """
+    """The link for one person."""
     return f"{url.partition('#')[0]}#t={token}"
 
 
@@ -100,16 +88,12 @@ def page_hash(survey: str, issuer: Issuer | None = None) -> str:
     """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that signs them.
 
     A page with another key is another page: nothing that was signed or sent for one is good for the other.
-
-    >>> page_hash("ab" * 32), page_hash("ab" * 32, Issuer(n=3233, e=17))[:16]
-    ('abababababababababababababababababababababababababababababababab', '64c4a12f887cce02')
     """
     return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is
-    good.
+    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce if the signature is good.
 
     A signature may be of any of these pages: one that waited on a phone comes with the report of a later page.
     """

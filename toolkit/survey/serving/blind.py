@@ -45,11 +45,7 @@ class BlindError(ValueError):
 
 @dataclass(frozen=True)
 class Issuer:
-    """The public key: what browsers blind for and reports are checked against.
-
-    >>> Issuer(n=3233, e=17).to_dict()
-    {'n': '0ca1', 'e': '11'}
-    """
+    """The public key: what browsers blind for and reports are checked against."""
 
     n: int
     e: int
@@ -90,14 +86,7 @@ class Issuer:
 
 @dataclass(frozen=True)
 class IssuerKey:
-    """The private key that signs blindly. `repr` does not show it.
-
-    >>> key = IssuerKey.generate(2048)
-    >>> nonce, survey = secrets.token_bytes(32), bytes(32)
-    >>> blinded, inverse = blind(key.issuer, prepare(nonce, survey))
-    >>> key.issuer.verifies(prepare(nonce, survey), unblind(key.issuer, key.sign(blinded), inverse))
-    True
-    """
+    """The private key that signs blindly. `repr` does not show it."""
 
     issuer: Issuer
     _d: int = field(repr=False)
@@ -181,9 +170,7 @@ def prepare(nonce: bytes, message: bytes) -> bytes:
 def blind(
     issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse: int | None = None
 ) -> tuple[bytes, int]:
-    """The browser's first step, in Python: (blinded message, inverse of the factor). Salt and inverse are
-    given by tests only.
-    """
+    """The browser's first step: the blinded message, and the factor's inverse; only tests give salt and inverse."""
     n, e = issuer.n, issuer.e
     encoded = int.from_bytes(
         _encoded(prepared, n.bit_length() - 1, secrets.token_bytes(SALT_BYTES) if salt is None else salt)

@@ -7,11 +7,7 @@ from toolkit.survey import client
 
 
 class RefusalError(Exception):
-    """A status of HTTP and a sentence of ours, never one of the client's.
-
-    >>> RefusalError(503, "Later.", retry_after=5).headers
-    {'retry-after': '5'}
-    """
+    """A status of HTTP and a sentence of ours, never one of the client's."""
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
         super().__init__(sentence)

@@ -17,12 +17,7 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes, seconds and connections.
-
-    >>> Limits(body=0)
-    Traceback (most recent call last):
-    ValueError: `body` must be above 0, got 0: nothing could pass.
-    """
+    """Bytes, seconds and connections."""
 
     head: int = 16 * 1024
     """Bytes of a request's first line and headers."""

@@ -27,9 +27,7 @@ class Held:
         """Of the file: a process that it is handed to holds the lock, too."""
 
     def write(self, line: str) -> None:
-        """Replace what stands in the file; a line is written at once, so that a reader gets all of
-        it or nothing.
-        """
+        """Replace what stands in the file, in one write: a reader gets all of it or nothing."""
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, line.encode(), 0)
 
@@ -49,11 +47,7 @@ def holding(path: Path) -> Iterator[Held]:
 
 
 def read(path: Path) -> str | None:
-    """What the holder of the lock has written; None if nobody holds it.
-
-    >>> read(Path("no such file")) is None
-    True
-    """
+    """What the holder of the lock has written; None if nobody holds it."""
     try:
         with path.open() as file:
             try:

@@ -34,9 +34,7 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def page(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> bytes:
-    """The HTML of a survey; `issuer` is the public key of blind tokens, `earlier` are hashes of pages that
-    this one replaces, `station` is the public key that a station seals reports for, on its page.
-    """
+    """The HTML of a survey, with the public keys of blind tokens and of a station, and hashes of earlier pages."""
     data = content(survey, issuer, earlier, station)
     first = survey.languages[0]
     words = data["words"][first]
@@ -111,9 +109,5 @@ def _with_odds(
 
 
 def as_block(data: Any) -> str:
-    r"""JSON that may stand between script tags: nothing in it can be taken for markup.
-
-    >>> print(as_block({"text": "</script>"}))
-    {"text":"\u003c/script\u003e"}
-    """
+    """JSON that may stand between script tags: nothing in it can be taken for markup."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)

@@ -52,14 +52,6 @@ class Health:
     """Good until a report could not be stored, and again when one was, or when the failure is old.
 
     The log says when the store begins to fail and when it is back, once each.
-
-    >>> health = Health()
-    >>> health.failed(TimeoutError())
-    >>> health.is_good
-    False
-    >>> health.worked()
-    >>> health.is_good
-    True
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -118,27 +110,8 @@ def application(
 ) -> "Application":
     """The server of one survey, as an ASGI application.
 
-    Parameters
-    ----------
-    survey : Survey
-        What is asked.
-    writer : Writer
-        Takes the reports.
-    key : IssuerKey, optional
-        The issuer's private key, for access by blind tokens and for nothing else.
-    station : StationKey, optional
-        The private key that opens what stations have sealed, for surveys that have stations.
-    limits : Limits, optional
-        Of bodies; those of connections are the server process' own.
-    prefix : str
-        The path below which a proxy passes requests on as they come, such as "/survey".
-    earlier : sequence of str
-        Hashes of the survey as earlier pages showed it, whose reports are still good.
-
-    Returns
-    -------
-    Application
-        The server.
+    `prefix` is the path below which a proxy passes requests on as they come, such as "/survey"; `earlier` are hashes of
+    the survey as earlier pages showed it, whose reports are still good.
     """
     if (key is None) != (survey.access != "blind"):
         rule = "`key` must be given for access by blind tokens, and only then"

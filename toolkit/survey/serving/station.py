@@ -51,22 +51,13 @@ def length(survey: Survey) -> int:
 
 
 def tokens(secret: str, uses: int) -> list[str]:
-    """The tokens of a station's link, one for each use.
-
-    >>> tokens("A" * 22, 2)
-    ['exXUnKlrAkXGiQH9yRmriA', 'ED9FerkIuAltc-ksz5JntQ']
-    """
+    """The tokens of a station's link, one for each use."""
     made = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
     return [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in made]
 
 
 def new_link(url: str, uses: int) -> tuple[str, list[str]]:
-    """A link for one station, and the tokens of its uses.
-
-    >>> link, made = new_link("https://survey.example/", 12)
-    >>> link[:33], link[-3:], len(made)
-    ('https://survey.example/station#s=', '.12', 12)
-    """
+    """A link for one station, and the tokens of its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
     made = tokens(secret, whole(uses, "uses", most=MOST_USES))
     return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", made
@@ -74,12 +65,7 @@ def new_link(url: str, uses: int) -> tuple[str, list[str]]:
 
 @dataclass(frozen=True)
 class StationKey:
-    """The private key that opens what stations have sealed. `repr` does not show it.
-
-    >>> key = StationKey.generate()
-    >>> key, StationKey(key.number) == key, len(key.public)
-    (StationKey(), True, 130)
-    """
+    """The private key that opens what stations have sealed. `repr` does not show it."""
 
     number: int = field(repr=False)
 

@@ -9,11 +9,7 @@ _LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
 
 
 def read_day(value: object, name: str) -> Day | None:
-    """Return a day as TOML or a person writes it; None for none.
-
-    >>> read_day("2026-12-01", "closes")
-    datetime.date(2026, 12, 1)
-    """
+    """Return a day as TOML or a person writes it; None for none."""
     if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
         return value
     try:
@@ -24,10 +20,5 @@ def read_day(value: object, name: str) -> Day | None:
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:
-    """Return whether a day has ended everywhere: "until this day" holds by every person's own clock.
-
-    >>> noon = dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
-    >>> is_over(dt.date(2026, 12, 1), noon), is_over(dt.date(2026, 12, 1), noon + dt.timedelta(minutes=1))
-    (False, True)
-    """
+    """Return whether a day has ended everywhere: "until this day" holds by every person's own clock."""
     return (now or dt.datetime.now(dt.UTC)).astimezone(_LAST_ZONE).date() > day

@@ -22,11 +22,8 @@ _MOST_CELLS = 10_000
 def read_design(data: Any, **question: Any) -> Randomizer | Memo:
     """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
-    `question` are the options, the bounds and the innocent question around it: a maker that needs them takes
-    them from there.
-
-    >>> read_design({"k_ary": {"epsilon": 1.0}}, options=["never", "once", "often"])
-    <Design k_ary: 3 options, 3 reports, epsilon 1>
+    `question` are the options, the bounds and the innocent question around it: a maker that needs them takes them from
+    there.
     """
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"

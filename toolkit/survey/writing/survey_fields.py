@@ -158,15 +158,10 @@ def checked_waves(waves: object, wave: object) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Panel:
-    """The same people over waves. It is made with the collection of the first one and handed on.
+    """The same people over waves, made with the collection of the first one and handed on.
 
-    Parameters
-    ----------
-    identity : str
-        128 random bits, in hexadecimal digits: under it phones keep what they have drawn, and which waves
-        they have answered.
-    loss : Amount
-        What people were told in the first wave that all waves cost them at most, as an epsilon.
+    Under `identity`, 128 random bits, phones keep what they have drawn, and which waves they have answered; `loss` is
+    the epsilon that people were told in the first wave all waves cost them at most.
     """
 
     identity: str

@@ -20,15 +20,7 @@ Above = Callable[["Arrival"], asyncio.Protocol]
 
 
 class Arrival:
-    """A connection from the moment that it stands until its protocol takes it over; a TLS handshake comes between.
-
-    Parameters
-    ----------
-    connections : where it takes its place; a handshake has the time of a request's head.
-    accepted : its socket.
-    context : certificate and rules of TLS, if any.
-    above : makes the protocol.
-    """
+    """A connection from accept() until its protocol takes over; a TLS handshake has the time of a request's head."""
 
     def __init__(
         self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above
@@ -39,9 +31,7 @@ class Arrival:
         self.was_dropped = False
 
     def begin(self) -> "asyncio.Task[Any] | None":
-        """Take a place and go on. Where every place is at work, a plain connection is told so, and one for
-        TLS is closed.
-        """
+        """Take a place and go on; where every place is at work, say so to a plain connection and close one for TLS."""
         if self._connections.enter(self):
             self._connections.waits(self, for_us=False)
         elif self._context is not None:
