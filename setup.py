@@ -1,12 +1,14 @@
 """What pyproject.toml cannot say: a wheel carries the notebooks and their data, which in a checkout stand
-beside the package.
+beside the package; and its description, which the package index shows, has no link to a file beside it.
 """
 
+import re
 import shutil
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
+from setuptools.command.egg_info import egg_info
 
 NOTEBOOKS = ("*.ipynb", "README.md", "GLOSSARY.md", "images/*.png", "teaching/*")
 DATA = ("*.toml", "*.csv", "*.md", "*.py", "attacks/*.csv")
@@ -32,4 +34,14 @@ class WithNotebooks(build_py):
                     shutil.copyfile(path, target)
 
 
-setup(cmdclass={"build_py": WithNotebooks})
+class WithoutDeadLinks(egg_info):
+    """Of a link that leads to a file of the repository the words stay, of such a picture nothing."""
+
+    def run(self) -> None:
+        about = self.distribution.metadata
+        about.long_description = re.sub(r"<img src=\"(?!https:)[^>]+>\n", "", about.long_description)
+        about.long_description = re.sub(r"\[([^\]]+)\]\((?!https:)[^)]+\)", r"\1", about.long_description)
+        super().run()
+
+
+setup(cmdclass={"build_py": WithNotebooks, "egg_info": WithoutDeadLinks})

@@ -2,8 +2,9 @@
 
 python .make/results.py local planning central=peers/bin/python oracles=peers/bin/python
 
-A name runs with this Python, `name=program` with another, in which the peers are installed (extra `peers`). A benchmark
-that is not named is "not run"; `SECONDS=240` ends each after that time, with what it had printed until then.
+A name runs with this Python, `name=program` with another, in which the peers are installed (extra `peers`); `all` and
+`all=program` are those that are not named. A benchmark that is not named is "not run"; `SECONDS=240` ends each after
+that time, with what it had printed until then. All of them take about twelve minutes on two quiet cores.
 """
 
 import os
@@ -22,6 +23,7 @@ PROJECTS = ("opendp", "diffprivlib", "multi-freq", "pure-ldp")
 VERSIONS = (
     "from importlib.metadata import *\nfor name in {names}:\n try: print(name, version(name))\n except Exception: pass"
 )
+ARGUMENTS = {"interval_coverage": ("400",), "scale": ("duckdb", "3000000")}  # less than they do by themselves
 HEAD = """# Results
 
 What one run of the benchmarks printed; peers stand in the same run where they could be installed, so that only ratios
@@ -38,9 +40,10 @@ def main(names: list[str]) -> None:
     load = [os.getloadavg()[0]]
     programs = {name: program or sys.executable for name, _, program in (one.partition("=") for one in names)}
     there = sorted(path.stem for path in (ROOT / "benchmarks").glob("[a-z]*.py"))
-    parts = [part(name, programs.get(name)) for name in there]
+    rest = programs.pop("all", None)
+    parts = [part(name, programs.get(name, rest)) for name in there]
     call = VERSIONS.format(names=("numpy", "scipy", "pandas", *PEERS))
-    run = dict.fromkeys(programs.values())
+    run = dict.fromkeys([*programs.values(), *([rest] if rest else [])])
     told = [subprocess.run([one, "-c", call], capture_output=True, text=True, check=True).stdout for one in run]  # noqa: S603
     versions = ", ".join(dict.fromkeys(line for one in told for line in one.splitlines()))
     load.append(os.getloadavg()[0])
@@ -79,7 +82,8 @@ def output(path: Path, program: str) -> str:
     """What a benchmark printed, and how it ended."""
     seconds = float(os.environ.get("SECONDS", "inf"))
     env = os.environ | {"PYTHONUNBUFFERED": "1"}
-    with subprocess.Popen([program, path], stdout=-1, stderr=-1, text=True, env=env) as running:  # noqa: S603  our own files
+    call = [program, path, *ARGUMENTS.get(path.stem, ())]
+    with subprocess.Popen(call, stdout=-1, stderr=-1, text=True, env=env) as running:  # noqa: S603  our own files
         try:
             printed, errors = running.communicate(timeout=None if seconds == float("inf") else seconds)
             ended = "" if running.returncode == 0 else f"It ended with an error: {errors.splitlines()[-1][:200]}\n"

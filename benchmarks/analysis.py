@@ -42,7 +42,7 @@ def reports() -> dict[str, np.ndarray]:
 
 
 def compare(name: str, frame: object, own: Callable[[], object]) -> None:
-    ours, theirs = cpu(lambda: estimates(frame, DESIGNS, by=["region", "sex"]), 7), cpu(own, 7)
+    ours, theirs = cpu(lambda: estimates(frame, DESIGNS, by=["region", "sex"]), 3), cpu(own, 3)
     verdict = "ok" if ours <= 1.2 * theirs else "TOO SLOW"
     ratio = f"{ours / theirs:5.2f} x  (at most 1.2 x: {verdict})"
     print(f"{name:10} {ours:6.2f} s, its own group-by {theirs:6.2f} s: {ratio}")

@@ -31,7 +31,7 @@ from toolkit.survey.store import State, open_store
 
 from _timing import best
 
-CONNECTIONS, ROWS, BATCH, ROUNDS = 64, 20_000, 64, 5
+CONNECTIONS, ROWS, BATCH, ROUNDS = 64, 20_000, 64, 3
 LEAST = {"SQLite": 1000, "PostgreSQL": 500}  # reports a second
 SHARE = {"SQLite": 0.5, "PostgreSQL": 0.35}  # of what Starlette that stores nothing answers
 SEVERAL = 1.5  # what four servers store, of what one does

@@ -21,7 +21,7 @@ from toolkit import Approx, Curator, Ledger, Pure, Zcdp
 from _timing import best
 
 ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-STREAMED = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000_000
+STREAMED = int(sys.argv[2]) if len(sys.argv) > 2 else 30_000_000
 KEYS = [f"region {number:02d}" for number in range(100)]
 
 

@@ -118,9 +118,10 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
-def initials(_: Any, __: str, ___: str, ____: Any, _____: Any, lines: list[str]) -> None:
-    """An author's "S. L. Warner" begins no list."""
+def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
+    """An author's "S. L. Warner" begins no list, and words of a property before a colon are no type."""
     lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
+    lines[:0] = [""] if what == "property" else []
 
 
 def finish(app: Any, problem: Exception | None) -> None:

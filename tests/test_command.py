@@ -3,6 +3,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 
@@ -31,6 +32,12 @@ def test_without_a_verb_the_verbs_are_listed(capsys):
     assert main([]) == 2
     told = capsys.readouterr().out
     assert [verb for verb in VERBS if not re.search(rf"^ +{verb}\b", told, re.MULTILINE)] == []
+
+
+def test_the_version_is_said(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"toolkit {version('privacy-survey-toolkit')}\n")
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -3,6 +3,7 @@ is used in an empty folder where there is no checkout.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,14 @@ def test_in_an_empty_environment_it_is_imported_and_its_command_answers(environm
         told = subprocess.run(call, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False)
         assert told.returncode == 0, told.stderr
         assert told.stdout.startswith(answer), told.stdout
+
+
+def test_what_the_package_index_shows_leads_to_no_file_beside_it(installed):
+    """The README's links to files of the repository are its words there, until an address is decided on."""
+    (about,) = installed.glob("*.dist-info/METADATA")
+    text = about.read_text(encoding="utf-8")
+    assert "Coming from another tool: tables of equivalents." in text
+    assert re.findall(r"\]\((?!https:)|src=\"(?!https:)", text) == []
 
 
 def test_the_snippets_of_the_readme_run_from_the_wheel_with_its_extras(installed, unpacked, tmp_path):

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolkit import __version__
 from toolkit.verbs import collecting, operating, planning, reading, starting, surveys
 
 
@@ -50,6 +51,7 @@ def _sentence(problem: BaseException) -> str:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb")
     for subject in (starting, surveys, planning, collecting, reading, operating):
         subject.add(verbs)

@@ -64,7 +64,7 @@ def test_the_words_say_every_number_in_its_unit():
 
 def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_words():
     outside = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})).plot()
-    assert "method='mle' keeps it inside" in outside.figure.axes[0].get_xlabel()
+    assert "maximum likelihood keeps it inside" in outside.figure.axes[0].get_xlabel()
     strange = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["no"] * 60})).plot()
     assert "no share fits" in strange.alt
     assert any("no share fits" in text.get_text() for text in strange.figure.axes[0].texts)

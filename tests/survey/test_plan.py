@@ -61,10 +61,9 @@ def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
     found = CAMPUS.plan(n=600)
     assert found["cheated"].small == 120
     assert found["faculty"].small is None  # in a group by faculty all have the same one
-    assert (
-        "The smallest subgroup is taken to be 1 of 5 of equal size by faculty; say subgroup= for a smaller "
-        "one." in found.notes
-    )
+    taken = "The smallest subgroup is taken to be 1 of 5 of equal size by faculty"
+    assert f"{taken}; the margin of a smaller one is wider." in found.notes
+    assert "=" not in " ".join(found.notes)  # the studio shows them, to people without code
     given = CAMPUS.plan(n=600, subgroup=0.05)
     assert given["cheated"].small == 30
     assert given["cheated"].small_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)

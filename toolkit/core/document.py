@@ -22,6 +22,7 @@ _STYLE = (
     "h1,h2,h3{line-height:1.25;break-after:avoid}table{border-collapse:collapse;margin:.6em 0;font-size:.92em}"
     "th,td{border:1px solid #999;padding:.2em .5em;text-align:start;vertical-align:top;overflow-wrap:break-word}"
     "thead{background:#eee}tr,figure{break-inside:avoid}figure{margin:1em 0}img{max-width:100%}"
+    "@media screen and (max-width:40em){table{display:block;overflow-x:auto}}"
     "@media print{body{max-width:none;margin:0;padding:0}table{font-size:.8em}"
     "th,td{padding:.2em .35em;hyphens:auto}}"
     "pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#f4f4f4;padding:.5em;font-size:.85em}"

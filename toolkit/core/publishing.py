@@ -204,7 +204,7 @@ def tidied(values: npt.ArrayLike, total: int | None) -> Steps:
 
 
 class Publishable:
-    """The verbs `publish` and `tidied` of an `Estimate`."""
+    """The verbs `publish`, `tidied` and `to_csv` of an `Estimate`."""
 
     if TYPE_CHECKING:
         value: Any
@@ -270,7 +270,7 @@ class Publishable:
         there = [file.name for file in files.values() if file.exists()]
         if there and not overwrite:
             refuse("a publication must not replace another", ", ".join(there), "say overwrite=True if it should")
-        table = self._csv(level).encode("utf-8", "backslashreplace")
+        table = self.to_csv(level).encode("utf-8", "backslashreplace")
         facts = self._document(release, files["csv"].name, hashlib.sha256(table).hexdigest(), level)
         name = release.query["statistic"] if title is None else title
         files["csv"].write_bytes(table)
@@ -318,7 +318,27 @@ class Publishable:
         """What is public about it, after one more step."""
         return None if self.release is None else self.release.after(step)
 
-    def _csv(self, level: float) -> str:
+    def to_csv(self, level: float = 0.95) -> str:
+        """Return the table as CSV, a line per cell with its interval; no key in it is a formula for a spreadsheet.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+
+        Returns
+        -------
+        str
+            The file that `publish` writes.
+
+        Examples
+        --------
+        >>> from toolkit import forced
+        >>> print(forced("1/6", "1/6").estimate_counts({"no": 713, "yes": 287}).to_csv())
+        label,estimate,se,low,high
+        yes,0.180,0.021,0.139,0.224
+        <BLANKLINE>
+        """
         numbers = np.atleast_1d(self.value).tolist() if self.whole else [row[1] for row in self._rows(level)]
         rows = [
             (label, number, se, low, high)

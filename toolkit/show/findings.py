@@ -147,7 +147,9 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     if share:
         percent_ticks(ax, "x")
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
-        why = " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)" if outside else ""
+        why = (
+            " (a mark outside 0 to 100 % is unbiased and honest; maximum likelihood keeps it inside)" if outside else ""
+        )
         ax.set_xlabel(f"share of people{why}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")

@@ -76,7 +76,7 @@ class Curating:
         ledger = self._ledger(table, session, make=True)
         name = self._free(table, len(ledger.entries()) + 1)
         estimate = getattr(self._curator(table, session, ledger), statistics[place]["verb"])(*names, **keywords)
-        released = {"released": len(ledger.entries()), "file": name, "numbers": estimate._csv(0.95)}
+        released = {"released": len(ledger.entries()), "file": name, "numbers": estimate.to_csv()}
         statistics[place] = {**statistics[place], **released}
         self._write(table, session)
         self._unpublished[name] = estimate

@@ -207,7 +207,7 @@ class Collector:
         Returns
         -------
         Path
-            The file; a warning says if these are not all reports.
+            The file; the remarks of its codebook say if these are not all reports.
         """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"], language=language)

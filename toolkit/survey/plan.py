@@ -287,12 +287,12 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
     finest = max(sorting, key=lambda question: len(question.options))
     k = len(finest.options)
     note = f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}"
-    return Fraction(1, k), finest.name, [f"{note}; say subgroup= for a smaller one."]
+    return Fraction(1, k), finest.name, [f"{note}; the margin of a smaller one is wider."]
 
 
 def _notes(rows: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
     how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
-    notes = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
+    notes = [f"{how}; of numbers at the widest spread that is possible. Another guess gives other margins."]
     for one in rows:
         if asked[one.question] < 1:
             part = f"{one.people:,} of {n:,} if plain answers that decide it are equally common"

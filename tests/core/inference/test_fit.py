@@ -193,7 +193,7 @@ def test_a_fit_that_is_no_question_has_no_words():
 def test_a_share_outside_is_said_and_one_inside_is_not() -> None:
     assert boundary_note(-0.1)[0].startswith("the estimate lies outside 0 to 1")
     assert boundary_note(np.array([-0.1, 0.5, 1.2]), "simplex")[0].startswith("2 of 3 estimates lie outside")
-    assert boundary_note(-0.1)[0].endswith("; use it in averages, and method='mle' for display")
+    assert boundary_note(-0.1)[0].endswith("; use it in averages, and maximum likelihood (mle) for display")
     assert boundary_note(-0.1, None)[0].endswith("; use it in averages")
     assert boundary_note(np.array([0.0, 1.0])) == ()
     assert boundary_note(np.array([np.nan, 2.0])) == ()

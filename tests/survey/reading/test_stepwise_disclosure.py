@@ -220,7 +220,7 @@ def test_shares_inside_zero_to_one_can_be_asked_of_a_collection(field):
     field.arrive(44, cheated=0)
     field.arrive(16, cheated=1)
     collector = Collector.attach(field.database)
-    assert "method='mle'" in collector.results()["cheated"].notes[-1]
+    assert "maximum likelihood" in collector.results()["cheated"].notes[-1]
     assert collector.results()["cheated"].value < 0
     assert collector.results(method="mle")["cheated"].value == pytest.approx(0, abs=1e-9)
 

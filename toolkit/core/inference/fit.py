@@ -155,6 +155,9 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
     return (f"{verdict}{facts} ({chance}); {_CAUSES if fit.doubtful else _AMONG_MANY}",)
 
 
+_INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distribution (simplex)"}
+
+
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
     """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may.
 
@@ -164,5 +167,5 @@ def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str
     if not outside or np.isnan(np.sum(value)):
         return ()
     which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
-    instead = f", and method='{inside}' for display" if inside else ""
+    instead = f", and {_INSIDE[inside]} for display" if inside else ""
     return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages{instead}",)
