@@ -107,7 +107,7 @@ def sound(person):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(phone, scheme):
-    person = phone(modes(), color_scheme=scheme)
+    person = phone(modes(), color_scheme=scheme, hand=scheme == "light")
     seen = []
     for heading in every_screen(person):
         seen.append(heading)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.forms import PATIENT
-from tests.browser.test_form_axe import AXE, LEVELS, RUN
+from tests.browser.test_form_axe import look
 from toolkit.studio import Studio
 from toolkit.survey.background import servers
 from toolkit.survey.collector import Collector
@@ -54,11 +54,7 @@ class Desk:
 
     def look(self):
         """No barrier that axe finds, and nothing beyond the edge of the page."""
-        if not self.page.evaluate("() => Boolean(window.axe)"):
-            self.page.evaluate(AXE)
-        found = self.page.evaluate(RUN, LEVELS)
-        assert found == [], f"{self.page.title()}: {json.dumps(found, indent=1)}"
-        assert self.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), self.page.title()
+        look(self.page)
         return self
 
     def saved(self):
