@@ -102,6 +102,7 @@ class Tablet:
         )
         self.context.add_init_script(PATIENT)
         self.page = self.context.pages[0]
+        self.person = Phone(self.page, None)
         self.page.goto(f"{self.url}station{fragment}") if fragment else None
 
     def kill(self):
@@ -118,7 +119,7 @@ class Tablet:
         self.start()
 
     def press(self, name):
-        self.page.get_by_role("button", name=name, exact=True).click()
+        return self.person.press(name)
 
     def unlock(self):
         self.page.get_by_role("textbox").fill("2468")
@@ -143,13 +144,13 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
         tablet = Tablet(page, tmp_path / "profile", url)
         tablet.page.goto(url + link.removeprefix("http://x/"))
         tablet.unlock()
-        expect(tablet.page.get_by_text("This tablet now works without a network.")).to_be_visible()
+        tablet.person.reads("This tablet now works without a network.")
         tablet.press("Hand over")
         fresh = None
         tablet.context.set_offline(True)
         for person in range(PEOPLE):
             text = f"secret words of person {person:02d}"
-            expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+            tablet.person.reads("Begin")
             if person in (10, 20):
                 if person == 20:
                     tablet.page.evaluate(ANSWERS, [0, text, True])
@@ -157,12 +158,11 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
                 tablet.again()
                 tablet.context.set_offline(True)
                 tablet.page.goto(f"{url}station")
-                expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+                tablet.person.reads("Begin")
                 fresh = None
             tablet.page.evaluate(ANSWERS, [int(person < 15), text, False])
-            expect(tablet.page.get_by_role("heading", name="Thank you")).to_be_visible()
-            tablet.press("Done: for the next person")
-            expect(tablet.page.get_by_role("button", name="For the researchers")).to_be_visible()
+            tablet.person.sees("Thank you")
+            tablet.press("Done: for the next person").reads("For the researchers")
             kept = tablet.page.evaluate(KEPT)
             here = [kept["length"], kept["state"], sorted(kept["own"][0])]
             assert len(kept["names"]) == person + 1
