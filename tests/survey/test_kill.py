@@ -9,16 +9,17 @@ import pytest
 
 from tests.survey.process import collection, mortal
 from tests.survey.respondents import crowd, stored_once
-from tests.survey.test_recovery import bodies
+from tests.survey.test_recovery import bodies, stored, wait_for
 
 KILLS, INVITED = 20, 20_000
 
 
-def kill_often(*servers):
-    """Let each work for a moment, kill it, start it again; the last ones live until all is delivered."""
+def kill_often(clients, *servers):
+    """Let each work until it has stored some, kill it, start it again; the last ones live until all is delivered."""
     rng = random.Random("kill")  # noqa: S311
     for kill in range(KILLS):
-        time.sleep(rng.uniform(0.03, 0.15))
+        wait_for(3, stored, clients)
+        time.sleep(rng.uniform(0, 0.05))
         servers[kill % len(servers)].kill()
         servers[kill % len(servers)].start()
 
@@ -30,7 +31,7 @@ def test_twenty_kills_lose_nothing_and_double_nothing(request, tmp_path, databas
     url = request.getfixturevalue("postgres").url() if database == "postgres" else None
     url, survey, tokens = collection(tmp_path, access, invited=INVITED if access == "token" else 0, url=url)
     with mortal(url) as server, crowd(survey, server.port, 4, tokens or None) as clients:
-        kill_often(server)
+        kill_often(clients, server)
     count = stored_once(clients, bodies(url))
     assert count > 2 * KILLS
     assert len(tokens) == (INVITED - count if tokens else 0)  # each report took a token of its own
@@ -48,8 +49,8 @@ def test_nor_do_twenty_kills_among_four_servers_of_one_collection(postgres, tmp_
     with ExitStack() as stack:
         servers = [stack.enter_context(mortal(url)) for _ in range(4)]
         crowds = [stack.enter_context(crowd(survey, one.port, 1, first=one.port)) for one in servers]
-        kill_often(*servers)
-    clients = [client for one in crowds for client in one]
+        clients = [client for one in crowds for client in one]
+        kill_often(clients, *servers)
     count = stored_once(clients, bodies(url))
     assert count > 2 * KILLS
     assert [client.odd for client in clients] == [[]] * len(clients)
