@@ -10,6 +10,7 @@ things a slow case is no failure.
 import faulthandler
 import gc
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
+from tests import warm
 from tests.needs import pytest_terminal_summary  # noqa: F401  pytest takes it from here
 
 PATIENT = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -36,11 +38,25 @@ except (ImportError, AttributeError):  # older ones read none
     pass
 
 BROWSER = Path(__file__).parent / "browser"
+SERVERS = {"browser", "production", "studio", "survey", "verbs"}
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
 # What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
-LONG = ("form_reload", "waves", "randomizer_agreement", "form_secrecy", "form_sending", "form_way", "form_looks")
+LONG = (
+    *(
+        "form_axe",
+        "form_sending",
+        "waves",
+        "station",
+        "form_way",
+        "studio",
+        "form_reload",
+        "form_secrecy",
+        "form_looks",
+    ),
+    *("randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery", "blind_js"),
+)
 
 
 def in_lab(root: Path) -> set[str]:
@@ -61,6 +77,21 @@ def pytest_collection_modifyitems(config, items):
         return file.startswith("tests/browser/"), file not in lab, places.get(file, len(places))
 
     items.sort(key=place)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _warm(request):
+    """Servers of these folders are forked from a Python that has imported them."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.is_relative_to(BROWSER.parent) and request.path.relative_to(BROWSER.parent).parts[0] in SERVERS:
+            patch.setattr(subprocess, "Popen", warm.Popen)
+        yield
+
+
+@pytest.fixture
+def cold(monkeypatch):
+    """Processes start as they do for everybody."""
+    monkeypatch.setattr(subprocess, "Popen", warm.COLD)
 
 
 def pytest_sessionstart():

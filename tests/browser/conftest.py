@@ -36,7 +36,7 @@ def phone(page):
     with ExitStack() as rest:
         made = []
 
-        def make(survey=None, *, site=None, beside=None, invited=(), key=None, **options):
+        def make(survey=None, *, site=None, beside=None, invited=(), key=None, hand=False, **options):
             """A phone of its own, with a server of its own or the one that is named; or another tab of the
             phone that is named.
             """
@@ -47,7 +47,7 @@ def phone(page):
             settings = {"viewport": {"width": 360, "height": 740}, "reduced_motion": "reduce", **options}
             context = page.context.browser.new_context(**settings)
             rest.callback(context.close)
-            made.append(Phone.of(context, site))
+            made.append(Phone.of(context, site, hand=hand))
             return made[-1]
 
         yield make

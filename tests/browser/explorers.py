@@ -1,7 +1,6 @@
 """Explorers in a notebook of a real JupyterLab: the words on the screen, and what Python says."""
 
 import json
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,23 @@ from playwright.sync_api import Locator, Page, expect
 
 from freeze import KERNEL
 from tests.browser.lab import Lab, in_kernel, run_all
+
+WORDS = """(element) => Object.fromEntries(
+  Array.from(element.querySelectorAll("p[data-name]"), (line) => [line.dataset.name, line.textContent]))"""
+# Until a minute is over: what the screen says, and what the kernel answers.
+AGREED = f"""async (element, code) => {{
+  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  const sorted = (words) => JSON.stringify(Object.entries(words).sort());
+  for (const end = Date.now() + 60000; ; await new Promise((go) => setTimeout(go, 20))) {{
+    let text = "";
+    const reply = kernel.requestExecute({{ code, store_history: false }});
+    reply.onIOPub = ({{ header, content }}) => (text += header.msg_type === "stream" ? content.text : "");
+    await reply.done;
+    const [said, other] = JSON.parse(text);
+    const words = ({WORDS})(element);
+    if (sorted(words) === sorted(said) || Date.now() > end) return [words, said, other];
+  }}
+}}"""
 
 
 @dataclass
@@ -24,20 +40,20 @@ class Shown:
         return self.element.get_by_role("slider", name=label)
 
     def words(self) -> dict[str, str]:
-        return {
-            line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()
-        }
+        return self.element.evaluate(f"element => ({WORDS})(element)")
 
     def in_python(self, code: str) -> object:
         return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
 
     def agrees(self) -> dict[str, str]:
         """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
-        deadline = time.monotonic() + 60
-        while self.words() != (said := self.in_python("describe()")):
-            assert time.monotonic() < deadline, (self.words(), said)
-            self.page.wait_for_timeout(20)
-        return said
+        return self._agrees("None")[0]
+
+    def _agrees(self, more: str) -> tuple[dict[str, str], object]:
+        """The words, when they agree, and something else that the kernel says then."""
+        words, said, other = self.element.evaluate(AGREED, f"print(json.dumps([{self.name}.describe(), {more}]))")
+        assert words == said
+        return said, other
 
     def follows_arrow_keys(self, label: str, trait: str) -> None:
         """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows.
@@ -45,23 +61,22 @@ class Shown:
         First down to a step, away from the end: a test before may have typed a number between two steps, or gone to the
         end.
         """
-        original = self.in_python(trait)
+        original, known = self.in_python(trait), f"{self.name}.{trait}"
         self.slider(label).focus()
         for _ in range(3):
             self.page.keyboard.press("ArrowLeft")
-        before, value = self.agrees(), self.in_python(trait)
+        before, value = self._agrees(known)
         for _ in range(2):
             self.page.keyboard.press("ArrowRight")
         on_the_way = self.words()
-        after = self.agrees()
+        after, higher = self._agrees(known)
         assert on_the_way == after != before
-        assert self.in_python(trait) > value
+        assert higher > value
         expect(self.slider(label)).to_be_focused()
         for _ in range(2):
             self.page.keyboard.press("ArrowLeft")
-        assert self.agrees() == before
-        assert self.in_python(trait) == value
-        in_kernel(self.page, f"{self.name}.{trait} = {original!r}")  # as it was found
+        assert self._agrees(known) == (before, value)
+        in_kernel(self.page, f"{known} = {original!r}")  # as it was found
         self.agrees()
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
-from playwright.sync_api import BrowserContext, Locator, Page, Request, expect
+from playwright.sync_api import BrowserContext, Error, Locator, Page, Request
 
 from tests.survey.desk import Memory
 from toolkit import crosswise, k_ary, warner
@@ -19,9 +19,12 @@ from toolkit.survey.question import Question
 from toolkit.survey.serving.server import application
 from toolkit.survey.spec import Survey
 
-# Whoever taps here has looked at the screen for long, unless a test says otherwise.
+# Whoever taps here has looked at the screen for long, and what waits for a second tab waits for 20 ms instead of 200 to
+# 300, unless a test says otherwise.
 PATIENT = """
-window.hasty = false;
+window.hasty = window.slow = false;
+const later = window.setTimeout;
+window.setTimeout = (act, time, ...rest) => later(act, !window.slow && time >= 200 && time < 300 ? 20 : time, ...rest);
 const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
 Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
 """
@@ -43,6 +46,44 @@ Crypto.prototype.getRandomValues = function (array) {
   return array;
 };
 """
+
+# What a hand does, in one breath: wait for the one button, box or field of this name; it must be in sight and not
+# covered; tap it, or write into it. Or wait for a heading, or for words that can be read.
+DONE = """async ([verb, name, text]) => {
+  const plain = (one) => one.innerText.replace(/\\s+/g, " ").trim();
+  const all = (css) => [...document.querySelectorAll(css)].filter((one) => one.checkVisibility());
+  const named = (css) => all(css).filter((one) => (one.ariaLabel || plain(one)) === name);
+  const reached = (one) => {
+    one.scrollIntoView({ block: "nearest", behavior: "instant" });
+    const { left, top, width, height } = one.getBoundingClientRect();
+    const there = document.elementFromPoint(left + width / 2, top + height / 2);
+    return one.contains(there) || Boolean(there && there.contains(one) && there.closest("label"));
+  };
+  const seek = {
+    press: () => named("button"),
+    check: () => named("label").map((one) => one.control).filter(Boolean),
+    write: () => all("input[type=text], textarea"),
+    see: () => all("h1:not(:has(.count)), h1 .count"),
+    read: () => [document.body],
+  }[verb];
+  const met = {
+    see: ([one, more]) => one && !more && plain(one) === name,
+    read: ([one]) => plain(one).includes(name.replace(/\\s+/g, " ").trim()),
+  }[verb] || (([one, more]) => one && !more && !one.disabled && reached(one));
+  let found = seek();
+  for (const end = performance.now() + 60000; !met(found) && performance.now() < end; found = seek())
+    await new Promise((go) => setTimeout(go, 4));
+  if (verb === "see" || verb === "read") return found.map(plain);
+  if (found.length !== 1) return "of this name there are " + found.length;
+  if (found[0].disabled || !reached(found[0])) return "it cannot be tapped";
+  if (verb === "write") {
+    found[0].focus();
+    found[0].value = text;
+    found[0].dispatchEvent(new InputEvent("input", { bubbles: true }));
+  } else if (verb === "press" || !found[0].checked) {
+    found[0].dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
+  }
+}"""
 
 
 @dataclass(frozen=True)
@@ -99,18 +140,21 @@ def listening(app: Any) -> Iterator[str]:
 
 @dataclass
 class Phone:
-    """One page of a browser, with everything that it asked of any server and everything that went wrong in it."""
+    """One page of a browser, with everything that it asked of any server and everything that went wrong in it.
+
+    With a `hand` it is tapped by the browser's own mouse, which takes ten times as long.
+    """
 
     page: Page
     site: Site
+    hand: bool = False
     requests: list[Request] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, context: BrowserContext, site: Site) -> "Phone":
-        phone = cls(context.new_page(), site)
-        phone.page.add_init_script(PATIENT)
-        phone.page.add_init_script(PINNED)
+    def of(cls, context: BrowserContext, site: Site, *, hand: bool = False) -> "Phone":
+        phone = cls(context.new_page(), site, hand)
+        phone.page.add_init_script(PATIENT + PINNED)
         phone.page.on("request", lambda request: phone.requests.append(request))
         phone.page.on("pageerror", lambda error: phone.errors.append(str(error)))
         return phone
@@ -137,25 +181,54 @@ class Phone:
         """What heads a screen: of a question, which one it is."""
         return self.page.locator("h1:not(:has(.count)), h1 .count")
 
+    def _do(self, *what: str) -> Any:
+        """What the page says of it; a page that is being loaded is waited for."""
+        while True:
+            try:
+                return self.page.evaluate(DONE, what)
+            except Error as problem:
+                if "context was destroyed" not in problem.message:
+                    raise
+                self.page.wait_for_load_state()
+
     def sees(self, heading: str) -> "Phone":
-        expect(self.heading).to_have_text(heading)
+        assert self._do("see", heading) == [heading]
+        return self
+
+    def reads(self, *texts: str) -> "Phone":
+        """All of this can be read on the page, sooner or later."""
+        for text in texts:
+            (shown,) = self._do("read", text)
+            assert " ".join(text.split()) in shown
         return self
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
 
     def press(self, name: str) -> "Phone":
-        self.button(name).click()
+        if self.hand:
+            self.button(name).click()
+        else:
+            assert self._do("press", name) is None, name
         return self
 
     def choose(self, *labels: str) -> "Phone":
         for label in labels:
-            self.page.get_by_label(label, exact=True).check()
+            if self.hand:
+                self.page.get_by_label(label, exact=True).check()
+            else:
+                assert self._do("check", label) is None, label
         return self.press("Continue")
 
+    def fill(self, text: str) -> "Phone":
+        if self.hand:
+            self.page.locator("input[type=text], textarea").fill(text)
+        else:
+            assert self._do("write", "", text) is None
+        return self
+
     def write(self, text: str) -> "Phone":
-        self.page.locator("input[type=text], textarea").fill(text)
-        return self.press("Continue")
+        return self.fill(text).press("Continue")
 
     def went_well(self) -> None:
         """No error, nothing that the policy forbids, and no request to anybody else."""

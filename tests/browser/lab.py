@@ -173,6 +173,7 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
     switches = (
         *("no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"),
         *("disable-component-update", "disable-sync"),
+        *("in-process-gpu", "enable-features=NetworkServiceInProcess2"),  # fewer processes to wake for each page
     )
     playwright = sync_playwright().start()
     context = playwright.chromium.launch_persistent_context(

@@ -19,20 +19,33 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-RUN = """async (levels) => {
+RUN = """async (rules) => {
   document.querySelectorAll("details").forEach((one) => (one.open = true));
-  const found = await axe.run(document, { runOnly: { type: "tag", values: levels } });
-  return found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]);
+  const found = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
+  const wide = document.documentElement.scrollWidth > innerWidth ? [["sideways", []]] : [];
+  return wide.concat(found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]));
 }"""
+NIGHT, SMALL = {"color_scheme": "dark"}, {"width": 320, "height": 256}  # of 1280 pixels: 400 %
 
 
-def look(person):
-    """What axe finds on this screen, with all that can be unfolded unfolded."""
-    if not person.page.evaluate("() => Boolean(window.axe)"):
-        person.page.evaluate(AXE)  # not as a script of the page, which its policy forbids
-    found = person.page.evaluate(RUN, LEVELS)
-    assert found == [], f"{person.page.title()}: {json.dumps(found, indent=1)}"
-    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "sideways"
+def look(page, rules=None):
+    """What axe finds on this screen, with all that can be unfolded unfolded, and whether one must scroll sideways."""
+    if not page.evaluate("() => Boolean(window.axe)"):
+        page.evaluate(AXE)  # not as a script of the page, which its policy forbids
+    found = page.evaluate(RUN, {"type": "rule" if rules else "tag", "values": rules or LEVELS})
+    assert found == [], f"{page.title()}: {json.dumps(found, indent=1)}"
+
+
+def look_around(page):
+    """By day; then what night changes, which is colours, and what 400 % changes, which is sizes and places."""
+    size = page.viewport_size
+    look(page)
+    page.emulate_media(**NIGHT)
+    look(page, ["color-contrast"])
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(SMALL)
+    look(page, ["target-size", "scrollable-region-focusable"])
+    page.set_viewport_size(size)
 
 
 def asked(texts):
@@ -94,7 +107,7 @@ def walk(person, words):
 
 
 WALKS = {
-    "by night at 400 %": {"color_scheme": "dark", "viewport": {"width": 320, "height": 256}},  # of 1280 pixels
+    "by night at 400 %": {**NIGHT, "viewport": SMALL},
     "by day from right to left": {
         "color_scheme": "light",
         "locale": "ar-EG",
@@ -109,10 +122,10 @@ def test_no_screen_breaks_a_rule_of_wcag(phone, name):
     text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
     survey = Survey(text, asked({code: text}), consent=text, languages=(code,), ceiling=20)
     person = phone(survey, **WALKS[name]).open()
-    look(person)
+    look(person.page)
     screens = 1
     for _ in walk(person, interface([code])[code]):
-        look(person)
+        look(person.page)
         screens += 1
     assert screens == 16
 
@@ -120,93 +133,87 @@ def test_no_screen_breaks_a_rule_of_wcag(phone, name):
 def test_the_screens_of_other_ways_to_answer_and_of_refusals_break_none_either(phone):
     person = phone(modes(practice=False, check=False)).begin().choose("No").choose("No").press("Next")
     person.press("Turn the wheel").choose("Yes")
-    look(person)  # a device of one's own, and instructions
+    look(person.page)  # a device of one's own, and instructions
     person.choose("Same").write("").sees("Before you send")
     person.page.route("**/report", lambda route: route.fulfill(status=410, json={"error": "closed"}), times=1)
     person.press("Send").sees("Your answers were not accepted")
-    look(person)
+    look(person.page)
 
 
-NIGHT, SMALL = {"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 256}}  # of 1280 pixels: 400 %
-LOOKS = {"day": {}, "night": NIGHT, "400 %": SMALL, "from right to left": {"locale": "ar-EG", **NIGHT}}
+LOOKS = {
+    "day, night and 400 %": ("en", "How is it?", look_around, {}),
+    "from right to left by night": ("ar", "كيف الحال؟", look, {"locale": "ar-EG", **NIGHT}),
+}
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_the_screens_of_a_device_check_and_of_every_end_break_none(phone, name):
-    """The consent unfolded, both tries, the answer that is kept and deleted, those who do not take part, thanks."""
-    code = "ar" if "locale" in LOOKS[name] else "en"
-    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    """The consent unfolded, both tries, the answer that is kept and deleted, those who do not take part."""
+    code, text, look, settings = LOOKS[name]
     asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]
     said = {"debrief": text, "help": f"{text} 0800 1", "completion": "ABC-1"}
     survey = Survey(text, asked, consent=text, languages=(code,), practice=2, check="device", **said)
     words = interface([code])[code]
-    person = phone(survey, **LOOKS[name]).open()
-    look(person)
+    person = phone(survey, **settings).open()
+    look(person.page)
     person.press(words["not_part"])
-    look(person)
+    look(person.page)
     person.press(words["back"]).press(words["take_part"])
     boxes = person.page.locator("label.choice")
     for _ in range(2):
         boxes.first.click()
         person.press(words["continue"])
-        look(person)
+        look(person.page)
         person.press(words["next"])
     for _ in range(2):
         person.page.get_by_label(words["check_nothing"], exact=True).check()
         person.press(words["continue"])
-        look(person)
+        look(person.page)
     person.press(words["next"])
     boxes.first.click()
     person.press(words["continue"]).sees(words["review"])  # what chance does was seen twice in practice
-    look(person)
+    look(person.page)
     person.page.route("**/report", lambda route: route.fulfill(status=400, json={"error": "no"}), times=1)
     person.press(words["send"]).sees(words["no_report"])
-    look(person)
+    look(person.page)
     person.press(words["delete"])
-    look(person)
-    other = phone(site=person.site, **LOOKS[name]).open()
-    other.press(words["take_part"])
-    for _ in range(2):
-        boxes = other.page.locator("label.choice")
-        boxes.first.click()
-        other.press(words["continue"]).press(words["next"])
-    for _ in range(2):
-        other.page.get_by_label(words["check_nothing"], exact=True).check()
-        other.press(words["continue"])
-    other.press(words["next"])
-    boxes.first.click()
-    other.press(words["continue"]).press(words["send"]).sees(words["thanks"])
-    look(other)
+    look(person.page)
 
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_the_screens_of_personal_links_and_of_a_household_break_none(phone, name):
-    """Without a link, what is said before it is used up, on another phone; and who answers next on the same phone."""
-    code, token = "ar" if "locale" in LOOKS[name] else "en", "abcdefghijklmnopqrstuv"
-    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    """Without a link, what is said before it is used up, on another phone; thanks, and who answers next on it."""
+    (code, text, look, settings), token = LOOKS[name], "abcdefghijklmnopqrstuv"
     words = interface([code])[code]
 
     def made(**changes):
         asked = [Question("cheated", {code: text}, design=warner(p="3/4"))]
-        said = {"practice": False, "check": False, "debrief": text, "help": f"{text} 0800 1", **changes}
+        said = {
+            "practice": False,
+            "check": False,
+            "debrief": text,
+            "help": f"{text} 0800 1",
+            "completion": "ABC-1",
+            **changes,
+        }
         return Survey(text, asked, consent=text, languages=(code,), **said)
 
-    person = phone(made(access="blind"), key=IssuerKey.generate(), invited=[sha256(token)], **LOOKS[name]).open()
-    expect(person.page.get_by_text(words["end_link"])).to_be_visible()
-    look(person)
+    person = phone(made(access="blind"), key=IssuerKey.generate(), invited=[sha256(token)], **settings).open()
+    person.reads(words["end_link"])
+    look(person.page)
     person.page.goto("about:blank")
     person.open(f"#t={token}")
-    expect(person.page.get_by_text(words["link_used"])).to_be_visible()
-    look(person)
+    person.reads(words["link_used"])
+    look(person.page)
     person.press(words["take_part"])
     expect(person.button(words["continue"])).to_be_visible()
-    other = phone(site=person.site, **LOOKS[name]).open(f"#t={token}").press(words["take_part"])
-    expect(other.page.get_by_text(words["used_blind"])).to_be_visible()
-    look(other)
-    first = phone(made(household=True), **LOOKS[name]).open().press(words["take_part"])
+    other = phone(site=person.site, **settings).open(f"#t={token}").press(words["take_part"])
+    other.reads(words["used_blind"])
+    look(other.page)
+    first = phone(made(household=True, completion="ABC-1"), **settings).open().press(words["take_part"])
     first.page.locator("label.choice").first.click()
     first.press(words["continue"]).press(words["next"]).press(words["send"]).sees(words["thanks"])
-    look(first)
+    look(first.page)
     first.page.reload()
     expect(first.page.get_by_text(words["already_household"], exact=True)).to_be_visible()
-    look(first)
+    look(first.page)

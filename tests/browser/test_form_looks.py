@@ -105,13 +105,14 @@ def sound(person):
     assert weak == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(phone, scheme):
-    person = phone(modes(), color_scheme=scheme)
+def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(phone):
+    person = phone(modes(), hand=True)
     seen = []
     for heading in every_screen(person):
         seen.append(heading)
-        sound(person)
+        for scheme in ("light", "dark"):
+            person.page.emulate_media(color_scheme=scheme)
+            sound(person)
     assert len(seen) == 10
 
 
@@ -129,12 +130,15 @@ def test_at_twice_the_size_nothing_is_cut_off(phone):
 
 def test_borders_of_fields_and_the_hand_of_the_wheel_stand_out(phone):
     """WCAG 1.4.11: 3 to 1 for what must be seen to use the page."""
+    person = phone(modes()).begin()
+    style = "element => [getComputedStyle(element).borderTopColor, getComputedStyle(document.body).backgroundColor]"
+    stroke = "one => getComputedStyle(one).stroke"
     for scheme in ("light", "dark"):
-        person = phone(modes(), color_scheme=scheme).begin()
-        style = "element => [getComputedStyle(element).borderTopColor, getComputedStyle(document.body).backgroundColor]"
+        person.page.emulate_media(color_scheme=scheme)
         assert contrast(*person.page.locator("label.choice").first.evaluate(style)) >= 3
-        person.choose("Yes")
-        stroke = "one => getComputedStyle(one).stroke"
+    person.choose("Yes")
+    for scheme in ("light", "dark"):
+        person.page.emulate_media(color_scheme=scheme)
         for line in ("hand", "wheel path"):  # the hand, and what parts the sectors from each other
             drawn = person.page.locator(f".{line}").first.evaluate(stroke)
             for sector in person.page.locator(".wheel path").all():
@@ -264,19 +268,18 @@ BACKWARDS = """([selector, script]) => [...document.querySelectorAll(selector)].
 TURNED = ["Yes\u202e", "نعم (123) – a", "שלום עולם, 4–5 ; x", "نعم " * 20 + "b", "\u2069\u202eYes\u2067", "Yes”, “c"]
 
 
-@pytest.mark.parametrize("label", TURNED)
 @pytest.mark.parametrize(("language", "script"), [("en", "Latin"), ("ar", "Arabic")])
-def test_no_label_turns_the_promise_round(phone, language, script, label):
-    """As in a collection that was made before such labels were refused."""
-    asked = Question("cheated", {"en": "Cheated?", "ar": "هل غششت؟"}, design=warner(p="3/4"), mode="guided")
+def test_no_label_turns_the_promise_round(phone, language, script):
+    """As in a collection that was made before such labels were refused; each question has one of them."""
     words = {"en": "Exams", "ar": "امتحانات"}
-    made = Survey(
-        words, [asked], consent=words, languages=[language, {"en": "ar", "ar": "en"}[language]], practice=False
-    )
-    data = made.to_dict()
-    label = label if language == "en" else label.replace("نعم", "No").replace("Yes", "No")
-    data["questions"][0]["labels"] = {"yes": {"en": label, "ar": label}}
+    texts = [{"en": f"Cheated {place}?", "ar": f"هل غششت {place}؟"} for place in range(len(TURNED))]
+    asked = [Question(f"q{place}", text, design=warner(p="3/4"), mode="guided") for place, text in enumerate(texts)]
+    languages = [language, {"en": "ar", "ar": "en"}[language]]
+    data = Survey(words, asked, consent=words, languages=languages, practice=False, ceiling=20).to_dict()
+    for question, label in zip(data["questions"], TURNED, strict=True):
+        turned = label if language == "en" else label.replace("نعم", "No").replace("Yes", "No")
+        question["labels"] = {"yes": {"en": turned, "ar": turned}}
     one = phone(Survey.from_collection(data), locale=language).open()
     one.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    assert one.page.locator("details p", has_text="●●●○").count() == 1
+    assert one.page.locator("details p", has_text="●●●○").count() == len(TURNED) - 1, "without marks, two are one"
     assert one.page.evaluate(BACKWARDS, ["p", script]) == []

@@ -5,18 +5,15 @@ And a page that is amended while a report waits.
 """
 
 import json
-import os
 import re
-import signal
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.forms import Site, served, short
 from tests.survey.desk import sha256
-from tests.survey.process import collected, start
-from tests.survey.respondents import free_port
-from toolkit.survey.store import open_store
+from tests.survey.process import collected, mortal
+from tests.survey.test_recovery import bodies
 
 pytestmark = pytest.mark.browser
 
@@ -24,33 +21,12 @@ KILLS = 3
 WAITING = re.compile("No answer from the server yet")
 
 
-class Mortal:
-    """The server of a survey as a process of its own, which can be killed and started again at the same address."""
-
-    def __init__(self, folder, survey):
-        self.survey, self.url, self.port = survey, f"sqlite:///{folder / 'campus.db'}", free_port()
-        collected(self.url, survey)
-        self.start()
-
-    def start(self):
-        self.process, _ = start(self.url, "--port", self.port)
-
-    def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
-        self.process.communicate(timeout=20)
-
-    def stored(self):
-        store = open_store(self.url)
-        bodies = list(store.reports())
-        store.close()
-        return bodies
-
-
 @pytest.fixture
-def mortal(tmp_path):
-    server = Mortal(tmp_path, short())
-    yield server
-    server.kill()
+def dying(tmp_path):
+    url = f"sqlite:///{tmp_path / 'campus.db'}"
+    collected(url, short())
+    with mortal(url) as server:
+        yield server
 
 
 def waits(person):
@@ -58,25 +34,25 @@ def waits(person):
     expect(person.page.locator("#status")).to_have_text(WAITING)
 
 
-def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, mortal):
+def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, dying):
     """First nobody listens. Then, three times, the report is stored and the server dies before it can say so."""
-    person = phone(site=Site(f"http://127.0.0.1:{mortal.port}/", mortal.survey, None)).begin()
+    person = phone(site=Site(f"http://127.0.0.1:{dying.port}/", short(), None)).begin()
     person.choose("Yes").press("Next").sees("Before you send")
-    mortal.kill()
+    dying.kill()
     person.press("Send").sees("Sending")
     waits(person)
-    assert mortal.stored() == []
+    assert bodies(dying.url) == []
     deaths = []
 
     def die(route):
         if len(deaths) == KILLS:
             return route.continue_()
         deaths.append(route.fetch().status)
-        mortal.kill()
+        dying.kill()
         route.abort()
-        return mortal.start()
+        return dying.start()
 
-    mortal.start()
+    dying.start()
     person.page.route("**/report", die)
     for died in range(1, KILLS + 1):  # the page tries by itself, too: a press may come after its own
         waits(person)
@@ -88,7 +64,7 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
     person.page.evaluate("() => dispatchEvent(new Event('trynow'))")
     person.sees("Thank you")
     assert deaths == [201] * KILLS
-    assert len(mortal.stored()) == 1
+    assert len(bodies(dying.url)) == 1
     assert len(person.posts()) >= KILLS + 2
     assert len(set(person.posts())) == 1
 
@@ -114,4 +90,4 @@ def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_
         for link in (used, mine):
             person.page.goto("about:blank")
             person.open(f"#t={link}")
-            expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
+            person.reads("From this browser answers were sent already")

@@ -102,25 +102,22 @@ def fill_in(person, answers):
     return person.sees("Before you send")
 
 
-@pytest.mark.parametrize("loads", [1, 2])
-def test_no_request_depends_on_the_truth_for_any_kind_of_question(phone, loads):
-    """Answered once; and answered, loaded again without new words to draw, and answered once more."""
+def test_no_request_depends_on_the_truth_for_any_kind_of_question(phone):
+    """Answered, loaded again without new words to draw, and answered once more."""
     survey = kinds()
     pairs = [paired(question) for question in survey.questions]
     seen = []
     for side in (0, 1):
         answers, words = zip(*(pair[side] for pair in pairs), strict=True)
         person = phone(survey).begin(words=[word for some in words for word in some])
-        for _ in range(loads - 1):
-            fill_in(person, answers).begin(words=[])
+        fill_in(person, answers).begin(words=[])
         fill_in(person, answers).press("Send").sees("Thank you")
         seen.append([(method, url, body) for method, url, body, _ in traffic(person)])
     keyless = [[(m, u, b and {**json.loads(b), "key": 0}) for m, u, b in one] for one in seen]
     assert keyless[0] == keyless[1]
 
 
-@pytest.mark.parametrize("loads", [1, 2])
-def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone, loads):
+def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone):
     """(Yes, changed) and (no, kept): headers, addresses and bodies of all requests, in their order, also
     after a reload.
     """
@@ -129,9 +126,8 @@ def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone,
         person = phone(short())
         person.page.add_init_script("window.pinned = [];")
         person.begin(words=[word]).choose(answer).press("Next")
-        for _ in range(loads - 1):
-            person.page.reload()
-            person.press("I take part").choose(answer).press("Next").pin(None)
+        person.page.reload()
+        person.press("I take part").choose(answer).press("Next").pin(None)
         person.press("Send").sees("Thank you")
         port = person.site.url.split(":")[2].strip("/")
         seen.append(json.dumps(traffic(person)).replace(port, "port"))

@@ -11,7 +11,7 @@ from playwright.sync_api import Error, expect
 
 from tests.browser.forms import PATIENT, Phone, listening, served
 from tests.browser.lab import chromium
-from tests.browser.test_form_axe import LOOKS, look
+from tests.browser.test_form_axe import LOOKS
 from tests.survey.desk import Memory, sha256
 from toolkit import warner
 from toolkit.survey.client import NAMES, asset
@@ -102,6 +102,7 @@ class Tablet:
         )
         self.context.add_init_script(PATIENT)
         self.page = self.context.pages[0]
+        self.person = Phone(self.page, None)
         self.page.goto(f"{self.url}station{fragment}") if fragment else None
 
     def kill(self):
@@ -118,7 +119,7 @@ class Tablet:
         self.start()
 
     def press(self, name):
-        self.page.get_by_role("button", name=name, exact=True).click()
+        return self.person.press(name)
 
     def unlock(self):
         self.page.get_by_role("textbox").fill("2468")
@@ -143,13 +144,13 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
         tablet = Tablet(page, tmp_path / "profile", url)
         tablet.page.goto(url + link.removeprefix("http://x/"))
         tablet.unlock()
-        expect(tablet.page.get_by_text("This tablet now works without a network.")).to_be_visible()
+        tablet.person.reads("This tablet now works without a network.")
         tablet.press("Hand over")
         fresh = None
         tablet.context.set_offline(True)
         for person in range(PEOPLE):
             text = f"secret words of person {person:02d}"
-            expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+            tablet.person.reads("Begin")
             if person in (10, 20):
                 if person == 20:
                     tablet.page.evaluate(ANSWERS, [0, text, True])
@@ -157,12 +158,11 @@ def test_thirty_people_on_a_tablet_without_a_network_are_stored_once_and_leave_n
                 tablet.again()
                 tablet.context.set_offline(True)
                 tablet.page.goto(f"{url}station")
-                expect(tablet.page.get_by_role("button", name="Begin")).to_be_visible()
+                tablet.person.reads("Begin")
                 fresh = None
             tablet.page.evaluate(ANSWERS, [int(person < 15), text, False])
-            expect(tablet.page.get_by_role("heading", name="Thank you")).to_be_visible()
-            tablet.press("Done: for the next person")
-            expect(tablet.page.get_by_role("button", name="For the researchers")).to_be_visible()
+            tablet.person.sees("Thank you")
+            tablet.press("Done: for the next person").reads("For the researchers")
             kept = tablet.page.evaluate(KEPT)
             here = [kept["length"], kept["state"], sorted(kept["own"][0])]
             assert len(kept["names"]) == person + 1
@@ -243,51 +243,50 @@ def station(phone):
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_the_screens_of_a_station_break_no_rule_of_wcag(station, name):
-    code = "ar" if "locale" in LOOKS[name] else "en"
-    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    code, text, look, settings = LOOKS[name]
     questions = [Question("cheated", {code: text}, design=warner(p="3/4"))]
     said = {"practice": False, "check": False, "access": "token", "field": {"station": "interviewer"}}
     survey = Survey(text, questions, consent=text, languages=(code,), **said)
     words = {**interface([code])[code], **station_words(code)}
-    tablet, link = station(survey, 1, **LOOKS[name])
+    tablet, link = station(survey, 1, **settings)
     tablet.open("station")
-    look(tablet)  # without a link
+    look(tablet.page)  # without a link
     tablet.page.goto("about:blank")
     tablet.open(link).press(words["station_set"])
-    look(tablet)  # a PIN, and what is wrong with it
+    look(tablet.page)  # a PIN, and what is wrong with it
     tablet.page.get_by_role("textbox").fill("2468")
     tablet.press(words["station_set"])
-    expect(tablet.page.get_by_text(words["station_offline"])).to_be_visible()
-    look(tablet)
+    tablet.reads(words["station_offline"])
+    look(tablet.page)
     tablet.press(words["station_over"])
-    look(tablet)
+    look(tablet.page)
     tablet.press(words["station_begin"])
-    look(tablet)
+    look(tablet.page)
     tablet.press(words["take_part"]).press(words["turn"])
     tablet.page.locator("label.choice").first.click()
-    look(tablet)
+    look(tablet.page)
     tablet.press(words["continue"])
-    look(tablet)
+    look(tablet.page)
     tablet.press(words["send"]).sees(words["thanks"])
-    look(tablet)
+    look(tablet.page)
     tablet.press(words["station_interviewer"])
     tablet.page.get_by_role("textbox").fill("1357")
     tablet.press(words["station_unlock"])
-    expect(tablet.page.get_by_text(words["pin_wrong"])).to_be_visible()
-    look(tablet)
+    tablet.reads(words["pin_wrong"])
+    look(tablet.page)
     tablet.page.get_by_role("textbox").fill("2468")
     tablet.press(words["station_unlock"])
     expect(tablet.button(words["station_over"])).to_have_count(0)  # its one use is taken
     tablet.press(words["station_send"])
-    expect(tablet.page.get_by_text(words["sent_all"])).to_be_visible()
-    look(tablet)
+    tablet.reads(words["sent_all"])
+    look(tablet.page)
 
 
 def set_up(tablet, link):
     tablet.open(link)
     tablet.page.get_by_role("textbox").fill("2468")
     tablet.press("Set up")
-    expect(tablet.page.get_by_text("This tablet now works without a network.")).to_be_visible()
+    tablet.reads("This tablet now works without a network.")
     return tablet
 
 
@@ -314,7 +313,7 @@ def test_another_program_is_refused_and_never_mixed_with_the_one_that_is_there(s
             fresh.open(link)
             fresh.page.get_by_role("textbox").fill("2468")
             fresh.press("Set up")
-            expect(fresh.page.get_by_text("does not work without a network yet")).to_be_visible()
+            fresh.reads("does not work without a network yet")
             assert fresh.page.evaluate(CACHED) == {}
             fresh.page.context.close()
 
@@ -332,7 +331,7 @@ def test_an_ordinary_phone_meets_nothing_of_a_station(station):
 def test_on_a_station_the_truth_is_told_only_where_the_survey_allows_it(station):
     tablet, link = station(asked(field={"station": "kiosk", "auto": True}))
     set_up(tablet, link).press("Hand over").press("Begin").press("I take part")
-    expect(tablet.page.get_by_text("This tablet is told it, and does not keep it")).to_be_visible()
+    tablet.reads("This tablet is told it, and does not keep it")
     tablet.choose("Yes").press("Next").write("").press("Send").sees("Thank you")
 
 
@@ -342,20 +341,20 @@ def test_a_link_that_others_have_used_up_leaves_reports_waiting_until_another_on
     for _ in range(2):
         answer(tablet)
         tablet.press("Done: for the next person")
-    expect(tablet.page.get_by_text("No more people can answer")).to_be_visible()
+    tablet.reads("No more people can answer")
     memory = tablet.site.memory
     memory.spent = set(sorted(memory.invited)[:1])  # another tablet had the same link
     tablet.press("For the researchers")
     tablet.page.get_by_role("textbox").fill("2468")
     tablet.press("Unlock").press("Send what waits")
-    expect(tablet.page.get_by_text("For some of what waits there is no place left.")).to_be_visible()
+    tablet.reads("For some of what waits there is no place left.")
     assert len(memory.reports) == 1
     more, tokens = new_link("http://x/", 1)
     memory.invited |= set(map(sha256, tokens))
     tablet.open(more.removeprefix("http://x/"))
     tablet.page.get_by_role("textbox").fill("2468")
     tablet.press("Unlock").press("Send what waits")
-    expect(tablet.page.get_by_text("All that waited is stored.")).to_be_visible()
+    tablet.reads("All that waited is stored.")
     assert len(memory.reports) == 2
 
 
@@ -367,7 +366,7 @@ def test_who_goes_away_leaves_nothing_on_the_screen(station):
     set_up(tablet, link).press("Hand over").press("Begin").press("I take part").press("Turn the wheel")
     tablet.page.get_by_label("Yes", exact=True).check()
     tablet.page.evaluate("() => { timers[180000](); }")
-    expect(tablet.page.get_by_text("Are you still there?")).to_be_visible()
+    tablet.reads("Are you still there?")
     tablet.page.evaluate("() => { timers[30000](); }")
     expect(tablet.button("Begin")).to_be_visible()
     assert tablet.kept() == {}

@@ -101,7 +101,7 @@ def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone)
     survey = in_one(2)
     kept = {"person": "ab" * 16, "words": {"cheated": [3, 0]}, "seen": {"1": "cd" * 32}}
     person = phone(survey).open()
-    expect(person.page.get_by_text(ANEW)).to_be_visible()
+    person.reads(ANEW)
     write = "([name, value]) => localStorage.setItem(name, JSON.stringify(value))"
     person.page.evaluate(write, [f"toolkit:{survey.panel.identity}:memory", kept])
     person.begin(words=[1])
@@ -119,7 +119,7 @@ def test_where_the_browser_keeps_nothing_the_memos_last_as_long_as_the_page_and_
     person = phone(in_one())
     person.page.add_init_script(BLOCKED)
     person.open()
-    expect(person.page.get_by_text(ANEW)).to_be_visible()
+    person.reads(ANEW)
     person.begin(words=[0, 3, 1]).choose("Yes").press("Next").sees("Before you send")
     for kind in ("pagehide", "pageshow"):
         event = f"new PageTransitionEvent('{kind}', {{persisted: true}})"
@@ -146,7 +146,7 @@ def test_where_a_few_characters_are_left_people_are_told_that_nothing_is_kept(ph
     expect(person.page.get_by_text("This browser keeps nothing")).to_have_count(0)
     person.page.evaluate(FILLED, 150)
     person.open()
-    expect(person.page.get_by_text("This browser keeps nothing for this page")).to_be_visible()
+    person.reads("This browser keeps nothing for this page")
 
 
 # --- several surveys at one origin
@@ -154,8 +154,10 @@ def test_where_a_few_characters_are_left_people_are_told_that_nothing_is_kept(ph
 ALREADY = "answers were sent already this time"
 
 
-def collected(folder) -> dict[str, Survey]:
+@pytest.fixture(scope="module")
+def collected(tmp_path_factory) -> dict[str, Survey]:
     """Five surveys as their collections show them, and others with the same questions."""
+    folder = tmp_path_factory.mktemp("waves")
     stores: dict[str, Collection] = {}
 
     def make(name: str, survey: Survey, earlier: str | None = None) -> None:
@@ -187,7 +189,7 @@ def visit(person: Phone, site: Site) -> bool:
         person.press("I take part").choose("Yes").press("Next").press("Send").sees("Thank you")
     else:
         told = ALREADY if site.survey.waves > 1 else "answers were sent already."
-        expect(person.page.get_by_text(told)).to_be_visible()
+        person.reads(told)
     return len(site.stored) > before
 
 
@@ -207,9 +209,9 @@ FIVE = ("2026-1", "2026-2", "2026-2b", "2027-1", "2027-2")
     ],
 )
 def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by_one_number(
-    phone, tmp_path, order, stored
+    phone, collected, order, stored
 ):
-    with together(collected(tmp_path)) as sites:
+    with together(collected) as sites:
         person = phone(site=sites["2026-1"])
         assert tuple(name for name in order if visit(person, sites[name])) == stored
         assert sum(len(site.stored) for site in sites.values()) == len(stored)
@@ -228,9 +230,9 @@ def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by
                 assert set(memory) <= {"seen", "person", "words"}
 
 
-def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(phone, tmp_path):
+def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(phone, collected):
     """Its server cannot be reached: the report may have left the phone, and must be the only one."""
-    with together(collected(tmp_path)) as sites:
+    with together(collected) as sites:
         person = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
         other = phone(beside=person)
         other.site = sites["2026-2b"]
@@ -238,7 +240,7 @@ def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(p
         person.page.route("**/report", lambda route: route.abort())
         person.press("Send").sees("Sending")
         other.press("Send").sees("Thank you")
-        expect(other.page.get_by_text(ALREADY)).to_be_visible()
+        other.reads(ALREADY)
         assert not visit(other, sites["2026-2b"])
         person.page.unroute("**/report")
         person.page.reload()
@@ -246,9 +248,9 @@ def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(p
         assert [len(sites[name].stored) for name in ("2026-2", "2026-2b")] == [1, 0]
 
 
-def test_no_tab_that_began_before_the_last_wave_was_sent_brings_the_memory_back(phone, tmp_path):
+def test_no_tab_that_began_before_the_last_wave_was_sent_brings_the_memory_back(phone, collected):
     """Of three tabs, one of each wave and one of a correction, the last wave is sent first."""
-    with together(collected(tmp_path)) as sites:
+    with together(collected) as sites:
         last = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
         first, corrected = phone(beside=last), phone(beside=last)
         for tab, name in ((first, "2026-1"), (corrected, "2026-2b")):
@@ -263,15 +265,15 @@ def test_no_tab_that_began_before_the_last_wave_was_sent_brings_the_memory_back(
         corrected.press("I take part").sees("Question 1 of 1")
         assert attic(last, last.site.survey) == gone
         corrected.choose("Yes").press("Next").press("Send").sees("Thank you")
-        expect(corrected.page.get_by_text(ALREADY)).to_be_visible()
+        corrected.reads(ALREADY)
         first.press("Send").sees("Thank you")  # a wave of its own, by the number that it began with
         assert [sorted(memory) for memory in attic(last, last.site.survey).values()] == [["seen"]]
         assert [len(sites[name].stored) for name in ("2026-1", "2026-2", "2026-2b")] == [1, 1, 0]
         assert sites["2026-1"].stored[0]["person"] == sites["2026-2"].stored[0]["person"]
 
 
-def test_a_reload_in_the_middle_of_a_later_wave_draws_nothing_anew(phone, tmp_path):
-    with together(collected(tmp_path)) as sites:
+def test_a_reload_in_the_middle_of_a_later_wave_draws_nothing_anew(phone, collected):
+    with together(collected) as sites:
         person = phone(site=sites["2026-1"])
         assert visit(person, sites["2026-1"])
         memory = attic(person, person.site.survey)
@@ -335,11 +337,11 @@ def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(p
         assert first == second
         person.page.goto("about:blank")
         person.open(f"#t={links[0]}")
-        expect(person.page.get_by_text(ALREADY)).to_be_visible()
+        person.reads(ALREADY)
         person.page.evaluate("() => localStorage.clear()")
         person.page.goto("about:blank")
         person.open(f"#t={links[0]}")
-        expect(person.page.get_by_text(ANEW)).to_be_visible()
+        person.reads(ANEW)
         person.press("I take part").choose("Yes").press("Next").press("Send").sees("Your answers were not accepted")
 
 
@@ -385,7 +387,7 @@ def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found
     assert not [link for link in links if link in kept]
     assert all(re.fullmatch("[0-9a-f]{32}", memo["person"]) for memo in memos.values())
     person.open(f"?again#t={links[0]}").sees("Thank you")
-    expect(person.page.get_by_text("answers were sent already this time")).to_be_visible()
+    person.reads("answers were sent already this time")
     first.close()
 
     second = served(2, again="sqlite:///1.db")
@@ -400,9 +402,9 @@ def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found
 
     other = phone(site=person.site)
     other.open(f"#t={links[0]}")
-    expect(other.page.get_by_text(ANEW)).to_be_visible()
+    other.reads(ANEW)
     other.press("I take part").choose("Yes").press("Next").press("Send").sees("Your answers were not accepted")
-    expect(other.page.get_by_text("This link has been used already")).to_be_visible()
+    other.reads("This link has been used already")
     answered(other, links[2], "Yes").sees("Thank you")
     second.close()
 

@@ -6,6 +6,7 @@ import sys
 from contextlib import contextmanager
 
 from tests.survey.desk import campus
+from tests.survey.respondents import free_port
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.store import State, open_store
 
@@ -57,3 +58,27 @@ def serving(url, *options):
     finally:
         process.kill()
         process.communicate(timeout=20)
+
+
+class Mortal:
+    """The server of a collection, which can be killed without warning and started again at the same address."""
+
+    def __init__(self, url):
+        self.url, self.port = url, free_port()
+        self.start()
+
+    def start(self):
+        self.process, _ = start(self.url, "--port", self.port)
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=20)
+
+
+@contextmanager
+def mortal(url):
+    server = Mortal(url)
+    try:
+        yield server
+    finally:
+        server.kill()

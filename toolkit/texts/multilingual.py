@@ -172,7 +172,7 @@ def numbers_apart(text: str) -> str:
         digits = found[0] if found[0].isascii() else re.sub(r"[ \u00a0/-]", "\\g<0>\u200e", found[0])
         return f"\u2066{digits}\u2069"
 
-    turned = any(unicodedata.bidirectional(one) in ("R", "AL") for one in text)
+    turned = _GROUPED.search(text) and any(unicodedata.bidirectional(one) in ("R", "AL") for one in text)
     return _GROUPED.sub(apart, text) if turned else text
 
 

@@ -196,37 +196,30 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
     assert read(state) is None
 
 
-@pytest.fixture
-def own(tmp_path):
-    """A collection for one test: its URL and its survey."""
-    return collection(tmp_path)[:2]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
-def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(own, pieces):
-    url, survey = own
-    with serving(url) as (_, said):
-        for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
-            first, second = (post(sent(payload(survey))) for _ in range(2))
-            cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
-            before = count(url)
-            with line(said["port"], timeout=2) as connection:
-                for piece in cut[pieces]:
-                    connection.sendall(piece)
-                    time.sleep(0.01 if pieces == 3 else 0)
-                answers = b""
-                with suppress(TimeoutError):
-                    while answers.count(b"HTTP/1.1 ") < 2 and (chunk := connection.recv(65536)):
-                        answers += chunk
-            assert answers.count(b"HTTP/1.1 201 ") == count(url) - before
-            assert answers.startswith((b"HTTP/1.1 201 ", b"HTTP/1.1 400 "))
+def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(running, pieces):
+    _, said, url, survey = running
+    for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
+        first, second = (post(sent(payload(survey))) for _ in range(2))
+        cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
+        before = count(url)
+        with line(said["port"], timeout=2) as connection:
+            for piece in cut[pieces]:
+                connection.sendall(piece)
+                time.sleep(0.01 if pieces == 3 else 0)
+            answers = b""
+            with suppress(TimeoutError):
+                while answers.count(b"HTTP/1.1 ") < 2 and (chunk := connection.recv(65536)):
+                    answers += chunk
+        assert answers.count(b"HTTP/1.1 201 ") == count(url) - before
+        assert answers.startswith((b"HTTP/1.1 201 ", b"HTTP/1.1 400 "))
 
 
 @pytest.mark.slow
-def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
+def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(tmp_path):
     """After a report that could not be stored; and good again after one that was. HEAD says the same as GET."""
-    url, survey = own
+    url, survey, _ = collection(tmp_path)
     there, away = (Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away"))
     with serving(url, "--prefix", "/survey") as (_, said):
 

@@ -3,9 +3,10 @@
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +107,7 @@ def read_reports(
             if column is None:
                 refuse("the file must have a column for each design", f"none for {name}", _NAMED)
             cells = _Cells(name, design, {}, raw.labels.get(column, {}), (codes or {}).get(name, {}), missing)
-            frame[name] = [_label(design, value) for value in cells.column(raw.frame[column])]
+            frame[name] = cells.column(raw.frame[column], partial(_label, design))
     # A distribution of many points fits any reports.
     tested = {name: design for name, design in designs.items() if not isinstance(design, SquareWave)}
     estimated = estimates(frame, tested).group_estimates if tested else ()
@@ -216,7 +217,7 @@ def _of_survey(raw: RawTable, survey: Survey, named: Any, codes: Any, missing: S
             cells = _Cells(
                 name, question_model(question), words, raw.labels.get(column, {}), codes.get(name, {}), missing
             )
-            columns[name] = [cell(question, value) for value in cells.column(raw.frame[column])]
+            columns[name] = cells.column(raw.frame[column], partial(cell, question))
     if absent:
         refuse("the file must have a column for each question", f"none for {', '.join(absent)}", _NAMED)
     return _with_marks(extra("pandas").DataFrame(columns), raw.frame, survey)
@@ -265,8 +266,8 @@ class _Cells:
     codes: Mapping[Any, Any]
     missing: Sequence[Any]
 
-    def column(self, entries: Any) -> list[Any]:
-        """Each different cell is read once; those that are no report are counted, and never quoted."""
+    def column(self, entries: Any, told: Callable[[Any], Any]) -> list[Any]:
+        """Each different cell is read and told once; those that are no report are counted, and never quoted."""
         reader = Reader(self.name, self.model, tuple(self.missing))
         named = {cell_key(code): self._checked(reader, label) for code, label in {**self.file, **self.codes}.items()}
         cells = [None if is_missing(entry) else entry for entry in entries]
@@ -276,7 +277,8 @@ class _Cells:
             rule = f"the column of {self.name!r} must hold its reports{f' ({options})' if options else ''}"
             advice = f"say what codes stand for, codes={{{self.name!r}: {{…: …}}}}, or what is no answer, missing=(…)"
             refuse(rule, f"{strange:,} of {len(cells):,} rows with something else", f"{_NOTHING}; {advice}")
-        return [read[entry] for entry in cells]
+        words = {entry: told(value) for entry, value in read.items()}
+        return [words[entry] for entry in cells]
 
     def _checked(self, reader: Reader, label: Any) -> Any:
         """What a label that the file or the caller has for a code stands for."""
