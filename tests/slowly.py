@@ -1,9 +1,43 @@
-"""Of a parametrized test some cases take seconds and others none: those that do are marked one by one."""
+"""Of many cases of a test some take seconds and others none: those that do are marked one by one, and the others are
+gone through in a loop, as each test of its own costs hundredths of a second.
+"""
 
-from collections.abc import Container, Iterable
+import inspect
+from collections.abc import Callable, Container, Iterable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from itertools import product
 from typing import Any
 
 import pytest
+
+
+@contextmanager
+def case(*names: object) -> Iterator[None]:
+    """One of many cases of a test: what fails in it says which it was."""
+    try:
+        yield
+    except BaseException as error:
+        error.add_note(f"case: {', '.join(map(str, names))}")
+        raise
+
+
+def each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test of all combinations of these cases; `pytest.mark.parametrize` makes one of each."""
+
+    def looped(test: Callable[..., None]) -> Callable[..., None]:
+        @wraps(test)
+        def through(**fixtures: Any) -> None:
+            for values in product(*cases.values()):
+                with case(*values):
+                    test(**dict(zip(cases, values, strict=True)), **fixtures)
+
+        signature = inspect.signature(test)
+        left = [one for name, one in signature.parameters.items() if name not in cases]
+        through.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return through
+
+    return looped
 
 
 def slowly(cases: Iterable[Any], slow: Container[Any]) -> list[Any]:

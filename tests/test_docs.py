@@ -15,6 +15,7 @@ from scipy.optimize import minimize_scalar
 
 import reference
 from links import faults
+from tests.slowly import each
 from tests.test_docstrings import ROOMS
 from toolkit import Design, Zcdp, crosswise, forced, k_ary, kuk, mangat, plan, triangular, unrelated, warner
 from toolkit.command import _parser, main
@@ -41,7 +42,7 @@ def typed(page: Path) -> list[str]:
     return [line.partition("  #")[0].strip() for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each(page=PAGES)
 def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
     """Python as a session, which the doctests of README.md and docs/ run; shells as below."""
     for kind, block in blocks(page):
@@ -202,7 +203,7 @@ FORMULAS: dict[str, tuple[Callable[[], object], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@each(name=FORMULAS)
 def test_what_a_formula_says_is_what_is_computed(name: str) -> None:
     """Weights are rounded to integers, numbers of people and windows to whole ones: within 1 % all the same."""
     computed, formula = FORMULAS[name]

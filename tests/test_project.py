@@ -4,9 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
-
 import toolkit
+from tests.slowly import each
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -28,7 +27,7 @@ MADE = {".venv", ".venv-lowest", ".venv-newest", "build"}
 PAGES = [page for page in sorted(ROOT.glob("**/*.md")) if not MADE & set(page.parts)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each(page=PAGES)
 def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
     """As in a checkout, so in the source distribution, which holds the same files; no link leaves them."""
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from tests.slowly import each
 from toolkit import forced, k_ary, mangat, plan, warner
 from toolkit.central import sensitivity
 from toolkit.course import check
@@ -33,7 +34,7 @@ def made(name):
     return module
 
 
-@pytest.mark.parametrize("name", BANK)
+@each(name=BANK)
 def test_a_question_has_one_right_answer_and_a_reason_for_each_wrong_one(name):
     entry = BANK[name]
     assert {"after", "asked", "right", "because", "wrong"} <= set(entry) <= {*entry, "claim"}
@@ -43,7 +44,7 @@ def test_a_question_has_one_right_answer_and_a_reason_for_each_wrong_one(name):
     assert all(len(reason) > 10 for _, reason in entry["wrong"])
 
 
-@pytest.mark.parametrize("name", [name for name, entry in BANK.items() if "claim" in entry])
+@each(name=[name for name, entry in BANK.items() if "claim" in entry])
 def test_the_numbers_of_a_question_are_right(name):
     assert eval(BANK[name]["claim"], dict(KNOWN))  # noqa: S307 — of a file of this repository
 

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import toolkit
+from tests.slowly import each
 from toolkit import Approx, Curator, Ledger, Pure, Question, Survey, Zcdp, forced
 from toolkit.analysis import estimates
 from toolkit.core import WeakPromiseWarning
@@ -171,7 +172,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("call", REFUSED)
+@each(call=REFUSED)
 def test_a_wrong_call_is_answered_in_words(call: str) -> None:
     with pytest.raises((TypeError, ValueError, AttributeError, LookupError)) as caught:
         said(call)
@@ -211,7 +212,7 @@ ACCEPTED = {
 }
 
 
-@pytest.mark.parametrize("call", ACCEPTED)
+@each(call=ACCEPTED)
 def test_what_can_be_meant_in_one_way_only_is_taken_so(call: str) -> None:
     assert said(call) == pytest.approx(said(ACCEPTED[call]), rel=1e-12)
 
@@ -286,7 +287,7 @@ def _example(called: Any) -> str | None:
 EXAMPLES = {name: advice for name, called in _callables().items() if (advice := _example(called))}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@each(name=EXAMPLES)
 def test_the_call_that_is_advised_is_right(name: str) -> None:
     assert said(EXAMPLES[name]) is not None
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.analysis.reference_survey import COINS, DIE, WARNER
+from tests.slowly import each
 from toolkit import Design, Question, Survey, crosswise, k_ary, warner
 from toolkit.analysis import Sample, association, estimates, plain
 from toolkit.local import numeric, oracles
@@ -78,8 +79,10 @@ def _all(design: Design, code: int) -> pd.DataFrame:
     return pd.DataFrame({"a": [design.report_options[code]] * N, "g": np.arange(N) // 2 % 2})
 
 
-@pytest.mark.parametrize("sample", [None, ALIKE, WEIGHTED, CLUSTERS])
-@pytest.mark.parametrize("design", [DIE, COINS, crosswise("0.15"), warner("1/4"), k_ary(4, epsilon=1.0)])
+@each(
+    design=[DIE, COINS, crosswise("0.15"), warner("1/4"), k_ary(4, epsilon=1.0)],
+    sample=[None, ALIKE, WEIGHTED, CLUSTERS],
+)
 def test_where_all_reports_agree_the_error_is_that_of_the_design(design: Design, sample: Any) -> None:
     """sqrt(variance at the nearest share / people): a share at 0 or 1 has no sampling error, so that weights
     count by Kish, and clusters not at all.

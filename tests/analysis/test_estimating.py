@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
+from tests.slowly import each
 from toolkit import Design, Question, Survey, crosswise, k_ary
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
 from toolkit.local import numeric, oracles
@@ -225,7 +226,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each(name=BAD)
 def test_what_cannot_be_estimated_is_refused_in_words(name: str) -> None:
     made, words = BAD[name]
     with pytest.raises((ValueError, TypeError), match=words):

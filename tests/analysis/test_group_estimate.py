@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import forced, k_ary
 from toolkit.analysis import plain
@@ -21,7 +22,7 @@ def test_where_there_is_no_report_there_is_no_number() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DESIGNS)
+@each(name=DESIGNS)
 def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name: str) -> None:
     question = survey_with(DESIGNS[name])["asked"]
     truths = {

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.slowly import each
 from tests.survey.samples import DESIGNS
 from toolkit import crosswise, forced, k_ary, kuk, warner
 from toolkit.analysis import plain
@@ -21,7 +22,7 @@ from toolkit.analysis.reports import (
 from toolkit.local import numeric, oracles
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@each(name=DESIGNS)
 def test_every_randomizer_is_something_that_was_asked(name: str) -> None:
     assert isinstance(DESIGNS[name], QuestionModel)
     assert of_shares(DESIGNS[name]) == (DESIGNS[name].asks != "number" or name == "square_wave")
@@ -63,9 +64,7 @@ def test_a_saved_design_is_as_good_as_itself() -> None:
 DIE = Reader("report", forced("1/6", "1/6"), (9, "refused"))
 
 
-@pytest.mark.parametrize(
-    "cell", ["yes", " YES ", "Y", "true", "1", 1, 1.0, True, np.True_, np.int8(1), "Sí", Decimal(1)]
-)
+@each(cell=["yes", " YES ", "Y", "true", "1", 1, 1.0, True, np.True_, np.int8(1), "Sí", Decimal(1)])
 def test_yes_is_read_in_all_its_forms(cell) -> None:
     assert DIE.read(cell) == 1
 

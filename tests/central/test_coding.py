@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw
 from toolkit.central.tables import Coding, Moments, first_order, pairs, second_order
 from toolkit.frames.persons import Caps
@@ -25,10 +26,7 @@ def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> 
     return max(gap.sum() for gap in gaps), max((gap**2).sum() for gap in gaps)
 
 
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("cells", [1, 2])
-@pytest.mark.parametrize("span", [2, 3, 4])
-@pytest.mark.parametrize("laplace", [True, False])
+@each(laplace=[True, False], span=[2, 3, 4], cells=[1, 2], neighbors=["replace", "add_remove"])
 def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, neighbors: str, laplace: bool) -> None:
     steps = range(span + 1)
     one = first_order(span, cells, neighbors, laplace=laplace)

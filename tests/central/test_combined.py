@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
+from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
 from toolkit.central.tables import confidence_limits, reach_of, tail_of_two
 
@@ -19,8 +20,7 @@ def tail(factors: list[float], error: float) -> float:
     return 1 - 2 / math.pi * inside
 
 
-@pytest.mark.parametrize("factors", [(1.0, 1.0), (1.0, 0.3), (0.2, 1.0), (1.0, 0.99999), (1.0, 0.0)])
-@pytest.mark.parametrize("error", [0.1, 1.0, 4.0])
+@each(error=[0.1, 1.0, 4.0], factors=[(1.0, 1.0), (1.0, 0.3), (0.2, 1.0), (1.0, 0.99999), (1.0, 0.0)])
 def test_the_tail_of_two_is_the_one_of_their_law(factors: tuple[float, float], error: float) -> None:
     found = tail_of_two(GeometricLaw(SCALE), *(np.array([f]) for f in factors), np.array([error * SCALE]))
     expected = tail(list(factors), error) if factors[1] else math.exp(-error)

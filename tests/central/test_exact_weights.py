@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.slowly import each
 from toolkit.central.noise.grid import read
 from toolkit.central.selection import _LN2, _SURE, UNIT_BITS, Odds, lower_powers, upper_powers
 
@@ -60,9 +61,7 @@ def base_for(kind: str | None, size: int) -> np.ndarray | None:
     return np.array([0, 1, 2**62, 7, 1])[:size] if size > 1 else np.array([1])
 
 
-@pytest.mark.parametrize("scores", SCORES, ids=str)
-@pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("kind", BASES)
+@each(kind=BASES, rate=RATES, scores=SCORES)
 def test_envelope_times_kept_share_is_the_weight_of_every_candidate(
     scores: list[float], rate: object, kind: str | None
 ) -> None:
@@ -90,8 +89,7 @@ def test_envelope_times_kept_share_is_the_weight_of_every_candidate(
     assert all(width <= 3 for *_, width in constants)
 
 
-@pytest.mark.parametrize("scores", SCORES, ids=str)
-@pytest.mark.parametrize("kind", BASES)
+@each(kind=BASES, scores=SCORES)
 def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) -> None:
     """Expected share kept, from the enclosures: at least 85 % whatever the scores, so the time does not tell them."""
     found = odds(scores, "1/2", base_for(kind, len(scores)))

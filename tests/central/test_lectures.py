@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
 
@@ -16,9 +17,7 @@ def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pyt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sensitivity", [1, 3, "1/100"])
-@pytest.mark.parametrize("error", [0.02, 0.5, 1.5, 6, 100])
-@pytest.mark.parametrize("level", [0.5, 0.95])
+@each(level=[0.5, 0.95], error=[0.02, 0.5, 1.5, 6, 100], sensitivity=[1, 3, "1/100"])
 def test_epsilon_for_inverts_error(sensitivity: object, error: float, level: float) -> None:
     epsilon = Laplace.epsilon_for(error=error, level=level, sensitivity=sensitivity)
     assert Laplace.for_epsilon(epsilon, sensitivity=sensitivity).error(level) <= error

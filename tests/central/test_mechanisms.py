@@ -10,6 +10,7 @@ from scipy.stats import chi2, ncx2, norm
 from scipy.stats import laplace as continuous_laplace
 
 from tests.central.catalogue import MECHANISMS
+from tests.slowly import each
 from toolkit.central import Gaussian, Laplace
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
@@ -66,9 +67,7 @@ def noise_on_grid(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Lat
     return -bits, sampler
 
 
-@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Gaussian)], ids=repr)
-@pytest.mark.parametrize("size", [1, 2, 1000])
-@pytest.mark.parametrize("whole", [True, False])
+@each(whole=[True, False], size=[1, 2, 1000], mechanism=[m for m in MECHANISMS if isinstance(m, Gaussian)])
 def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(
     mechanism: Gaussian, size: int, whole: bool
 ) -> None:
@@ -219,9 +218,7 @@ def test_whole_releases_follow_the_pmf(mechanism: Laplace | Gaussian) -> None:
     assert chi2.sf(statistic, len(k)) > 1e-6
 
 
-@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if getattr(m, "norm", "") != "l2"], ids=repr)
-@pytest.mark.parametrize("value", [3, 2.5])
-@pytest.mark.parametrize("level", [0.5, 0.95])
+@each(level=[0.5, 0.95], value=[3, 2.5], mechanism=[m for m in MECHANISMS if getattr(m, "norm", "") != "l2"])
 def test_intervals_cover_as_often_as_they_say(mechanism: Laplace | Gaussian, value: float, level: float) -> None:
     """20,000 releases: coverage within 5 standard errors of the level, false alarms 6e-7; above it by one
     integer's share.
@@ -247,8 +244,7 @@ def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: in
     assert found[0].se[0] == pytest.approx(3 * math.sqrt(dimension + 1), rel=1e-6)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@each(level=[0.5, 0.9, 0.95, 0.999], mechanism=MECHANISMS)
 def test_error_bounds_the_noise_of_whole_numbers_and_of_reals(mechanism: Laplace | Gaussian, level: float) -> None:
     """Pr[|noise| > error] <= 1 - level from the exact laws, and an error one step smaller would be too small
     for one of them.

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2, ncx2
 
+from tests.slowly import each
 from toolkit.central import selection
 from toolkit.central.noise.grid import grid_exponent
 from toolkit.central.selection import (
@@ -314,8 +315,7 @@ def test_scores_are_refused_in_one_way_that_quotes_nothing(kind: type[Selection]
         mechanism.choose("abc", [1, 2])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), True, "abc", None])
+@each(bad=[0, -1, float("nan"), float("inf"), True, "abc", None], kind=KINDS)
 def test_parameters_must_be_positive(kind: type[Selection], bad: object) -> None:
     for arguments in ({"epsilon": bad}, {"epsilon": 1, "sensitivity": bad}):
         with pytest.raises((ValueError, TypeError), match=r"`(epsilon|sensitivity)` must"):

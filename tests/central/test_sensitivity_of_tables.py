@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.central.sensitivity import table_counts, table_shares, table_sums
 from toolkit.frames.persons import ONE, Caps
 
@@ -39,9 +40,7 @@ def moves(neighbors: str, tables: set[tuple[int, ...]]) -> tuple[int, int]:
     return max(l1 for l1, _ in pairs), max(l2 for _, l2 in pairs)
 
 
-@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
-@pytest.mark.parametrize("cells", [1, 2, 3])
-@pytest.mark.parametrize("bounds", [(0, 2), (-1, 3), (1, 3), (-2, 2), (-3, -1)])
+@each(bounds=[(0, 2), (-1, 3), (1, 3), (-2, 2), (-3, -1)], cells=[1, 2, 3], neighbors=["add_remove", "replace"])
 def test_one_row_a_person_moves_a_table_exactly_as_far_as_is_said(
     bounds: tuple[int, int], cells: int, neighbors: str
 ) -> None:
@@ -76,9 +75,7 @@ def test_several_rows_of_a_person_move_counts_as_far_as_was_enumerated(
     assert (table_counts(8, "add_remove", alone).l1, table_counts(8, "add_remove", alone).l2_squared) == (rows, rows**2)
 
 
-@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
-@pytest.mark.parametrize("cells", [1, 2, 3])
-@pytest.mark.parametrize("caps", [Caps(2), Caps(3, 2, 2), Caps(3, 1), Caps(3, 3, 1)])
+@each(caps=[Caps(2), Caps(3, 2, 2), Caps(3, 1), Caps(3, 3, 1)], cells=[1, 2, 3], neighbors=["add_remove", "replace"])
 def test_several_rows_of_a_person_move_few_cells_exactly_as_far_as_is_said(
     caps: Caps, cells: int, neighbors: str
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from tests.slowly import each
 from toolkit import subsampled, warner
 from toolkit.core.loss import Approx, Pure, Zcdp, _best_order, _epsilon_at, shown
 from toolkit.core.rounding import log_up
@@ -116,8 +117,7 @@ def test_groups_cost_k_times_epsilon_and_k_squared_times_rho() -> None:
             Pure(0.1).group(k)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("epsilon", ["1e-9", "1e-6", "0.001", "0.1", "1", "5"])
-@pytest.mark.parametrize("k", [1, 2, 3, 17])
+@each(k=[1, 2, 3, 17], epsilon=["1e-9", "1e-6", "0.001", "0.1", "1", "5"])
 def test_group_delta_is_the_geometric_sum_rounded_up(epsilon: str, k: int) -> None:
     with localcontext(prec=80):
         truth = Fraction(sum(((Decimal(epsilon) * i).exp() for i in range(k)), Decimal(0)))
@@ -133,29 +133,27 @@ def test_group_delta_stops_at_one_and_zero_stays_zero() -> None:
     assert Approx(500, 0).group(10) == Approx(5000, 0)
 
 
-def _zcdp_epsilon(order: Decimal, rho: str, delta: str) -> Fraction:
-    """Canonne, Kamath and Steinke (2020), corollary 13, solved for epsilon at one order."""
-    with localcontext(prec=80):
-        return Fraction(order * Decimal(rho) - (Decimal(delta).ln() + order.ln()) / (order - 1) + (1 - 1 / order).ln())
+def _zcdp_epsilon(step: Decimal, rho: str, log_delta: Decimal) -> Decimal:
+    """Canonne, Kamath and Steinke (2020), corollary 13, solved for epsilon at one order, 1 + step."""
+    order = 1 + step
+    return order * Decimal(rho) - (log_delta + order.ln()) / step + (step / order).ln()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rho", ["1e-20", "1e-12", "1e-6", "0.005", "1.25", "1e6"])
-@pytest.mark.parametrize("delta", ["1e-300", "1e-30", "1e-6", "0.01"])
+@each(delta=["1e-300", "1e-30", "1e-6", "0.01"], rho=["1e-20", "1e-12", "1e-6", "0.005", "1.25", "1e6"])
 def test_zcdp_conversion_is_the_least_over_orders_and_never_below_it(rho: str, delta: str) -> None:
     """At rho = 1e-20 the terms of the formula agree in their first nine digits, so floats alone would err in
     the seventh.
     """
     found = Zcdp(rho).to_approx(delta)
     assert found.slack == Fraction(delta)
-    best = min(
-        (Decimal(repr(math.exp(i / 5))) for i in range(-20 * 5, 60 * 5)),
-        key=lambda step: _zcdp_epsilon(1 + step, rho, delta),
-    )
-    for width in ("0.01", "0.0005", "0.00002", "0.000001"):  # look ever closer around the best order
-        near = [best * (1 + i * Decimal(width)) for i in range(-25, 26)]
-        best = min(near, key=lambda step: _zcdp_epsilon(1 + step, rho, delta))
-    least = max(Fraction(0), _zcdp_epsilon(1 + best, rho, delta))
+    with localcontext(prec=80):
+        log_delta = Decimal(delta).ln()
+        near = [Decimal(repr(math.exp(i / 2))) for i in range(-20 * 2, 60 * 2)]
+        for width in ("0.03", "0.0015", "0.00006", "0.000003"):  # look ever closer around the best order
+            best = min(near, key=lambda step: _zcdp_epsilon(step, rho, log_delta))
+            near = [best * (1 + i * Decimal(width)) for i in range(-25, 26)]
+        least = Fraction(max(Decimal(0), min(_zcdp_epsilon(step, rho, log_delta) for step in near)))
     assert least * (1 - Fraction(1, 10**9)) <= found.amount <= least * (1 + Fraction(1, 10**9)) + Fraction(1, 10**34)
 
 
@@ -175,8 +173,7 @@ def test_zcdp_conversion_is_proven_by_the_order_it_uses(rho: Fraction, delta: Fr
     )
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1, 5, 20])
-@pytest.mark.parametrize("delta", [1e-9, 1e-6, 1e-2])
+@each(delta=[1e-9, 1e-6, 1e-2], sigma=[0.5, 1, 5, 20])
 def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float, delta: float) -> None:
     epsilon = Zcdp(1 / (2 * sigma**2)).to_approx(delta).epsilon
     mean = 1 / sigma

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.slowly import each
 from toolkit import MISSING, OTHER, between
 from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -78,8 +79,7 @@ def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("name", RELEASES)
+@each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neighbors: str) -> None:
     """20 seeded releases; 95 % intervals that hold the noise alone miss at most 5 times: false alarms 3e-4."""
     data, rng = frame(), np.random.default_rng(7)
@@ -95,8 +95,7 @@ def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neig
     assert missed <= 5
 
 
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("name", RELEASES)
+@each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_every_release_is_charged_once_and_says_what_it_is(name: str, neighbors: str) -> None:
     keeper = curator(frame(rows=50), neighbors)
     estimate = RELEASES[name](keeper, None)
@@ -131,8 +130,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("name", RELEASES)
+@each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_appears(
     name: str, neighbors: str
 ) -> None:
@@ -148,7 +146,7 @@ def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_ap
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RELEASES)
+@each(name=RELEASES)
 def test_every_engine_releases_the_same(name: str) -> None:
     data = frame(rows=100)
     engines = (

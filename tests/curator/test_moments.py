@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.slowly import each
 from toolkit import OTHER, Curator, Estimate, Ledger, Pure, Zcdp
 from toolkit.curator.release import by_column
 
@@ -28,9 +29,7 @@ def curator(neighbors: str, ceiling: Any = None, **more: Any) -> Curator:
     return Curator(frame(), Ledger(ceiling or Pure(10**15), simulated=True), neighbors, **more)
 
 
-@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-@pytest.mark.parametrize("verb", ["mean", "variance", "std"])
-@pytest.mark.parametrize("missing", ["drop", 30])
+@each(missing=["drop", 30], verb=["mean", "variance", "std"], neighbors=["replace", "add_remove"])
 def test_without_much_noise_they_are_those_of_pandas(verb: str, neighbors: str, missing: object) -> None:
     data = frame()
     hours = data["hours"].clip(0, 80)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.slowly import each
 from tests.work import calls
 from toolkit.frames import sums as module
 from toolkit.frames.sums import _PACKED, _ROWS, _SHIFT, SQUARE_BITS, SUM_BITS, Bounds, Sums
@@ -51,8 +52,10 @@ def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bou
         Bounds.of(bounds)
 
 
-@pytest.mark.parametrize("bits", [SUM_BITS, SQUARE_BITS])
-@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)])
+@each(
+    bounds=[*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)],
+    bits=[SUM_BITS, SQUARE_BITS],
+)
 def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
@@ -132,8 +135,7 @@ def test_no_sum_overflows_across_many_rows() -> None:
         Bounds.of((0, 1)).sums(np.ones(3), squares=True)
 
 
-@pytest.mark.parametrize("missing", [0, 1, 2**14, _ROWS + 1, 2 * _ROWS + 3])
-@pytest.mark.parametrize("bounds", [WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")])
+@each(bounds=[WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")], missing=[0, 1, 2**14, _ROWS + 1, 2 * _ROWS + 3])
 def test_missing_values_and_steps_are_told_apart_in_one_sum(bounds: object, missing: int) -> None:
     """Counted above 2**48, where the steps of 2**14 rows, all at the far end, do not reach."""
     rows = 2 * _ROWS + 3

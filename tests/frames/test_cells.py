@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 
 from tests.curator.hostile import CELLS
+from tests.slowly import each
 from toolkit.core.arrays import number
 from toolkit.frames import cells
 from toolkit.frames.cells import NOTHING, Day, Moment
 
 
-@pytest.mark.parametrize("name", CELLS)
+@each(name=CELLS)
 def test_no_cell_raises_or_warns(name: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.curator.hostile import CELLS
+from tests.slowly import each
 from tests.work import calls
 from toolkit.frames import polars
 from toolkit.frames.column import Column
@@ -49,7 +50,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("values", NUMBERS, ids=named)
+@each(values=NUMBERS)
 def test_numbers_are_read_whatever_holds_them(values: object) -> None:
     found = column(values)
     assert found.adds_up("x").floats().tolist() == [1.0, 2.0, 3.0]
@@ -77,7 +78,7 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize("values", MISSING, ids=named)
+@each(values=MISSING)
 def test_missing_values_are_nan_as_numbers_and_missing(values: object) -> None:
     found = column(values)
     assert np.array_equal(found.floats(), [1.0, np.nan, np.nan], equal_nan=True)
@@ -98,7 +99,7 @@ def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_
         assert (first.year, last) == (1970, None)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@each(name=CELLS)
 def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> None:
     cells = np.empty(2, dtype=object)
     cells[:] = [1.0, 2.0]
@@ -108,9 +109,8 @@ def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> No
     assert len(found.floats()) == len(found.missing()) == len(found.places(["a"])) == 2
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
+@each(
+    values=[
         pd.Series(["1", "2"]),
         pd.Series(["1", "2"], dtype="string[python]"),
         pd.Series(["1", "2"], dtype="string[pyarrow]"),
@@ -126,8 +126,7 @@ def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> No
         pa.array([b"1"]),
         pa.array(["1"]),
         pa.array(["secret"]).dictionary_encode(),
-    ],
-    ids=named,
+    ]
 )
 def test_columns_of_other_types_are_refused_by_type(values: object) -> None:
     with pytest.raises(TypeError, match="column x must hold numbers, got") as error:
@@ -138,9 +137,8 @@ def test_columns_of_other_types_are_refused_by_type(values: object) -> None:
 TEXT = ["b", "a", None, "z"]
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
+@each(
+    values=[
         pd.Series(TEXT),
         pd.Series(TEXT, dtype=object),
         pd.Series(TEXT, dtype="string[python]"),
@@ -153,8 +151,7 @@ TEXT = ["b", "a", None, "z"]
         pa.array(TEXT, pa.large_string()),
         pa.array(TEXT).dictionary_encode(),
         pa.chunked_array([TEXT[:1], TEXT[1:]]),
-    ],
-    ids=named,
+    ]
 )
 def test_texts_are_found_whatever_holds_them(values: object) -> None:
     found = column(values)

@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.slowly import each
 from toolkit import bands, between
 from toolkit.frames.frame import Frame
 from toolkit.frames.key_counts import people_by_key, people_by_key_once
@@ -124,10 +125,8 @@ def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> Non
     assert codes[[11, 12]].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize(
-    "ids",
-    [
+@each(
+    ids=[
         [1, 1, 2, None],
         ["a", "a", "b", None],
         [1.0, 1.0, -0.5, None],
@@ -135,6 +134,7 @@ def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> Non
         [dt.datetime(2020, 1, 1, 3), dt.datetime(2020, 1, 1, 3), dt.datetime(2020, 1, 1, 4), None],
         [True, True, False, None],
     ],
+    make=[pd.DataFrame, pl.DataFrame, pa.table],
 )
 def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) -> None:
     frame = Frame(make({"id": ids}))  # type: ignore[operator]
@@ -327,7 +327,7 @@ def _typed() -> dict[str, tuple[str, Any]]:
 TYPES = _typed()
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@each(kind=TYPES)
 def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
     """By floats only where no two values of the type are one float, by 64 bits only where it has no more."""
     how, table = TYPES[kind]
@@ -341,9 +341,12 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
     assert frame.column("id").kind.one_by_one == (how == LONG_ONES)
 
 
-@pytest.mark.parametrize(
-    "engine",
-    [one for one in OF_LONG_NUMBERS if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))],
+@each(
+    engine=[
+        one
+        for one in OF_LONG_NUMBERS
+        if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))
+    ]
 )
 def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
     first, second = NEAR

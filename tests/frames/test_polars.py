@@ -2,14 +2,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.slowly import each
 from tests.work import calls
 from toolkit.frames.polars import Hashed, polars_column
 
 ODD = ["", " ", "a", "A", "ä", "a\u0308", "a\x00", "\x00", "twelve bytes", "thirteen byte", "x" * 1000, "☕" * 9]
 
 
-@pytest.mark.parametrize("number", [1, 2, 7, 100, 1023, 1024, 1025])
-@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+@each(dtype=[pl.String, pl.Categorical], number=[1, 2, 7, 100, 1023, 1024, 1025])
 def test_each_text_is_found_among_any_number_of_keys(number: int, dtype: pl.DataType) -> None:
     """Up to 1,024 keys by their hash, beyond by an Enum: the place that a dictionary gives."""
     keys = [*ODD, *(f"key {place}" for place in range(number))][:number]

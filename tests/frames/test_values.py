@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.curator.hostile import CELLS
+from tests.slowly import each
 from toolkit.frames import values as wanted
 from toolkit.frames.cells import Day, Moment
 from toolkit.frames.column import Kind, whole_kind
@@ -145,10 +146,7 @@ def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
             ends(Range(Fraction(0), Fraction(1)), kind, "x")
 
 
-@pytest.mark.parametrize(
-    "targets", [[7, 3], [*range(40, 0, -2)], [3, 10**9, *range(100, 200)]], ids=["few", "table", "sorted"]
-)
-@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float64"])
+@each(dtype=["int8", "int64", "uint64", "float64"], targets=[[7, 3], [*range(40, 0, -2)], [3, 10**9, *range(100, 200)]])
 def test_places_are_those_of_the_list_however_they_are_found(targets: list[int], dtype: str) -> None:
     limit = 100 if dtype == "int8" else 2 * 10**9
     listed = np.array([target for target in targets if target <= limit], dtype=dtype)

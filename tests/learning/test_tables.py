@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from scipy.sparse import csr_matrix
 
+from tests.slowly import each
 from toolkit.frames import streams
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA
 from toolkit.learning.tables import numbers, one_column, places, table
@@ -29,9 +30,8 @@ class Loud:
     __eq__ = __hash__ = __float__  # type: ignore[assignment]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+@each(
+    given=[
         WANTED,
         WANTED.astype(np.float32),
         [[1, 2.5], [3, None]],
@@ -47,8 +47,7 @@ class Loud:
         pl.DataFrame({"a": [1, 3], "b": [2.5, float("nan")]}),
         pa.table({"a": [1, 3], "b": [2.5, None]}),
         pa.table({"a": pa.array([1, 3], pa.int8()), "b": pa.array([2.5, None], pa.float32())}),
-    ],
-    ids=lambda given: type(given).__module__.partition(".")[0],
+    ]
 )
 def test_the_same_numbers_come_out_of_every_kind_of_table(given) -> None:
     found = table(given)

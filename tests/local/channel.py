@@ -64,8 +64,8 @@ def largest_ratio(laws: list[Law]) -> Fraction | None:
     return max(max(law[y] for law in laws) / min(law[y] for law in laws) for y in outcomes)
 
 
-def follows(outcomes: list[Hashable], law: Law) -> float:
-    """`goodness` of the outcomes; 0 if one is impossible."""
+def follows(outcomes: list[Hashable] | dict[Hashable, int], law: Law) -> float:
+    """`goodness` of the outcomes, or of how often each came; 0 if one is impossible."""
     counts = Counter(outcomes)
     return (
         0.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, norm
 
+from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, kuk, warner
 from toolkit.local.anchor import _interval_basis, at_random, attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
@@ -170,7 +171,7 @@ def test_people_who_protect_themselves_are_never_called_followers() -> None:
     assert at_random(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
 
 
-@pytest.mark.parametrize("harmless", range(0, 1001, 50))
+@each(harmless=range(0, 1001, 50))
 def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
     told = at_random(attention_counts(warner("3/4"), [harmless, 1000 - harmless]))
     assert "followed the instructions" not in told

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.compliance import WAYS, Compliance, one_percent, report_scores, worst_shift
@@ -24,8 +25,7 @@ def shares_of(design):
     return np.array([0.85, 0.15]) if len(design.options) == 2 else np.array([0.5, 0.3, 0.2])
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+@each(design=DESIGNS, way=WAYS)
 def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
     """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own
     estimator.

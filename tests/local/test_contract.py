@@ -5,7 +5,7 @@ import pytest
 
 from tests.local import contract
 from tests.local.contract import CHECKS, Check
-from tests.slowly import slowly
+from tests.slowly import case, each
 from toolkit import Design, forced, forced_options, k_ary, kuk, warner
 from toolkit.local.catalogue import CATALOGUE, example
 
@@ -40,7 +40,15 @@ SLOW = (
 )
 
 
-@pytest.mark.parametrize("check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.slow
+@pytest.mark.parametrize("check", SLOW, ids=lambda check: check.__name__.removeprefix("check_"))
 @pytest.mark.parametrize("name", DESIGNS)
-def test_every_design_keeps_the_contract(name: str, check: Check) -> None:
+def test_every_design_keeps_what_takes_longer_to_be_seen(name: str, check: Check) -> None:
     check(DESIGNS[name])
+
+
+@each(name=DESIGNS)
+def test_every_design_keeps_the_contract(name: str) -> None:
+    for check in (one for one in CHECKS if one not in SLOW):
+        with case(check.__name__):
+            check(DESIGNS[name])

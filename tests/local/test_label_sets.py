@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.slowly import each
 from toolkit import k_ary, warner
 from toolkit.local import oracles
 from toolkit.local.design import Design
@@ -71,8 +72,7 @@ def _answers(design: Design, n: int = 2000) -> list[str | int]:
     return [design.options[code] for code in codes]
 
 
-@pytest.mark.parametrize("held", ANY)
-@pytest.mark.parametrize("labels", SETS)
+@each(labels=SETS, held=ANY)
 def test_labels_of_any_kind_make_the_way_there_and_back(labels: str, held: str) -> None:
     design = k_ary(SETS[labels], epsilon=1.0)
     _reads_back(design, ANY[held](_answers(design)), ANY[held])
@@ -102,7 +102,7 @@ def test_points_in_a_column_with_room_for_missing_values_are_points(dtype: str) 
         _reads_back(design, pd.Series(_answers(design), dtype=dtype), lambda cells: pd.Series(cells, dtype=dtype))
 
 
-@pytest.mark.parametrize("labels", SETS)
+@each(labels=SETS)
 def test_every_option_alone_can_be_randomized_and_is_kept_most_often(labels: str) -> None:
     design = k_ary(SETS[labels], epsilon=3.0)
     for option in design.options:

@@ -1,10 +1,9 @@
-import pytest
-
+from tests.slowly import each
 from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.protocol import Randomizer
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
+@each(name=CATALOGUE)
 def test_everything_that_hides_an_answer_has_the_same_verbs(name: str) -> None:
     randomizer = example(name)
     assert isinstance(randomizer, Randomizer)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.local.channel import channel, largest_ratio
+from tests.slowly import each
 from toolkit import Pure, k_ary, warner
 from toolkit.local.design import Design
 from toolkit.local.numeric import one_bit
@@ -48,8 +49,7 @@ def test_questions_of_different_kinds_and_sizes_cost_the_largest() -> None:
     assert math.isclose(questions.epsilon, math.log(4))
 
 
-@pytest.mark.parametrize("asked", [1, 2, 3])
-@pytest.mark.parametrize("epsilon", [0.5, 1, 3, "1/3", 0.1])
+@each(epsilon=[0.5, 1, 3, "1/3", 0.1], asked=[1, 2, 3])
 def test_nobody_spends_more_than_asked_for(asked: int, epsilon: float | str) -> None:
     made = questionnaire(MAKERS, epsilon, asked=asked)
     assert made.loss <= Pure(epsilon)

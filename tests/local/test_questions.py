@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 
 
@@ -24,8 +25,7 @@ def test_warner_at_epsilon_is_on_the_private_side_and_within_a_millionth() -> No
         assert epsilon - realized < 1e-6
 
 
-@pytest.mark.parametrize("k", [2, 3, 16, 1000])
-@pytest.mark.parametrize("epsilon", [0.1, 1, math.log(3), 4.0])
+@each(epsilon=[0.1, 1, math.log(3), 4.0], k=[2, 3, 16, 1000])
 def test_k_ary_at_epsilon_is_on_the_private_side(k: int, epsilon: float) -> None:
     design = k_ary(k, epsilon=epsilon)
     assert epsilon - 1e-6 < design.epsilon <= epsilon

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import Design, crosswise, forced, forced_options, kuk, unrelated, warner
 
 ROWS = list(csv.DictReader((Path(__file__).parents[1] / "reference" / "rr_synthetic.csv").read_text().splitlines()))
@@ -46,8 +47,7 @@ def test_rrreg_gives_the_same_shares_of_a_likert_question() -> None:
     assert np.allclose(estimate.se, errors, rtol=1e-12)
 
 
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.6, 0.75, 0.9])
-@pytest.mark.parametrize("prevalence", [0.0, 0.05, 0.3, 0.5, 1.0])
+@each(prevalence=[0.0, 0.05, 0.3, 0.5, 1.0], p=[0.1, 0.3, 0.6, 0.75, 0.9])
 def test_warners_variance_identity(p: float, prevalence: float) -> None:
     """Warner 1965, equation 5: [1 / (16 (p - 1/2)**2) - (x - 1/2)**2] / n."""
     n = 250

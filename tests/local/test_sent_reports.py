@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.slowly import slowly
+from tests.slowly import each, slowly
 from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.core.randomness import drawer
@@ -63,8 +63,7 @@ def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
     assert np.allclose(short.interval().low, long.interval().low, equal_nan=True)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
-@pytest.mark.parametrize("times", [[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]])
+@each(times=[[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]], name=DESIGNS)
 def test_how_often_each_report_came_must_be_counts_of_each(name, times):
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
     kinds = [randomizer.report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(2)]

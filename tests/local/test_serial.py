@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.slowly import each
 from toolkit import warner
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
@@ -58,7 +59,7 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("randomizer", ALL, ids=repr)
+@each(randomizer=ALL)
 def test_every_kind_comes_back_equal(randomizer: object) -> None:
     again = restore(json.loads(json.dumps(randomizer.to_dict())))  # type: ignore[attr-defined]
     assert again == randomizer

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.local.waves import Memo, chances, changing, epsilon_of, unchanged, with_lost_memos
 
@@ -86,8 +87,7 @@ def test_lost_memos_cost_the_worst_of_all_ways_to_lose_them_enumerated(memo: Mem
     assert abs(memo.epsilon(3, truth=truth, memo="lost") - worst) < 1e-12
 
 
-@pytest.mark.parametrize("memo", OTHERS)
-@pytest.mark.parametrize("reports", [1, 2, 3, 4])
+@each(reports=[1, 2, 3, 4], memo=OTHERS)
 def test_costs_are_those_of_all_series_enumerated(memo: Memo, reports: int) -> None:
     laws = np.array([law(memo, truths) for truths in itertools.product((0, 1), repeat=reports)])
     assert np.allclose(laws.sum(axis=1), 1)

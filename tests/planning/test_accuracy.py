@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import forced, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.planning.accuracy import Accuracy, Case, Spread, critical, margin_grid, spread_of
@@ -36,9 +37,11 @@ def test_the_sampling_variance_of_a_mean_is_its_standard_deviation_or_the_widest
     assert known.noise + known.sampling == pytest.approx(design.variance(4, 1, sd=2))
 
 
-@pytest.mark.parametrize("make", [numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
-@pytest.mark.parametrize("n", [1, 100, 700, 1000])
+@each(
+    n=[1, 100, 700, 1000],
+    epsilon=[0.5, 2.0, 4.0],
+    make=[numeric.one_bit, numeric.piecewise, numeric.hybrid, numeric.local_laplace],
+)
 def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread_of_its_answers(make, epsilon, n):
     """Of one bit the noise is largest when all answers are alike: a census has that noise, and no sampling
     error to spare.

@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
+from tests.slowly import each
 from toolkit import k_ary, warner
 from toolkit.planning.accuracy import Case
 from toolkit.planning.curated import Curated, quantile, tail
@@ -24,8 +25,7 @@ def integrated(x, sd):
     return sum(quad(at, low, high, epsabs=1e-13, epsrel=1e-11, limit=400)[0] for low, high in pairwise(cuts))
 
 
-@pytest.mark.parametrize("sd", [1e-6, 1e-3, 0.1, 1.0, 3.0, 30.0, 1e4])
-@pytest.mark.parametrize("x", [-5.0, -0.3, 0.0, 0.01, 0.5, 1.0, 3.0])
+@each(x=[-5.0, -0.3, 0.0, 0.01, 0.5, 1.0, 3.0], sd=[1e-6, 1e-3, 0.1, 1.0, 3.0, 30.0, 1e4])
 def test_the_tail_of_the_sum_is_the_integral(x, sd):
     x *= max(sd, 1.0)
     assert float(tail(x, sd, 1.0)) == pytest.approx(integrated(x, sd), abs=1e-9)

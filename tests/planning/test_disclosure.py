@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import Design, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.planning.disclosure import bet, guess_rate, guess_rate_of, learned, people_at_equal_epsilon, roc, roc_limit
 
 DESIGNS = [warner("3/4"), warner("1/4"), forced("1/6", "1/3"), unrelated(0.7, 0.3), kuk("4/5", "1/5", draws=2)]
 
 
-@pytest.mark.parametrize("design", DESIGNS, ids=str)
-@pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.9])
+@each(prior=[0.01, 0.1, 0.5, 0.9], design=DESIGNS)
 def test_beliefs_odds_and_bets_follow_bayes_and_stay_within_epsilon(design, prior):
     steps = learned(design, prior)
     assert sum(step.chance for step in steps) == pytest.approx(1)

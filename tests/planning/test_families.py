@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 
+from tests.slowly import each
 from toolkit import Design, crosswise, forced, k_ary, mangat, plan, triangular, unrelated, warner
 from toolkit.local import oracles
 from toolkit.local.catalogue import makers, parameters
@@ -40,7 +41,7 @@ def test_a_crosswise_question_can_be_planned_by_its_epsilon():
     assert found.se == plan(warner, prevalence=0.1, epsilon=0.7, n=500).se
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@each(name=FAMILIES)
 def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
     for i in range(1, 40):
         epsilon = i / 10 if i % 2 else math.log(1 + i)

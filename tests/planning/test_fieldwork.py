@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import crosswise, forced, k_ary, plan, warner
 from toolkit.planning.fieldwork import Compliance, Field, checked_field
 
@@ -52,8 +53,7 @@ def test_conduct_may_be_given_as_a_mapping_or_as_itself():
         checked_field(1, 1, 1, 1, None)
 
 
-@pytest.mark.parametrize("response", [0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
-@pytest.mark.parametrize("population", [2, 10, 1500, 12_345, 10**6])
+@each(population=[2, 10, 1500, 12_345, 10**6], response=[0.5, 0.4999999995, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
 def test_no_more_people_answer_than_can_be_invited(population, response):
     field = Field(population=population, response=response)
     most = field.reachable()

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import crosswise, forced, warner
 from toolkit.planning.power import ScoreTest, score_tests
 
@@ -38,7 +39,7 @@ def test_where_the_power_first_reaches_80_percent_and_from_where_it_stays(design
         assert (found.first(0.8), found.stays(0.8)) == expected
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each(seed=range(30))
 def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
     rng = np.random.default_rng(seed)
     null = rng.uniform(0, 0.9)
@@ -67,8 +68,7 @@ def test_beyond_the_end_of_the_search_chernoffs_bound_keeps_the_power(power):
             assert (edge < one.truth and math.exp(-n * distance) <= 1 - power) is enough
 
 
-@pytest.mark.parametrize("n", [1, 2, 17, 60, 277])
-@pytest.mark.parametrize("truth", [Fraction(1, 10), Fraction(7, 30), Fraction(1, 2), Fraction(1)])
+@each(truth=[Fraction(1, 10), Fraction(7, 30), Fraction(1, 2), Fraction(1)], n=[1, 2, 17, 60, 277])
 def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
     one = ScoreTest(1 / 12, float(truth), Z[2])
     least = next(x for x in range(n + 2) if x > n / 12 + Z[2] * math.sqrt(n * 11) / 12)

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 
+from tests.slowly import each
 from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
@@ -52,15 +52,14 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
     return {frequency(share) for share in shares if share not in (0, 1)}
 
 
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@each(design=DESIGNS.values())
 def test_every_frequency_that_is_told_is_the_designs(design: Any) -> None:
     found = frequencies(re.sub(r"Whatever we receive .*|If we receive .*", "", told(design)))
     assert found
     assert found <= expected(design)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+@each(design=DESIGNS.values(), language=LANGUAGES)
 def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: str) -> None:
     voice = Voice(phrases(language))
     text = " ".join(sentences(design, voice, str))
@@ -128,7 +127,7 @@ def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
     assert "is 80 or less, up or down, about 63 times in 100" in told(DESIGNS["local_laplace"])
 
 
-@pytest.mark.parametrize("high", [10**power for power in range(-3, 10)])
+@each(high=[10**power for power in range(-3, 10)])
 def test_noise_of_any_size_is_told_in_plain_digits(high: int) -> None:
     said = told(local_laplace((0, high), 1.0))
     size = re.search(r"The random number is ([\d.,]+) or less", said)

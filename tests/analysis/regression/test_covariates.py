@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import DIE, survey
+from tests.slowly import each
 from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_formula
 
@@ -26,8 +27,7 @@ KINDS: dict[str, tuple[list[Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
-@pytest.mark.parametrize("kind", KINDS)
+@each(kind=KINDS, frame=[pd.DataFrame, pl.DataFrame, pa.table])
 def test_what_is_no_covariate_is_refused_by_its_name_and_the_remedy(kind: str, frame: Any) -> None:
     cells, received, remedy = KINDS[kind]
     data = frame({"y": Y.tolist(), "g": cells})

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import COINS, DIE, survey
+from tests.slowly import each
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.frames import table
 
@@ -34,8 +35,7 @@ MODELS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("engine", AWAY)
+@each(engine=AWAY, model=MODELS)
 def test_counts_that_an_engine_made_give_the_fit_of_the_rows(engine: str, model: str) -> None:
     here, there = MODELS[model](DATA), MODELS[model](AWAY[engine](DATA[NEEDED]))
     assert here.labels == there.labels

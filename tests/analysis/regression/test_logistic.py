@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
+from tests.slowly import each
 from toolkit import Design, warner
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.logistic import LINKS, link_named
@@ -163,7 +164,7 @@ FITS: dict[str, tuple[str, Any, dict[str, Any], list[float], float | None, dict[
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+@each(name=FITS)
 def test_coefficients_likelihood_and_errors_are_those_of_the_reference(name: str) -> None:
     report, design, options, value, log_likelihood, errors = FITS[name]
     for place, (kind, se) in enumerate(errors.items()):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
+from tests.slowly import each
 from toolkit import k_ary
 from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.covariates import from_arrays, sides, standardize
@@ -114,9 +115,8 @@ def test_polars_pyarrow_and_mappings_give_the_fit_of_pandas(kind: Any) -> None:
     assert np.allclose(one.se, two.se, rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    "reports",
-    [
+@each(
+    reports=[
         DATA.forced.to_numpy(),
         DATA.forced.astype(bool).to_numpy(),
         np.where(DATA.forced, "yes", "no"),
@@ -129,7 +129,7 @@ def test_polars_pyarrow_and_mappings_give_the_fit_of_pandas(kind: Any) -> None:
         np.where(DATA.forced, "1", "0"),
         DATA.forced.astype("boolean"),
         DATA.forced.map({0: "nein", 1: 1}),
-    ],
+    ]
 )
 def test_reports_of_any_kind_are_read(reports: Any) -> None:
     fit = logistic(reports, DATA[["female"]], DIE)

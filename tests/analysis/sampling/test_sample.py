@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from tests.analysis.reference_survey import DIE, LIKERT, UNRELATED, WARNER, survey
+from tests.slowly import each
 from toolkit.analysis import Sample, estimates, logistic
 from toolkit.local import numeric, oracles
 
@@ -321,7 +322,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@each(name=BAD)
 def test_what_cannot_be_a_sample_is_refused_in_words(name: str) -> None:
     made, words = BAD[name]
     with pytest.raises((ValueError, TypeError), match=words):

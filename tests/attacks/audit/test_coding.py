@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import pytest
 
+from tests.slowly import each
 from toolkit.attacks.audit.coding import NAN, WIDEST, Coding, label, leaves_of, number
 
 
@@ -41,7 +41,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each(kind=KINDS)
 def test_the_row_of_an_output_depends_on_no_other_output_of_its_batch(kind):
     """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never seen."""
     outputs = KINDS[kind]
@@ -56,7 +56,7 @@ def test_the_row_of_an_output_depends_on_no_other_output_of_its_batch(kind):
             assert np.array_equal(coding.table([output, beside])[0], rows[place])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "nothing that repeats"])
+@each(kind=[kind for kind in KINDS if kind != "nothing that repeats"])
 def test_outputs_that_differ_have_rows_that_differ(kind):
     outputs = KINDS[kind]
     rows = Coding.of(outputs * 2).table(outputs)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from tests.slowly import each
 from toolkit.central.noise import gaussian_delta as calibration
 from toolkit.central.noise.gaussian_delta import (
     GRID_SLACK,
@@ -100,8 +101,7 @@ def hockey_stick(z: np.ndarray, s: float, shift: tuple[int, ...], epsilon: float
     return float(np.maximum(mass - math.exp(epsilon) * other, 0).sum())
 
 
-@pytest.mark.parametrize("shift", [(1,), (3,), (5,), (1, 1), (2, 1), (3, 4), (5, 0)])
-@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@each(epsilon=[0.2, 1.0], shift=[(1,), (3,), (5,), (1, 1), (2, 1), (3, 4), (5, 0)])
 def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argument(
     shift: tuple[int, ...], epsilon: float
 ) -> None:

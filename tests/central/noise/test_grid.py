@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.slowly import each
 from toolkit.central.noise import grid
 from toolkit.central.noise.grid import (
     add_on_grid,
@@ -130,9 +131,8 @@ def test_arrays_and_lists_are_read_by_type_not_by_value() -> None:
     assert read((1, np.int32(5))).whole
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+@each(
+    value=[
         True,
         np.True_,
         np.array([True]),
@@ -149,8 +149,7 @@ def test_arrays_and_lists_are_read_by_type_not_by_value() -> None:
         np.array([1], dtype="datetime64[s]"),
         np.array([1], dtype=np.longdouble),
         np.longdouble(1),
-    ],
-    ids=repr,
+    ]
 )
 def test_other_types_are_refused_by_type(value: object) -> None:
     with pytest.raises(TypeError, match="`value` must"):

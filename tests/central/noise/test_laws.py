@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import k1
 
+from tests.slowly import each
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NormalLaw, RadialLaw, RoundedNormalLaw
 
 
-@pytest.mark.parametrize("scale", [1e-3, 0.2, 1, 2, 7.5, 1000])
-@pytest.mark.parametrize("level", [0.01, 0.5, 0.9, 0.95, 0.999999])
+@each(level=[0.01, 0.5, 0.9, 0.95, 0.999999], scale=[1e-3, 0.2, 1, 2, 7.5, 1000])
 def test_the_reach_on_integers_is_the_least_that_holds(scale: float, level: float) -> None:
     """By summation of the probabilities: within the reach at least the level, one less would be too little."""
     law = GeometricLaw(scale)
@@ -31,8 +31,7 @@ def test_a_huge_scale_on_integers_is_as_good_as_real() -> None:
     assert GeometricLaw(1e300).reach(0.95) == pytest.approx(1e300 * math.log(20))
 
 
-@pytest.mark.parametrize("sigma", [0.1, 0.7, 3, 40])
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@each(level=[0.5, 0.95, 0.999], sigma=[0.1, 0.7, 3, 40])
 def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, level: float) -> None:
     law = RoundedNormalLaw(sigma)
     reach = int(law.reach(level))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.smooth import distance, local_sensitivity, neighbors, reaches, smooth_sensitivity, tables
 
@@ -34,7 +35,7 @@ def function_of(name: str, n: int, options: dict[str, int]) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", SMALL)
+@each(case=SMALL)
 def test_formulas_equal_all_tables_and_all_neighbors_as_fractions(case: str) -> None:
     """And the smooth sensitivity of neighbors differs by a factor of at most 1/q, which some reach."""
     name, n, domain, options = SMALL[case]

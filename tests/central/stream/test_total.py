@@ -12,6 +12,7 @@ from scipy.stats import chi2
 
 from tests.central.stream.noises import published
 from tests.recorder import recorded
+from tests.slowly import each
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.core.loss import Approx, Pure, Zcdp
 
@@ -221,8 +222,7 @@ def test_counts_may_be_any_whole_number_from_0_and_are_cut_to_64_bits(count: int
     assert repr(told).startswith("<Estimate ")
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("count", [-1, np.int8(-5), -(10**400)])
+@each(count=[-1, np.int8(-5), -(10**400)], name=MAKERS)
 def test_a_negative_count_is_refused_and_the_period_is_still_to_come(count: int, name: str) -> None:
     total = MAKERS[name]()
     with pytest.raises(ValueError, match="a count must be at least 0, got a negative number"):

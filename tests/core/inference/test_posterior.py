@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
+from tests.slowly import each
 from toolkit import Design, Estimate, forced, k_ary, kuk, warner
 from toolkit.core.inference.posterior import OPTIONS_LIMIT, Through, shortest_of, shortest_on_grid, simplex_draws
 
@@ -17,8 +18,7 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
     return simplex_draws(design.matrix, np.array([counts], dtype=float), cov[None])[0]
 
 
-@pytest.mark.parametrize("n", [1, 20, 1000, 10**6])
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@each(level=[0.5, 0.95, 0.999], n=[1, 20, 1000, 10**6])
 def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
     """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the
     grid ends.
@@ -79,11 +79,11 @@ def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     assert (low[0], high[0]) == pytest.approx(tuple(interval), abs=0.004)
 
 
-@pytest.mark.slow
-def test_the_same_reports_always_give_the_same_interval() -> None:
-    estimate = DIE.joint(COIN).estimate_counts([60, 30, 20, 10])
-    first, second = (np.array(tuple(estimate.interval(method="bayes"))) for _ in range(2))
+def test_the_same_reports_always_give_the_same_draws_and_so_the_same_interval() -> None:
+    counts, cov = np.array([[60.0, 30.0, 20.0, 10.0]]), (np.eye(4)[None] - 1 / 4) * 1e-3
+    first, second = (simplex_draws(DIE.joint(COIN).matrix, counts, cov, chains=3, kept=9) for _ in range(2))
     assert np.array_equal(first, second)
+    assert len(np.unique(first[0], axis=0)) == 27
 
 
 @pytest.mark.slow

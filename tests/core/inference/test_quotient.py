@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit import forced, k_ary
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.contrasts import Quotient, _fieller, entry_basis
@@ -14,9 +15,7 @@ DIE = forced("1/6", "1/6")
 Z = 1.959963984540054
 
 
-@pytest.mark.parametrize("x", [1.2, -1.2, 0.2, -0.2, 0.0])
-@pytest.mark.parametrize("y", [2.0, -2.0])
-@pytest.mark.parametrize("correlation", [0.0, 0.3, -0.8])
+@each(correlation=[0.0, 0.3, -0.8], y=[2.0, -2.0], x=[1.2, -1.2, 0.2, -0.2, 0.0])
 def test_normal_limits_lead_to_the_roots_of_fieller(x: float, y: float, correlation: float) -> None:
     """(x - r y)**2 = z**2 (0.09 - 2 r c 0.12 + r**2 0.16)."""
     basis = Quotient(Normal(x, 0.3), Normal(y, 0.4), x / y, 0.1, 0.1, correlation)

@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.core import randomness as enclosure
 from toolkit.core.randomness import falls_below
 from toolkit.core.sampling.noise import exp_enclosure, exp_of, floor_log2
@@ -16,10 +17,8 @@ def power_of_e(exponent: Fraction) -> Fraction:
     return Fraction(PRECISE.exp(PRECISE.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator))))
 
 
-@pytest.mark.parametrize("bits", [0, 1, 16, 32, 64, 128, 640])
-@pytest.mark.parametrize(
-    "exponent",
-    [
+@each(
+    exponent=[
         Fraction(0),
         Fraction(1, 10**30),
         Fraction(1, 3),
@@ -29,6 +28,7 @@ def power_of_e(exponent: Fraction) -> Fraction:
         Fraction(300),
         Fraction(10**9),
     ],
+    bits=[0, 1, 16, 32, 64, 128, 640],
 )
 def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: int) -> None:
     low, high = exp_enclosure(exponent, bits)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, kstest, laplace, ncx2
 
+from tests.slowly import each
 from toolkit.core.sampling import noise
 from toolkit.core.sampling import noise as inversion
 from toolkit.core.sampling.noise import Inversion, LatticeSampler, discrete_gaussian, discrete_laplace
@@ -290,8 +291,7 @@ def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(param
     assert kept.tolist() == [True, False, False]
 
 
-@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), True, "abc", None])
-@pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
+@each(draw=[discrete_laplace, discrete_gaussian], bad=[0, -1, float("nan"), float("inf"), True, "abc", None])
 def test_a_scale_must_be_a_positive_number(draw: Callable[..., np.ndarray], bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="must be"):
         draw(bad, 1)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from tests.slowly import each
 from toolkit.learning.fitting.perturbation import HuberHinge, Logistic, minimum, tolerance
 
 
@@ -10,10 +11,12 @@ def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
     return rows / np.maximum(np.linalg.norm(rows, axis=0), 1)
 
 
-@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), HuberHinge(1e-3)], ids=str)
-@pytest.mark.parametrize("ridge", [1e-6, 0.01, 1.0, 1e6])
-@pytest.mark.parametrize("pushed", [0.0, 5.0, 1e4])
-@pytest.mark.parametrize("kind", ["random", "apart", "alike"])
+@each(
+    kind=["random", "apart", "alike"],
+    pushed=[0.0, 5.0, 1e4],
+    ridge=[1e-6, 0.01, 1.0, 1e6],
+    loss=[Logistic(), HuberHinge(0.5), HuberHinge(1e-3)],
+)
 def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge, pushed, kind) -> None:
     """Random rows, two groups that can be told apart without an error, and columns that are equal."""
     rng = np.random.default_rng(3)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning.fitting.perturbation import (
     Cube,
@@ -101,9 +102,7 @@ def log_ratio(ridge: float, scale: float, rest: list[float], loss=LOGISTIC) -> f
 RESTS = [[], [-0.1] * 10, [1.0, -0.5], [-0.02] * 80]
 
 
-@pytest.mark.parametrize("rest", RESTS, ids=["alone", "ten", "two", "eighty"])
-@pytest.mark.parametrize("ridge", [0.3, 1.0, 5.0, 50.0])
-@pytest.mark.parametrize("loss", [LOGISTIC, HuberHinge(0.5)], ids=["logistic", "hinge"])
+@each(loss=[LOGISTIC, HuberHinge(0.5)], ridge=[0.3, 1.0, 5.0, 50.0], rest=RESTS)
 def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridge, rest) -> None:
     for epsilon in (0.5, 2.0):
         noise = ObjectivePerturbation(Pure(epsilon), ridge, loss, 1, 100)

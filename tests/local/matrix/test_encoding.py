@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from tests.slowly import each
 from toolkit import k_ary, kuk, warner
 from toolkit.local.matrix.encoding import draw_reports, encode, tally
 
@@ -41,9 +42,7 @@ TEXT = [
 ]
 
 
-@pytest.mark.parametrize(
-    "values", [*BOOLEAN, *CODES, *TEXT], ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}"
-)
+@each(values=[*BOOLEAN, *CODES, *TEXT])
 def test_answers_are_read_whatever_holds_them(values: object) -> None:
     assert encode(values, YES_NO, "answers").codes.tolist() == [1, 0, 1]
     assert tally(values, YES_NO, "answers").tolist() == [1, 2]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.slowly import each
 from toolkit import forced, k_ary, kuk, warner
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
@@ -58,7 +59,7 @@ def sent(randomizer, n: int = 97) -> list:
     return [randomizer.report(truths[i % 3 == 0], draw) for i in range(n)]
 
 
-@pytest.mark.parametrize("name", SCORED)
+@each(name=SCORED)
 def test_the_mean_score_is_the_unbiased_estimate_and_its_spread_the_standard_error(name: str) -> None:
     check(example(name))
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.slowly import each
 from toolkit import Design, forced_options, k_ary, kuk, unrelated, warner
 from toolkit.local.compliance import Compliance
 from toolkit.local.matrix.tables import largest_odds, private_rows
@@ -85,8 +86,7 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize("first", PARTS)
-@pytest.mark.parametrize("second", PARTS)
+@each(second=PARTS, first=PARTS)
 def test_odds_of_a_joint_design_are_at_most_the_product_in_exact_fractions(first: str, second: str) -> None:
     one, two = PARTS[first], PARTS[second]
     both = one.joint(two)

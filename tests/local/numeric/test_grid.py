@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.local import numeric
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.numeric.grid import FINEST, Grid, OnGrid, checked_bounds, checked_reports, fine_steps, numbers_in
@@ -95,9 +96,9 @@ class _NoDraw(np.random.Generator):
         raise AssertionError("something was drawn before the answers were checked")
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize(
-    "answers", [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]]
+@each(
+    answers=[[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]],
+    make=MAKERS,
 )
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
@@ -105,8 +106,7 @@ def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make:
     assert not any(str(secret) in str(error.value) for secret in ("999", "much", "0.1"))
 
 
-@pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", 3, (0, True)])
+@each(bounds=[(1, 1), (2, 1), (0, math.inf), (math.nan, 1), (0,), "01", 3, (0, True)], make=MAKERS)
 def test_impossible_bounds_are_refused(make: type, bounds: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         make(bounds, 1.0)

@@ -10,6 +10,7 @@ from scipy.stats import binom
 from scipy.stats import t as student
 
 from tests.local.channel import channel, follows, largest_ratio, law_of
+from tests.slowly import each
 from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local import numeric
@@ -163,9 +164,7 @@ def test_hybrid_is_never_worse_than_its_parts() -> None:
         assert worst[2] <= min(worst[:2]) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 2, 4, 8, "1/3"])
-@pytest.mark.parametrize("bounds", [(0, 1), (-5, 200_000), (0, 80), ("1/3", 0.7)])
-@pytest.mark.parametrize("make", MAKERS)
+@each(make=MAKERS, bounds=[(0, 1), (-5, 200_000), (0, 80), ("1/3", 0.7)], epsilon=[0.05, 0.5, 1, 2, 4, 8, "1/3"])
 def test_epsilon_is_just_below_the_one_asked_for(make: type, bounds: tuple, epsilon: float | str) -> None:
     mean = make(bounds, epsilon)
     assert mean.loss <= Pure(epsilon)
@@ -294,8 +293,7 @@ def test_an_estimate_out_of_bounds_says_so() -> None:
     assert "out of bounds" in numeric.one_bit((0, 1), 1.0).estimate_counts([75, 25]).notes[0]
 
 
-@pytest.mark.parametrize("make", [*MAKERS, numeric.square_wave])
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, True, "x", 23])
+@each(epsilon=[0, -1, math.nan, math.inf, True, "x", 23], make=[*MAKERS, numeric.square_wave])
 def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
     with pytest.raises((ValueError, TypeError), match=r"epsilon|number"):
         make((0, 1), epsilon)
@@ -369,8 +367,7 @@ def test_the_interval_of_a_mean_has_one_degree_of_freedom_less_than_there_are_pe
     assert (high - low) / 2 / found.se == pytest.approx(student.ppf(0.975, 4), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", FINITE)
-@pytest.mark.parametrize("respondents", ["sample", "fixed"])
+@each(respondents=["sample", "fixed"], name=FINITE)
 def test_without_a_spread_the_variance_is_the_largest_of_any_spread(name: str, respondents: str) -> None:
     made = FINITE[name]
     low, high = map(float, made.bounds)

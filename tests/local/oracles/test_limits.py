@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.slowly import each
 from toolkit.local import oracles
 from toolkit.local.matrix.moments import scores
 from toolkit.local.oracles.oracle import limit, ratio
@@ -24,8 +25,7 @@ def test_the_limit_is_that_of_the_table(epsilon: float, k: int) -> None:
     assert (found.size, round(found.se(k, n=1000), 4)) == TABLE[epsilon, k]
 
 
-@pytest.mark.parametrize("k", [2, 3, 17, 100])
-@pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 10.0])
+@each(epsilon=[0.01, 0.7, 3.0, 10.0], k=[2, 3, 17, 100])
 def test_no_other_size_is_better(k: int, epsilon: float) -> None:
     odds = math.exp(epsilon)
     risks = [(k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)]
