@@ -282,7 +282,7 @@ def _prefix(length: int) -> Step:
     return lambda value: str(value)[:length] + "*" * (len(str(value)) - length)
 
 
-def _star(_: Any) -> str:
+def _star(_: object) -> str:
     return "*"
 
 

@@ -3,7 +3,6 @@ nothing away twice.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from toolkit.core.arrays import Array, Label
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
+from toolkit.local.protocol import Randomizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Belief:
         return int(sure[0]) if len(sure) else None
 
 
-def ask_again(design: Any, answer: Label, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
+def ask_again(design: Randomizer, answer: Label, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
     """Ask one person several times, and update an even belief by Bayes' rule after each report.
 
     Parameters

@@ -131,12 +131,12 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
 def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """One row per published count: which cells it adds up."""
     index, rows, totals = np.indices(shape).reshape(len(shape), -1), [], []
-    for kept, counts in published.items():
+    for columns, counts in published.items():
         array = floats(counts, "published")
-        if array.shape != tuple(shape[i] for i in kept):
-            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {kept} have another")
+        if array.shape != tuple(shape[i] for i in columns):
+            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {columns} have another")
         for place in np.ndindex(array.shape):
-            rows.append(np.all([index[axis] == at for axis, at in zip(kept, place, strict=True)], axis=0))
+            rows.append(np.all([index[axis] == at for axis, at in zip(columns, place, strict=True)], axis=0))
             totals.append(array[place])
     return np.array(rows, dtype=float), np.array(totals)
 

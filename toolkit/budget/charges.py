@@ -399,12 +399,10 @@ class MemoryRecord:
             return self._entries[-1]
 
     def last(self) -> Entry | None:
-        """The newest entry."""
         entries = self._owned()
         return entries[-1] if entries else None
 
     def entries(self) -> tuple[Entry, ...]:
-        """All entries, the oldest first."""
         return tuple(self._owned())
 
     def _owned(self) -> list[Entry]:

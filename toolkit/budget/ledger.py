@@ -51,7 +51,7 @@ class Mechanism(Protocol[Result_co]):
     @property
     def loss(self) -> Loss: ...
 
-    def release(self, value: Any, rng: Rng = None) -> Result_co: ...
+    def release(self, value: object, rng: Rng = None) -> Result_co: ...
 
 
 @explains(
@@ -344,7 +344,7 @@ class Ledger:
     def release(
         self,
         mechanism: Mechanism[Result_co],
-        value: Any,
+        value: object,
         label: str | None = None,
         *,
         rng: Rng = None,

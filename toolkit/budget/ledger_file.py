@@ -81,7 +81,7 @@ class DurableRecord:
     head: Head
     """Of what the note is kept, what the record is called, and what it was made with."""
 
-    def _open(self, database: Any, noted: tuple[int, str] | None) -> None:
+    def _open(self, database: object, noted: tuple[int, str] | None) -> None:
         self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
         self.head = read(ceiling), neighbors, is_simulated(mark), unit
         self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)

@@ -33,6 +33,7 @@ from psycopg import errors, sql
 from toolkit.budget.charges import Head, Publication, RecordError, written
 from toolkit.budget.ledger_file import DurableRecord, execute_all, new_mark, note_of, one, read_note
 from toolkit.core.checks import refuse
+from toolkit.core.loss import Loss
 from toolkit.core.postgres import address, set_locally
 
 _WAIT = "60s"
@@ -146,7 +147,7 @@ class PostgresRecord(DurableRecord):
             self._open(database, noted)
 
     def _create(
-        self, database: Session, ceiling: Any, neighbors: str | None, simulated: bool = False, unit: str | None = None
+        self, database: Session, ceiling: Loss, neighbors: str | None, simulated: bool = False, unit: str | None = None
     ) -> None:
         self.schema.lock(database)
         if not self.schema.is_there(database):  # still, now that nobody else writes

@@ -222,7 +222,7 @@ class KeptStream:
         self._link = digest([self._link, period, text])
         write_note(self.place.beside, period, self._link)
 
-    def _at(self, database: Any, period: int) -> None:
+    def _at(self, database: object, period: int) -> None:
         (last,) = one(database, "SELECT coalesce(max(number), 0) FROM periods")
         if last != period:
             _refuse(self.place, f"one after period {last} for a stream after period {period}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from toolkit.budget.charges import Entry
 from toolkit.budget.stream_file import KeptStream, StreamPlace, Total
+from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.lazy import lazy
@@ -105,7 +106,7 @@ class Stream:
         before = self._visits.seen
         return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
-    def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
+    def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
         """Publish the next period, which counts the rows of a frame that meet a condition.
 
         At user level each person is counted once, and in the first `per_person` periods in which they come. The

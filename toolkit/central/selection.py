@@ -119,7 +119,6 @@ class Odds:
 
     @cached_property
     def least(self) -> int:
-        """The smallest level."""
         return int(self.levels.min())
 
     @property

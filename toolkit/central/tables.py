@@ -54,7 +54,6 @@ class Composed:
         return Zcdp(sum((Fraction(cost.amount) for cost in costs), Fraction(0)))
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         parts = [part.facts() | {"loss": str(part.loss)} for part in self.parts]
         words = f"{type(self.parts[0]).__name__} noise for each column"
         return {"mechanism": type(self).__name__, "words": words, "parts": parts}

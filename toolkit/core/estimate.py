@@ -258,7 +258,7 @@ class Estimate(Publishable):
         """
         return quotient(self, other) if isinstance(other, Estimate) else _no_sum(self, other)
 
-    def ratio(self, top: Any, bottom: Any) -> "Estimate":
+    def ratio(self, top: object, bottom: object) -> "Estimate":
         """Return one entry divided by another, with the covariance that they have: a risk ratio of margins.
 
         Parameters

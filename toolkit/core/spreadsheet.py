@@ -9,7 +9,7 @@ _DANGER = re.compile(_STARTS + _FORMULA)
 _DEFUSED = re.compile(f"{_STARTS}'{_FORMULA}")
 
 
-def harmless(value: Any) -> Any:
+def harmless(value: object) -> Any:
     """A text of which no part begins a formula, for a cell of a CSV file; anything else as it is.
 
     A file whose columns end at commas is split at semicolons by a German Excel: a formula after any separator or line
@@ -21,6 +21,6 @@ def harmless(value: Any) -> Any:
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 
 
-def as_written(value: Any) -> Any:
+def as_written(value: object) -> Any:
     """What `harmless` was called with."""
     return _DEFUSED.sub("", value) if isinstance(value, str) else value

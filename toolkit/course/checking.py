@@ -72,7 +72,7 @@ class Reply:
         return f"{self.exercise}: {self.said}"
 
 
-def check(exercise: str, answer: Any) -> Reply:
+def check(exercise: str, answer: object) -> Reply:
     """Compare an answer with the sealed one of the course.
 
     Numbers count to the digits that matter, in any form; of several parts each is looked at.
@@ -138,18 +138,17 @@ def left_to_do(exercises: Iterable[str], functions: Mapping[str, Any]) -> str:
     return f"Still to do: {'; '.join(open_ones)}." if open_ones else "All done."
 
 
-def _has_lines(function: Any) -> bool:
+def _has_lines(function: object) -> bool:
     """Whether a function has more than the line that a student's copy leaves, which says that it has none."""
     code = getattr(function, "__code__", None)
     return code is not None and "NotImplementedError" not in code.co_names
 
 
 def exercises() -> list[str]:
-    """The names of all exercises."""
     return list(_answers())
 
 
-def right_parts(exercise: str, answer: Any) -> list[bool]:
+def right_parts(exercise: str, answer: object) -> list[bool]:
     """Whether each part of an exercise is right; none is where a part is missing."""
     parts, answers = _answers()[exercise], _several(answer)
     if len(answers) != len(parts):
@@ -157,7 +156,7 @@ def right_parts(exercise: str, answer: Any) -> list[bool]:
     return [not _fault(exercise, place, one, parts[place]) for place, one in enumerate(answers)]
 
 
-def compared(exercise: str, answer: Any) -> Reply:
+def compared(exercise: str, answer: object) -> Reply:
     """What is said to an answer; it is not noted that it was given."""
     parts = _answers().get(exercise)
     if parts is None:
@@ -176,7 +175,7 @@ def compared(exercise: str, answer: Any) -> Reply:
     return Reply(exercise, False, " ".join(words))
 
 
-def _several(answer: Any) -> list[Any]:
+def _several(answer: object) -> list[Any]:
     if isinstance(answer, dict):
         return list(answer.values())
     if isinstance(answer, list | tuple | set):
@@ -186,7 +185,7 @@ def _several(answer: Any) -> list[Any]:
     return [answer]
 
 
-def _fault(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
+def _fault(exercise: str, place: int, answer: object, part: dict[str, Any]) -> str:
     """What is wrong with one part; nothing if it is right."""
     seals, digits = set(part["right"]), part.get("digits")
     if digits is None:

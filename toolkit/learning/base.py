@@ -44,7 +44,7 @@ def randomness_of(ledger: Any, rng: Rng) -> Rng:
 class LeftBehind:
     """In place of a ledger that a pickle cannot carry: no further fit is paid for here."""
 
-    def charge(self, *_: Any, **__: Any) -> None:
+    def charge(self, *_: object, **__: object) -> None:
         """Refuse."""
         rule = "a fit must be charged to the ledger of its learner"
         consequence = "set_params(ledger=…) first; in a search use n_jobs=1"
@@ -218,5 +218,5 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         )
         return f"<table><thead><tr><th colspan='2'>{type(self).__name__}</th></tr></thead><tbody>{rows}</tbody></table>"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return {"text/plain": repr(self), "text/html": self._repr_html_()}

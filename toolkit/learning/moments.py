@@ -317,7 +317,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         self.bounds, self.row_norm, self.missing = bounds, row_norm, missing
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002, N803 — scikit-learn's own names
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002, N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release moments.
 
         Parameters

@@ -276,7 +276,7 @@ class Scale:
 
 
 def scale(
-    bounds: Any,
+    bounds: object,
     row_norm: Any,
     *,
     features: int,

@@ -140,13 +140,11 @@ class Questionnaire:
         return f"{which} For all that you send together: {epsilon_bound(self.epsilon)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
         questions = {name: question.to_dict() for name, question in self.questions}
         return {"kind": "questionnaire", "asked": self.asked, "questions": questions}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
-        """The questionnaire that `to_dict` wrote."""
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             consequence = "write it with to_dict()"
             refuse("a questionnaire must have the fields kind, asked and questions", "others", consequence)

@@ -14,7 +14,7 @@ def plain(thing: Any, kind: str) -> dict[str, Any]:
     return {"kind": kind, **{field.name: _plain(getattr(thing, field.name)) for field in fields(thing)}}
 
 
-def from_plain(cls: type[T], data: Any, kind: str) -> T:
+def from_plain(cls: type[T], data: object, kind: str) -> T:
     """What `plain` wrote, checked by the constructor like anything new."""
     names = {field.name for field in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(data, dict) or set(data) != names | {"kind"} or data["kind"] != kind:
@@ -24,13 +24,13 @@ def from_plain(cls: type[T], data: Any, kind: str) -> T:
     return cls(**{name: data[name] for name in names})
 
 
-def keep_whole(thing: Any, **least: int) -> None:
+def keep_whole(thing: object, **least: int) -> None:
     """Make the named fields of a frozen thing plain integers, each at least as large as said; refuse what is none."""
     for name, bound in least.items():
         object.__setattr__(thing, name, whole(getattr(thing, name), name, least=bound))
 
 
-def fraction(value: Any, name: str) -> Fraction:
+def fraction(value: object, name: str) -> Fraction:
     """A fraction, or the two integers that it was written as."""
     if isinstance(value, Fraction):
         return value
@@ -45,7 +45,7 @@ def fraction(value: Any, name: str) -> Fraction:
     refuse(rule, type(value).__name__, "it must be exact", TypeError)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Fraction):
         return [value.numerator, value.denominator]
     if isinstance(value, tuple):

@@ -468,7 +468,7 @@ class Memo:
         return {"kind": KIND, "permanent": self.permanent.to_dict(), "fresh": self.fresh.to_dict()}
 
     @classmethod
-    def from_dict(cls, data: Any) -> "Memo":
+    def from_dict(cls, data: object) -> "Memo":
         """Read the memo that `to_dict` wrote.
 
         Parameters

@@ -4,7 +4,6 @@ said differently.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -180,7 +179,7 @@ def roc(design: Design) -> Array:
     return np.vstack([[0.0, 0.0], np.cumsum(np.stack([no[order], yes[order]], axis=1), axis=0)])
 
 
-def people_at_equal_epsilon(design: Design, prevalence: Any) -> float:
+def people_at_equal_epsilon(design: Design, prevalence: npt.ArrayLike) -> float:
     """Compute how many times as many people this yes/no design needs as Warner's with the same epsilon.
 
     Parameters

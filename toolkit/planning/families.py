@@ -23,7 +23,7 @@ def is_randomizer(source: object) -> bool:
     return not isinstance(source, type) and hasattr(source, "variance") and hasattr(source, "epsilon")
 
 
-def check_family(family: Any) -> None:
+def check_family(family: object) -> None:
     """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
     name = _name(family)
     if not callable(family):
@@ -77,7 +77,7 @@ def not_above(limit: Fraction) -> float:
     return number
 
 
-def _name(family: Any) -> str:
+def _name(family: object) -> str:
     inner = getattr(family, "func", family)
     name = str(getattr(inner, "__name__", type(inner).__name__))
     return name if name.isidentifier() else "f"
@@ -127,7 +127,7 @@ class Snapped:
 
 
 @explains("snap(warner, 1.2, 0.1)")
-def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...]:
+def snap(family: Family, epsilon: Number, prevalence: object) -> tuple[Snapped, ...]:
     """Find devices for a family of designs: those that keep epsilon first, then those that pass it.
 
     Parameters

@@ -64,7 +64,7 @@ class Field:
         """How many questions one person answers."""
         return 1 if self.one_each else self.questions
 
-    def behind(self, n: Any) -> Any:
+    def behind(self, n: object) -> Any:
         """Return how many of n people stand behind the estimate that governs, if they all weighed the same.
 
         Parameters
@@ -82,7 +82,7 @@ class Field:
     def _asked(self, n: Any) -> Any:
         return n * self.smallest / (self.questions if self.one_each else 1)
 
-    def left(self, n: Any) -> Any:
+    def left(self, n: object) -> Any:
         """Return the factor of the sampling variance: larger for clusters, smaller for a finite population.
 
         Parameters
@@ -166,11 +166,11 @@ def _share(value: Number, name: str) -> float:
     return float(number)
 
 
-def _conduct(given: Mapping[str, Number] | Compliance | None) -> Compliance | None:
-    if given is None or isinstance(given, Compliance):
-        return given
-    if not isinstance(given, Mapping) or not set(given) <= set(WAYS):
+def _conduct(shares: Mapping[str, Number] | Compliance | None) -> Compliance | None:
+    if shares is None or isinstance(shares, Compliance):
+        return shares
+    if not isinstance(shares, Mapping) or not set(shares) <= set(WAYS):
         refuse(
             f"`compliance` must map {', '.join(WAYS)} to shares", "something else", "they are the ways not to comply"
         )
-    return Compliance(**dict(given))  # type: ignore[arg-type]
+    return Compliance(**dict(shares))  # type: ignore[arg-type]

@@ -118,7 +118,7 @@ def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -
     return float(high)
 
 
-def other_guesses(prevalence: Any) -> tuple[Any, ...]:
+def other_guesses(prevalence: object) -> tuple[Any, ...]:
     """Other truths than the guess: a share halved to doubled, and one half; shares nearer to and farther from even."""
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:

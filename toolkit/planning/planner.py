@@ -26,13 +26,13 @@ from toolkit.planning.solution import Plan
 def plan(
     design: Family | Randomizer,
     *,
-    prevalence: Any,
+    prevalence: object,
     epsilon: Number | None = None,
     n: int | None = None,
     margin: Number | None = None,
     level: Number = 0.95,
     power: Number | None = None,
-    detect: Any = None,
+    detect: object = None,
     sides: int = 2,
     sd: Number | None = None,
     subgroup: Number = 1,
@@ -136,7 +136,7 @@ class _Goal:
     target: Target
 
 
-def _unknown(design: Any, goals: Mapping[str, Any], *, testing: bool) -> str:
+def _unknown(design: object, goals: Mapping[str, Any], *, testing: bool) -> str:
     """The name of the quantity that was left out."""
     goal, idle = ("power", "margin") if testing else ("margin", "power")
     if goals[idle] is not None:
@@ -292,7 +292,7 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
     return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
 
 
-def _assurance(assurance: Number | None, detect: Any) -> float | None:
+def _assurance(assurance: Number | None, detect: object) -> float | None:
     if assurance is None:
         return None
     share = float(exact(assurance, "assurance"))

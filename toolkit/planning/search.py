@@ -3,9 +3,9 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.core.checks import refuse
 from toolkit.planning.accuracy import Assured, Case, Precision, critical
@@ -33,14 +33,14 @@ class Target:
     power: float | None = None
     shares: bool = True
 
-    def shortfall(self, accuracy: Precision, n: Any) -> float:
+    def shortfall(self, accuracy: Precision, n: npt.ArrayLike) -> float:
         """Above 0 where the target is missed, at most 0 where it is reached."""
         if self.margin is not None:
             margin = float(accuracy.margin(n))
             return math.log(margin / self.margin) if margin > 0 else -math.inf
         return float(self.power or 0) - float(accuracy.power(n))
 
-    def reached(self, accuracy: Precision, n: Any) -> bool:
+    def reached(self, accuracy: Precision, n: npt.ArrayLike) -> bool:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:
@@ -148,17 +148,17 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     low, high = _around(missed)
     if low is None and not counted:
         return LEAST_EPSILON
-    found = LEAST_EPSILON if low is None else MOST_EPSILON
+    least = LEAST_EPSILON if low is None else MOST_EPSILON
     if low and high:
-        found = _root(missed, low, high, _NEAR if counted else _CLOSE)
-    if (high is None or counted) and not kept(found):  # what the envelope of a power promises is checked
-        found = MOST_EPSILON
-        if not kept(found):
+        least = _root(missed, low, high, _NEAR if counted else _CLOSE)
+    if (high is None or counted) and not kept(least):  # what the envelope of a power promises is checked
+        least = MOST_EPSILON
+        if not kept(least):
             rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
             refuse(rule, target, "ask more people", OutOfReach)
     if counted:
-        return _lower_epsilon(case, target, n, found)
-    return found if case.randomizer(found).matrix is not None else _less(missed, found)
+        return _lower_epsilon(case, target, n, least)
+    return least if case.randomizer(least).matrix is not None else _less(missed, least)
 
 
 def _less(missed: Callable[[float], float], epsilon: float) -> float:

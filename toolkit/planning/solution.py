@@ -210,5 +210,5 @@ def _row(name: str, text: str, *, solved: bool) -> str:
     return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{cell}</td></tr>"
 
 
-def _guess(prevalence: Any) -> str:
+def _guess(prevalence: object) -> str:
     return f"{prevalence:g}" if isinstance(prevalence, int | float) else "given shares"

@@ -171,7 +171,7 @@ def plan_survey(
 _Row = tuple[str, str, float, str, int, int]
 
 
-def _needed(design: Any, wish: Any, guess: Any, level: Number, field: Field) -> _Row:
+def _needed(design: Any, wish: object, guess: object, level: Number, field: Field) -> _Row:
     """Purpose, group in words, its share, target in words, people in the group, and in all."""
     purpose, terms = _purpose(wish)
     if guess is None and purpose in ("margin", "test"):
@@ -218,7 +218,7 @@ def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field)
     return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
 
-def _purpose(wish: Any) -> tuple[str, dict[str, Any]]:
+def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
     """What is wished for, by the word that only this purpose has."""
     if not isinstance(wish, Mapping):
         refuse("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)

@@ -53,7 +53,7 @@ class Picture(Axes):
 
     alt = "a picture"
 
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         figure = self.get_figure(root=True)
         return png_bundle(figure, repr(self), self.alt) if figure else ({"text/plain": repr(self)}, {})
 
@@ -67,7 +67,6 @@ def axes(ax: Axes | None, *, width: float = 6.4, height: float = 3.6) -> Axes:
 
 
 def new_figure(*, width: float, height: float) -> Figure:
-    """An empty figure of this many inches."""
     return Figure(figsize=(width, height), dpi=_DPI, layout="constrained", facecolor="white")
 
 

@@ -35,7 +35,7 @@ class Sheet:
         """Write the figure to a .png, .pdf or .svg file."""
         self.figure.savefig(path)
 
-    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+    def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, Any]]:
         return png_bundle(self.figure, repr(self), self.alt)
 
     def __repr__(self) -> str:

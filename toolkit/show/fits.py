@@ -118,7 +118,7 @@ def _said(fit: Any, value: float) -> str:
     return f"{value:.3g}" if fit.in_units else f"{100 * value:.0f} %"
 
 
-def _level(value: Any) -> str:
+def _level(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -1,7 +1,6 @@
 """Totals of every week as pictures: how errors grow with the number of weeks, and what was published."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -54,7 +53,9 @@ def errors(loss: Pure | Zcdp, *, up_to: int = 1024, ax: Axes | None = None) -> A
 
 
 @draws
-def published(estimates: Sequence[Estimate], truth: Any = None, *, what: str = "total", ax: Axes | None = None) -> Axes:
+def published(
+    estimates: Sequence[Estimate], truth: object = None, *, what: str = "total", ax: Axes | None = None
+) -> Axes:
     """Draw what was published period by period, with 95 % intervals.
 
     Parameters

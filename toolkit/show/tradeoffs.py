@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,7 +29,7 @@ _NS = tuple(round(10 ** (2 + i / 10)) for i in range(31))
 @draws
 def margin_against_n(
     family: Family,
-    prevalence: Any,
+    prevalence: object,
     *,
     epsilons: Sequence[float] = (0.5, 1.0, 2.0),
     ns: Sequence[int] = _NS,
@@ -110,7 +109,7 @@ def ways_against_n(
 @draws
 def equal_margins(
     family: Family,
-    prevalence: Any,
+    prevalence: object,
     *,
     margins: Sequence[float] = (0.01, 0.02, 0.03, 0.05, 0.1),
     level: float = 0.95,
@@ -152,7 +151,7 @@ def equal_margins(
     return finish(ax, "Equally precise surveys", f"{alt}: half the epsilon needs about four times the people")
 
 
-def _place(family: Family, prevalence: Any, margin: float, level: float) -> tuple[float, float]:
+def _place(family: Family, prevalence: object, margin: float, level: float) -> tuple[float, float]:
     """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)

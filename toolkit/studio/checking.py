@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from toolkit.core.checks import Number
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import loss, missing, odds
 from toolkit.survey.plan import planned
@@ -49,8 +50,8 @@ class Checked:
 def check(data: Mapping[str, Any]) -> Checked:
     """Return all that the linter says about a survey, as far as it can be said at once."""
     checked = Checked()
-    given = data.get("questions", [])
-    tables = given if isinstance(given, list) else []
+    questions = data.get("questions", [])
+    tables = questions if isinstance(questions, list) else []
     for place, table in enumerate(tables):
         try:
             with quiet():  # what is warned of comes again with the whole survey
@@ -59,7 +60,7 @@ def check(data: Mapping[str, Any]) -> Checked:
             checked.questions.append(None)
             checked.problems.append(_problem(problem, tables, place))
     left = [table for table, one in zip(tables, checked.questions, strict=True) if one is not None]
-    rest, broken = {**data, "questions": left if isinstance(given, list) else given}, bool(checked.problems)
+    rest, broken = {**data, "questions": left if isinstance(questions, list) else questions}, bool(checked.problems)
     for _ in range(_TRIES):
         try:
             with quiet() as caught:
@@ -168,11 +169,11 @@ def _odds(question: Question, language: str) -> list[str]:
 
 def plan(data: Mapping[str, Any], n: Any, subgroup: Any) -> dict[str, Any]:
     """Return the margins of all questions with n people, in all and in the smallest subgroup."""
-    made: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
-    return {"rows": {one.question: {"margin": one.words(one.margin)} for one in made.questions}, "notes": made.notes}
+    table: Any = planned("", check(data).readable, n, subgroup=subgroup or None)
+    return {"rows": {one.question: {"margin": one.words(one.margin)} for one in table.questions}, "notes": table.notes}
 
 
-def people_needed(data: Mapping[str, Any], name: str, margin: Any) -> dict[str, Any]:
+def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[str, Any]:
     """Return how many people one margin of one question needs, with the protection that it has."""
     question = next((one for one in check(data).readable if one.name == name), None)
     if question is None or question.design is None:
@@ -181,7 +182,7 @@ def people_needed(data: Mapping[str, Any], name: str, margin: Any) -> dict[str, 
     return {"n": needed.n}
 
 
-def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: str) -> list[dict[str, Any]]:
+def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, speak: str) -> list[dict[str, Any]]:
     """Return every setting of one way to protect a question: what it changes, its cost, odds and margins.
 
     A slider then repaints from this list, and asks nothing while it moves.
@@ -192,11 +193,11 @@ def curve(table: Mapping[str, Any], family: str, n: Any, subgroup: Any, speak: s
         try:
             with quiet():
                 (question,) = read_questions([changed])
-            made: Any = planned("", [question], n, subgroup=subgroup or None)
+            result: Any = planned("", [question], n, subgroup=subgroup or None)
         except (ValueError, TypeError) as problem:
             rows.append({"change": change, "problem": str(problem)})
             continue
-        one, design = made.questions[0], cast("Randomizer", question.design)  # every setting has one
+        one, design = result.questions[0], cast("Randomizer", question.design)  # every setting has one
         rows.append(
             {"change": change, "epsilon": _number(design.epsilon), "odds": _odds(question, _language({}, speak))}
             | {"margin": one.words(one.margin), "small_margin": one.words(one.small_margin)}

@@ -54,7 +54,7 @@ class Curating:
         before, content = self._session(table)
         if fingerprint(content) != hash:
             refuse("the plan must be the one that you saw", "another, changed meanwhile", "load the page again")
-        done = [one for one in before["statistics"] if "released" in one]
+        released = [one for one in before["statistics"] if "released" in one]
         planned = [one for one in session.get("statistics", []) if isinstance(one, Mapping) and "released" not in one]
         if self._ledger_path(table).exists() and any(
             session.get(name) != before[name] for name in ("ceiling", "neighbors")
@@ -62,11 +62,11 @@ class Curating:
             refuse("a ledger keeps its ceiling and its promise", "others", "a budget that can be raised is none")
         choice(session.get("neighbors"), "neighbors", ("replace", "add_remove"))
         Pure(exact(session.get("ceiling", ""), "ceiling"))
-        new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*done, *planned]}
+        new = {**{name: session.get(name, _NEW[name]) for name in _NEW}, "statistics": [*released, *planned]}
         self._write(table, new)
         return self.state(table)
 
-    def release(self, table: str, place: Any) -> dict[str, Any]:
+    def release(self, table: str, place: object) -> dict[str, Any]:
         """Charge the ledger, read the table, keep what was released, publish it: in this order."""
         session, _ = self._session(table)
         statistics = session["statistics"]
@@ -187,13 +187,13 @@ class Curating:
                     "rows must be counted by a column", "all of them", "how many there are is public by your promise"
                 )
             curator = self._curator(table, session, self._ledger(table, session))
-            made: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
+            preview: Preview = getattr(curator.preview, one["verb"])(*names, **keywords)
         except (ValueError, TypeError, KeyError) as problem:
             return {"problem": str(problem.args[0] if isinstance(problem, KeyError) and problem.args else problem)}
-        noise = made.noise
+        noise = preview.noise
         return {
-            "price": str(made.loss),
-            "fits": made.fits,
+            "price": str(preview.loss),
+            "fits": preview.fits,
             "sd": None if noise is None else noise.sd,
             "per_value": None if noise is None else noise.per_value,
             "code": f"curator.{one['verb']}({code})",

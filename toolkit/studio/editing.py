@@ -26,7 +26,7 @@ _QUESTIONS = re.compile(r"""\s*\[\[\s*["']?questions["']?\s*\]\]""")
 _WITHIN = re.compile(r"""\s*\[{1,2}\s*["']?questions["']?\s*\.""")
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return data of TOML as JSON has it: days as text, infinity as "inf"."""
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Return whether two values are the same in a file: true is not 1, and 3.0 is 3."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
@@ -48,7 +48,7 @@ def same(one: Any, other: Any) -> bool:
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
-def is_safe(value: Any) -> bool:
+def is_safe(value: object) -> bool:
     """Return whether a page can hold the data: no whole number beyond 2**53, which it would round."""
     if isinstance(value, Mapping | list):
         return all(map(is_safe, value.values() if isinstance(value, Mapping) else value))
@@ -86,7 +86,7 @@ def _reads_as(text: str, content: Mapping[str, Any]) -> bool:
         return False
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> Any:
     """Without what is null, and without the page's own keys."""
     if isinstance(value, Mapping):
         return {str(key): _clean(one) for key, one in value.items() if one is not None and key != ORIGIN}
@@ -94,8 +94,8 @@ def _clean(value: Any) -> Any:
 
 
 def _origins(data: Mapping[str, Any]) -> list[Any]:
-    given = data.get("questions", [])
-    return [one.get(ORIGIN) if isinstance(one, Mapping) else None for one in given] if isinstance(given, list) else []
+    tables = data.get("questions", [])
+    return [one.get(ORIGIN) if isinstance(one, Mapping) else None for one in tables] if isinstance(tables, list) else []
 
 
 def _pieces(text: str) -> list[tuple[str, str]]:
@@ -157,7 +157,7 @@ def _in_pieces(text: str, before: Mapping[str, Any], data: Mapping[str, Any], co
     return _joined([head, *written, after]) if written != blocks else head + "".join(blocks) + after
 
 
-def _fits(origin: Any, old: list[Any]) -> bool:
+def _fits(origin: object, old: list[Any]) -> bool:
     return isinstance(origin, int) and not isinstance(origin, bool) and 0 <= origin < len(old)
 
 
@@ -224,7 +224,7 @@ def _merge(table: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
                 table[key] = _item(value, inline=not _is_table_of_file(key))
 
 
-def _are_tables(value: Any) -> bool:
+def _are_tables(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
 
 
@@ -233,7 +233,7 @@ def _is_table_of_file(key: str) -> bool:
     return key in ("protection", "words", "questions")
 
 
-def _item(value: Any, *, inline: bool = True) -> Any:
+def _item(value: object, *, inline: bool = True) -> Any:
     """A value as tomlkit writes it: tables in one line, long texts in several."""
     kit = extra("tomlkit")
     if isinstance(value, Mapping):

@@ -88,7 +88,7 @@ class Fieldwork:
         one, other = ({k: v for k, v in each.to_dict().items() if k not in left} for each in (survey, collected))
         return one == other
 
-    def rehearse(self, file: str, people: Any) -> dict[str, Any]:
+    def rehearse(self, file: str, people: object) -> dict[str, Any]:
         """Let invented people answer; a rehearsal of an earlier version of the survey is deleted first."""
         count = whole(people, "people", most=_MOST_INVENTED)
         with quiet():
@@ -122,23 +122,23 @@ class Fieldwork:
             start(survey, database=self._database(file, "real")[1], **own, **options).release()
         return self.state(file)
 
-    def _reach(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _reach(self, settings: dict[str, Any]) -> dict[str, Any]:
         """Where it listens and what people open; files of TLS must be in the folder, too."""
         known = ("host", "public_url", "certificate", "private_key", "plain_http_beyond_this_machine")
-        if strange := [name for name in given if name not in known]:
+        if strange := [name for name in settings if name not in known]:
             refuse(f"`reach` has the fields {', '.join(known)}", repr(strange[0])[:40], "nothing else is defined")
-        options = {name: value for name, value in given.items() if value not in (None, "", False)}
+        options = {name: value for name, value in settings.items() if value not in (None, "", False)}
         for name in ("certificate", "private_key"):
             if name in options:
                 options[name] = self.folder.path(options[name])
         return options
 
-    def invite(self, file: str, count: Any) -> dict[str, Any]:
+    def invite(self, file: str, count: object) -> dict[str, Any]:
         """Return links that work once; they are kept nowhere."""
         with self._collector(file, "real") as collector:
             return {"links": collector.invitations(whole(count, "count", most=100_000))}
 
-    def station(self, file: str, count: Any) -> dict[str, Any]:
+    def station(self, file: str, count: int) -> dict[str, Any]:
         """Return a link for a device of the researchers, on which so many people can answer; it is kept nowhere."""
         with self._collector(file, "real") as collector:
             link = collector.station(count)
@@ -182,7 +182,7 @@ class Fieldwork:
         fixed = {"export": f"{stem}-reports{suffix}", "xlsform": f"{stem}-form.xlsx", "notebook": f"{stem}.ipynb"}
         name = {**fixed, "assessment": f"{stem}-assessment.html"}.get(what, f"{stem}-{what}{suffix}")
         path = self.folder.path(name)
-        with quiet() as said:
+        with quiet() as messages:
             if what in ("report", "export"):
                 with self._collector(file, which) as collector:
                     collector.report(path, by or None) if what == "report" else collector.export(path)
@@ -195,7 +195,7 @@ class Fieldwork:
                 survey = self._surveys.load(file)
                 makers = {"codebook": write_codebook, "paper": write_kit, "xlsform": write_xlsform}
                 makers[what](survey, path)  # type: ignore[operator]
-        return {"file": name, "notes": [str(one.message) for one in said]}
+        return {"file": name, "notes": [str(one.message) for one in messages]}
 
 
 def _is_beyond(link: str) -> bool:

@@ -59,7 +59,6 @@ class Folder:
         return path
 
     def read(self, name: object, *endings: str) -> bytes:
-        """Return the bytes of a file."""
         path = self.path(name, *endings)
         if not path.is_file():
             refuse("the file must be there", f"no file {path.name!r}", "it was moved, or deleted", FileNotFoundError)

@@ -133,13 +133,13 @@ def curated(session: Mapping[str, Any], calls: Sequence[str], ledger: str) -> by
 
 def _notebook(cells: Sequence[str | list[str]]) -> bytes:
     """Text as Markdown, lists of lines as code."""
-    made: list[dict[str, Any]] = []
+    body: list[dict[str, Any]] = []
     for place, cell in enumerate(cells):
         source = cell if isinstance(cell, str) else "\n".join(cell)
         kind = "markdown" if isinstance(cell, str) else "code"
         code: dict[str, Any] = {} if kind == "markdown" else {"execution_count": None, "outputs": []}
-        made.append({"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": source, **code})
-    if not made:
+        body.append({"cell_type": kind, "id": f"cell-{place}", "metadata": {}, "source": source, **code})
+    if not body:
         refuse("a notebook must have cells", "none", "there is nothing to write")
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    return f"{json.dumps({'cells': made, 'metadata': kernel, 'nbformat': 4, 'nbformat_minor': 5}, indent=1)}\n".encode()
+    return f"{json.dumps({'cells': body, 'metadata': kernel, 'nbformat': 4, 'nbformat_minor': 5}, indent=1)}\n".encode()

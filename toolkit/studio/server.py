@@ -116,10 +116,10 @@ class Desk:
         except KeyError as problem:
             return _in_json(422, {"error": str(problem.args[0]) if problem.args else "something is missing"})
 
-    def _plan(self, file: str, n: Any, subgroup: Any = None) -> dict[str, Any]:
+    def _plan(self, file: str, n: object, subgroup: object = None) -> dict[str, Any]:
         return checking.plan(self.surveys.data(file), n, subgroup)
 
-    def _needed(self, file: str, name: str, margin: Any) -> dict[str, Any]:
+    def _needed(self, file: str, name: str, margin: object) -> dict[str, Any]:
         return checking.people_needed(self.surveys.data(file), name, margin)
 
     def _consent(self, file: str, language: str) -> dict[str, Any]:
@@ -178,8 +178,8 @@ class Gate:
 
     def knows(self, scope: Scope) -> bool:
         """Whether a request has the secret of a session."""
-        given = dict(scope["headers"]).get(HEADER, b"")
-        return any(compare_digest(given, one.encode()) for one in self._sessions)
+        secret = dict(scope["headers"]).get(HEADER, b"")
+        return any(compare_digest(secret, one.encode()) for one in self._sessions)
 
 
 class Page:
@@ -192,7 +192,6 @@ class Page:
         self._files["/"] = self._files.pop("/index.html")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             return
         try:
@@ -361,21 +360,21 @@ def studio(folder: str | Path = ".", *, port: int = 0, public_url: str | None = 
 
 def run(folder: str, port: int, public_url: str | None, opener: Callable[[str], Any] | None) -> None:
     """Serve until Ctrl-C, telling each new link; the first is opened in a browser, if there is an `opener`."""
-    made = Studio(folder, port=port, public_url=public_url, announce=lambda link: _say(f"For another window: {link}"))
+    server = Studio(folder, port=port, public_url=public_url, announce=lambda link: _say(f"For another window: {link}"))
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # how containers end what runs in them
     try:
-        _say(f"The studio of {made.folder.root} is open on this machine:", "", f"  {made.url}", "")
+        _say(f"The studio of {server.folder.root} is open on this machine:", "", f"  {server.url}", "")
         _say("The link works once. Ctrl-C ends the studio; collections that it opened go on.")
         if public_url is None:
-            _say(*_elsewhere(urlsplit(made.url).port))
-        if opener is not None and not opener(made.url):
+            _say(*_elsewhere(urlsplit(server.url).port))
+        if opener is not None and not opener(server.url):
             _say("There is no browser here: open the link by hand.")
-        made.wait()
+        server.wait()
     except KeyboardInterrupt:
         _say("", "The studio ends; what it is doing is finished first. Ctrl-C again: at once.")
     finally:
         try:
-            made.stop()
+            server.stop()
         except KeyboardInterrupt:
             os._exit(130)
         signal.signal(signal.SIGTERM, before)

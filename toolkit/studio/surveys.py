@@ -99,7 +99,6 @@ class Surveys:
         return self._step(file, hash, speak, self._past, self._undone)
 
     def redo(self, file: str, hash: str, speak: str = "en") -> dict[str, Any]:  # noqa: A002
-        """Do again what was undone."""
         return self._step(file, hash, speak, self._undone, self._past)
 
     def _step(self, file: str, known: str, speak: str, back: dict[str, Any], forth: dict[str, Any]) -> dict[str, Any]:
@@ -139,8 +138,8 @@ class Surveys:
         if what == "assessment":
             return sheet_html(survey, code), False
         choice(what, "what", ("phone", "paper", "assessment"))
-        asked, _ = on_paper(survey)
-        return sheets(asked, code, ["00000"], survey.hash)[f"form.{code}.html"], False
+        on_sheets, _ = on_paper(survey)
+        return sheets(on_sheets, code, ["00000"], survey.hash)[f"form.{code}.html"], False
 
 
 def _read(file: str, content: bytes) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class ArmDifference:
     def __str__(self) -> str:
         low, high = self.interval()
         shares = f"{self.second} {self.values[1]:.3f}, {self.first} {self.values[0]:.3f}"
-        found = f"{self.answer}: {shares}, difference {self.value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, "
-        return f"{found}p = {self.p_value:.2g}). More is better only if nobody admits what is not so."
+        sentence = f"{self.answer}: {shares}, difference {self.value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, "
+        return f"{sentence}p = {self.p_value:.2g}). More is better only if nobody admits what is not so."
 
 
 def pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
@@ -85,7 +85,7 @@ def differences(
     questions: Sequence[Question], estimate_of: Callable[[str], Estimate | None]
 ) -> tuple[ArmDifference, ...]:
     """Return for each pair, and each answer but the first, what the second way found above the first."""
-    found = []
+    contrasts = []
     for first, second in pairs(questions):
         one, other = estimate_of(first.name), estimate_of(second.name)
         if one is None or other is None:
@@ -94,8 +94,8 @@ def differences(
             (low, low_error), (high, high_error) = (_share(estimate, place) for estimate in (one, other))
             error = math.hypot(low_error, high_error)
             named = str(first.options[place])
-            found.append(ArmDifference(first.name, second.name, named, (low, high), high - low, error))
-    return tuple(found)
+            contrasts.append(ArmDifference(first.name, second.name, named, (low, high), high - low, error))
+    return tuple(contrasts)
 
 
 def _share(estimate: Estimate, place: int) -> tuple[float, float]:

@@ -12,7 +12,6 @@ NAMES = tuple(sorted(path.name for path in _STATIC.iterdir() if path.suffix in (
 
 
 def asset(name: str) -> bytes:
-    """The bytes of one file of the page."""
     if name not in NAMES:
         refuse(f"`name` must be one of {', '.join(NAMES)}", repr(name)[:40], "the page has no other files")
     return (_STATIC / name).read_bytes()

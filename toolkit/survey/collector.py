@@ -317,8 +317,8 @@ class Collector:
         if self.survey.field is None:
             rule = "a station needs a survey that says how it is asked there"
             refuse(rule, "none", 'write [field] and station = "kiosk" or "interviewer" into it, and access = "token"')
-        link, made = new_link(self.url, uses)
-        self._store.invite(digest(token) for token in made)
+        link, tokens = new_link(self.url, uses)
+        self._store.invite(digest(token) for token in tokens)
         return link
 
     def pause(self) -> None:

@@ -66,11 +66,11 @@ def _lines(survey: Survey, code: str) -> list[str]:
 
 
 def _who(survey: Survey, code: str, voice: Voice) -> list[str]:
-    given = {name: text for name, text in survey.stated.items() if text is not None}
+    statements = {name: text for name, text in survey.stated.items() if text is not None}
     protection: Mapping[str, Text] = survey.protection or {}
-    lines = [voice.say(name, words=text[code]) for name, text in given.items()]
-    told = {name: protection[name] for name in PROTECTION if name in protection and name != "necessity"}
-    lines += [voice.say(name, words=text.get(code) or next(iter(text.values()))) for name, text in told.items()]
+    lines = [voice.say(name, words=text[code]) for name, text in statements.items()]
+    measures = {name: protection[name] for name in PROTECTION if name in protection and name != "necessity"}
+    lines += [voice.say(name, words=text.get(code) or next(iter(text.values()))) for name, text in measures.items()]
     absent = [*missing(survey.stated), *(name for name in PROTECTION if name not in protection)]
     return lines + ([voice.say("not_said", names=", ".join(absent))] if absent else [])
 
@@ -110,7 +110,7 @@ def _needed(survey: Survey, code: str, voice: Voice) -> list[str]:
     own = None if survey.protection is None else survey.protection.get("necessity")
     lines = [] if own is None else [own[code]]
     return lines + [
-        voice.say(name, names=", ".join(one.name for one in asked)) for name, asked in named.items() if asked
+        voice.say(name, names=", ".join(one.name for one in group)) for name, group in named.items() if group
     ]
 
 
@@ -202,11 +202,11 @@ def _risks(survey: Survey, voice: Voice) -> list[str]:
     modes, spent, linked = {one.mode for one in survey.questions}, survey.loss.epsilon, survey.access != "open"
     there = modes if survey.field is None else {one.mode for one in survey.at_station.questions}
     worst = "high" if "plain" in modes or spent > WEAK_EPSILON else "medium" if spent > math.log(3) else "low"
-    shown = "medium" if modes & {"auto", "guided"} else "low"
+    exposure = "medium" if modes & {"auto", "guided"} else "low"
     levels = {
         "employer": ("medium" if linked else "low", "low"),
         "police": ("low", worst),
-        "partner": (shown, shown),
+        "partner": (exposure, exposure),
         "operator": ("medium" if survey.access == "token" else "low", worst),
         "thief": ("low", "low" if survey.waves == 1 else "medium"),
         "finder": ("low", worst),

@@ -152,8 +152,8 @@ def planned(
     if n is not None:
         return margins(title, questions, n, **options)
     designs = {question.name: question.design for question in questions if question.design is not None}
-    given = options.pop("prevalence", None) or {}
-    guesses = {one.name: _guess(one, given.get(one.name))[0] for one in questions if one.name in designs}
+    prevalences = options.pop("prevalence", None) or {}
+    guesses = {one.name: _guess(one, prevalences.get(one.name))[0] for one in questions if one.name in designs}
     return plan_survey(designs, wishes or {}, prevalence=guesses, **options)
 
 
@@ -171,21 +171,21 @@ def margins(
     """Return the margins of all questions but free text."""
     people, guesses, at = whole(n, "n"), dict(prevalence or {}), checked_level(level)
     field = checked_field(1, None, 1, 1, None, deff, weighting)
-    asked = [question for question in questions if question.kind != "text"]
-    if strange := [name for name in guesses if name not in {question.name for question in asked}]:
+    estimable = [question for question in questions if question.kind != "text"]
+    if strange := [name for name in guesses if name not in {question.name for question in estimable}]:
         refuse(
             "`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate"
         )
     smallest, sorting, notes = _smallest(questions, subgroup)
-    shares = {question.name: _share_asked(question, asked) for question in asked}
+    shares = {question.name: _share_asked(question, estimable) for question in estimable}
     rows = []
-    for question in asked:
+    for question in estimable:
         part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
             rows.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at, field))
-    planned_rows = [row for row, question in zip(rows, asked, strict=True) if question.chances is None]
-    told = (*_notes(planned_rows, shares, people, at), *_compared(asked, rows), *notes)
-    return SurveyPlan(title, people, at, tuple(planned_rows), told)
+    planned_rows = [row for row, question in zip(rows, estimable, strict=True) if question.chances is None]
+    remarks = (*_notes(planned_rows, shares, people, at), *_compared(estimable, rows), *notes)
+    return SurveyPlan(title, people, at, tuple(planned_rows), remarks)
 
 
 def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[str]:
@@ -200,16 +200,16 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
 
 
 def _planned(
-    question: Question, n: int, asked: Fraction, smallest: Fraction | None, guess: Any, level: float, field: Field
+    question: Question, n: int, share: Fraction, smallest: Fraction | None, guess: object, level: float, field: Field
 ) -> Planned:
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
-    in_all = _margin(question, truth, n, asked, level, field)
-    all_people = Planned(question.name, question.is_share, words, math.floor(n * asked), in_all, high - low)
+    in_all = _margin(question, truth, n, share, level, field)
+    all_people = Planned(question.name, question.is_share, words, math.floor(n * share), in_all, high - low)
     if smallest is None:
         return all_people
-    inside = _margin(question, truth, n, asked * smallest, level, field)
-    return replace(all_people, small=math.floor(n * asked * smallest), small_margin=inside)
+    inside = _margin(question, truth, n, share * smallest, level, field)
+    return replace(all_people, small=math.floor(n * share * smallest), small_margin=inside)
 
 
 def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
@@ -235,11 +235,11 @@ def _bounds(question: Question) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _guess(question: Question, given: Any) -> tuple[Any, str]:
+def _guess(question: Question, guess: Any) -> tuple[Any, str]:
     """The truth to plan for, and in words: as given; else answers equally common, or the middle of a range."""
-    if given is not None:
-        several = isinstance(given, Sequence) and not isinstance(given, str)
-        truth = [float(exact(part, "prevalence")) for part in given] if several else float(exact(given, "prevalence"))
+    if guess is not None:
+        several = isinstance(guess, Sequence) and not isinstance(guess, str)
+        truth = [float(exact(part, "prevalence")) for part in guess] if several else float(exact(guess, "prevalence"))
         return (truth, "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}")
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
@@ -270,13 +270,13 @@ def _share(question: Question, answers: Sequence[str | int]) -> Fraction:
     return sum((question.chances[question.options.index(one)] for one in answers), Fraction(0))
 
 
-def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Fraction | None, str, list[str]]:
+def _smallest(questions: Sequence[Question], subgroup: Number | None) -> tuple[Fraction | None, str, list[str]]:
     """The share of the smallest subgroup, as given or by the plain question with the most answers; and a note."""
-    if given is not None:
-        share = exact(given, "subgroup")
+    if subgroup is not None:
+        share = exact(subgroup, "subgroup")
         if not 0 < share <= 1:
             refuse(
-                "`subgroup` must be a share above 0 and at most 1", given, "it says how many of the people are in it"
+                "`subgroup` must be a share above 0 and at most 1", subgroup, "it says how many of the people are in it"
             )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
     sorting = [
@@ -290,11 +290,11 @@ def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Frac
     return Fraction(1, k), finest.name, [f"{note}; the margin of a smaller one is wider."]
 
 
-def _notes(rows: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
+def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, level: float) -> list[str]:
     how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
     notes = [f"{how}; of numbers at the widest spread that is possible. Another guess gives other margins."]
     for one in rows:
-        if asked[one.question] < 1:
+        if shares[one.question] < 1:
             part = f"{one.people:,} of {n:,} if plain answers that decide it are equally common"
             notes.append(f"{one.question} is asked of some: {part}.")
         wide = "is at least half of its whole range"

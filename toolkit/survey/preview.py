@@ -71,7 +71,7 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
     words = {
         code: {
             **known,
-            **{name: f"{_MARK}: {said}" for name, said in known.items() if name in HEADINGS or name.startswith(HEAD)},
+            **{name: f"{_MARK}: {text}" for name, text in known.items() if name in HEADINGS or name.startswith(HEAD)},
             **dict.fromkeys(("sending", "waiting", "waiting_here", "keeps_nothing"), _UNSENT),
         }
         for code, known in data["words"].items()

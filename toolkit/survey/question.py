@@ -137,12 +137,12 @@ class Question:
         whole: bool = False,
         innocent: Mapping[str, str] | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key != "self"}
+        arguments = {key: value for key, value in locals().items() if key != "self"}
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
             refuse(rule, repr(name)[:60], "it heads a column of the results")
         with naming(f"question {name!r}"):
-            for key, value in normalize(given).items():
+            for key, value in normalize(arguments).items():
                 object.__setattr__(self, key, value)
 
     @property
@@ -265,8 +265,8 @@ class Question:
         str
             The label.
         """
-        given = self.labels.get(option)
-        return label(option, None if given is None else in_language(given, language), language, phrases)
+        text = self.labels.get(option)
+        return label(option, None if text is None else in_language(text, language), language, phrases)
 
     def in_language(self, language: str) -> "Question":
         """Return the same question, with every plain string in the given language.
@@ -340,43 +340,43 @@ def _cost_of_waves(memo: Memo, waves: int) -> Pure:
     return Pure(memo.epsilon(waves, truth="changing", memo="lost"))
 
 
-def checked_questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
+def checked_questions(items: Sequence[Question], language: str) -> tuple[Question, ...]:
     """Return the questions of a survey, with every plain string in its first language."""
-    if isinstance(given, str | Question) or not isinstance(given, Sequence):
+    if isinstance(items, str | Question) or not isinstance(items, Sequence):
         refuse(
-            "`questions` must be a list of questions", type(given).__name__, "they are asked in its order", TypeError
+            "`questions` must be a list of questions", type(items).__name__, "they are asked in its order", TypeError
         )
-    whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
-    for question in given:
+    whole(len(items), "questions", least=0, most=MOST_QUESTIONS)
+    for question in items:
         if not isinstance(question, Question):
             refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
-    return tuple(question.in_language(language) for question in given)
+    return tuple(question.in_language(language) for question in items)
 
 
-def read_questions(given: Any) -> list[Question]:
+def read_questions(data: object) -> list[Question]:
     """Return questions from plain data: what a file holds, or `to_dict` wrote; designs may be given by name."""
-    if not isinstance(given, Sequence) or isinstance(given, str):
+    if not isinstance(data, Sequence) or isinstance(data, str):
         refuse(
-            "`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError
+            "`questions` must be a list of tables", type(data).__name__, "write [[questions]] before each", TypeError
         )
-    whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
-    return [_read_question(item, place) for place, item in enumerate(given, start=1)]
+    whole(len(data), "questions", least=0, most=MOST_QUESTIONS)
+    return [_read_question(item, place) for place, item in enumerate(data, start=1)]
 
 
-def _read_question(given: Any, place: int) -> Question:
-    name = given.get("name") if isinstance(given, Mapping) else None
+def _read_question(data: object, place: int) -> Question:
+    name = data.get("name") if isinstance(data, Mapping) else None
     with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
-        if not isinstance(given, Mapping):
-            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
-        refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
+        if not isinstance(data, Mapping):
+            refuse("a question must be a table", type(data).__name__, "write [[questions]] before it", TypeError)
+        refuse_unknown(data, list(inspect.signature(Question).parameters), "a question")
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
-            if field not in given:
+            if field not in data:
                 refuse(f"a question must have `{field}`", "none", why)
         design = {}
-        if "design" in given:
-            around = {name: given.get(name) for name in ("options", "bounds", "innocent")}
-            design["design"] = read_design(given["design"], **around)
-    return Question(**{**given, **design})
+        if "design" in data:
+            around = {name: data.get(name) for name in ("options", "bounds", "innocent")}
+            design["design"] = read_design(data["design"], **around)
+    return Question(**{**data, **design})
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

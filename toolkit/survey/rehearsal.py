@@ -40,7 +40,7 @@ _MOST_PEOPLE = 100_000
 
 
 def rehearse(
-    collector: Any, *answers: Any, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
+    collector: object, *answers: object, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
 ) -> int:
     """Let invented people answer a rehearsal over the network, as phones do.
 
@@ -91,7 +91,7 @@ def rehearse(
         return sum(phones.map(_post_all, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
 
 
-def simulate(survey: Survey, answers: Any, rng: np.random.Generator | None = None) -> "pd.DataFrame":
+def simulate(survey: Survey, answers: object, rng: np.random.Generator | None = None) -> "pd.DataFrame":
     """Return reports of invented people, as a rehearsal's collection would hand them out; see `Survey.simulate`."""
     generator = np.random.default_rng() if rng is None else rng
     check_rng(generator)
@@ -212,13 +212,15 @@ def _arm(question: Question, rng: np.random.Generator) -> int:
     return int(rng.choice(len(question.options), p=[float(share) for share in question.chances]))
 
 
-def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
+def _phone(survey: Survey, person: object, about: str = "") -> np.random.Generator:
     """What an invented phone draws in every wave: the same for the same person of a panel."""
     seed = hashlib.sha256(f"{survey.panel and survey.panel.identity}\n{person}\n{about}".encode()).digest()
     return np.random.default_rng(np.frombuffer(seed, dtype=np.uint32))
 
 
-def report(question: Question, answer: Any, rng: np.random.Generator, phone: np.random.Generator | None = None) -> Any:
+def report(
+    question: Question, answer: object, rng: np.random.Generator, phone: np.random.Generator | None = None
+) -> Any:
     """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is.
 
     `phone` draws the memos: the same in each wave. Without it they are drawn as in a first one.
@@ -241,7 +243,7 @@ def _truth(question: Question, answer: Any) -> Any:
     return answer.item() if hasattr(answer, "item") else answer
 
 
-def _code(question: Question, answer: Any) -> int:
+def _code(question: Question, answer: object) -> int:
     names = [str(option) for option in question.options]
     if str(answer) not in names:
         refuse(f"an answer to {question.name} must be one of its options", "another", "nobody could tap it")

@@ -12,6 +12,7 @@ from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import Reader
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
@@ -34,7 +35,7 @@ __all__ = ["Finding", "Results", "estimate", "tally"]
 
 
 def tally(
-    survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, minimum: int | None = None
+    survey: Survey, reports: DataFrame, by: Sequence[str] | str | None = None, *, minimum: int | None = None
 ) -> "pd.DataFrame":
     """Count how often each report came.
 
@@ -79,7 +80,7 @@ def tally(
 
 def estimate(
     survey: Survey,
-    reports: Any,
+    reports: DataFrame,
     by: Sequence[str] | str | None = None,
     *,
     method: str | None = None,
@@ -137,14 +138,14 @@ def estimate(
     analysis = Findings(designs, groups, (), CountSource(reports, groups, {}))
     if designs and any(people.values()):
         analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
-    asked = {name: rows.asked(survey[name]) for name in designs}
-    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in analysis.group_estimates)
+    eligible = {name: rows.asked(survey[name]) for name in designs}
+    findings = tuple(_finding(survey[one.question], one, eligible[one.question]) for one in analysis.group_estimates)
     remarks: tuple[str, ...] = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
     least = _least(survey, minimum)
     if least != survey.minimum:
-        shown = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
-        remarks = (*remarks, shown)
+        remark = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        remarks = (*remarks, remark)
     own = (
         groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
     )  # `Results.notes` says it
@@ -176,10 +177,10 @@ def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
 
 
-def _finding(question: Question, one: GroupEstimate, asked: Mapping[Group, int]) -> Finding:
+def _finding(question: Question, one: GroupEstimate, eligible: Mapping[Group, int]) -> Finding:
     known = question.design is not None and one.used
     liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
-    people = turnout(question, one.used, asked.get(one.group, 0), one.rows)
+    people = turnout(question, one.used, eligible.get(one.group, 0), one.rows)
     return Finding(question.name, one.group, one.estimate, liars, **people)
 
 
@@ -196,7 +197,7 @@ def _worst(design: Randomizer, estimate: Estimate) -> float | None:
         return None
 
 
-def _understood(survey: Survey, reports: Any) -> tuple[int, ...] | None:
+def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
     if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
@@ -205,7 +206,7 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, ...] | None:
     return *tries, sum(counts.values())
 
 
-def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
+def _attention(survey: Survey, reports: object) -> dict[str, Estimate]:
     """Of all people, whatever groups they are estimated in."""
     shares = {}
     for question in survey.questions:

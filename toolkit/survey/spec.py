@@ -226,47 +226,47 @@ class Survey:
         household: bool = False,
         field: Mapping[str, Any] | None = None,
     ) -> None:
-        given = {key: value for key, value in locals().items() if key != "self"}
-        self._set(given)
+        arguments = {key: value for key, value in locals().items() if key != "self"}
+        self._set(arguments)
         self._lint()
 
-    def _set(self, given: Mapping[str, Any]) -> None:
+    def _set(self, args: Mapping[str, Any]) -> None:
         """Check every field and bring it to its final form."""
-        codes = checked_languages(given["languages"])
-        arms, own = checked_arms(given["arms"]), own_words(given["words"], codes)
-        questions = [one for one in checked_questions(given["questions"], codes[0]) if one.chances is None]
+        codes = checked_languages(args["languages"])
+        arms, own = checked_arms(args["arms"]), own_words(args["words"], codes)
+        questions = [one for one in checked_questions(args["questions"], codes[0]) if one.chances is None]
         if arms is not None:
             text = {code: phrases(code, own)[ARM] for code in codes}
             questions.insert(0, drawn_question(ARM, text, arms))
-        waves, wave = checked_waves(given["waves"], given["wave"])
+        waves, wave = checked_waves(args["waves"], args["wave"])
         longest = {"title": 200, "consent": 20_000, **dict.fromkeys(ENDING, 2000)}
         texts = {
-            name: None if given[name] is None and name in ENDING else checked_words(given[name], name, most)
+            name: None if args[name] is None and name in ENDING else checked_words(args[name], name, most)
             for name, most in longest.items()
         }
         checked = {
             **{name: None if text is None else in_language(text, codes[0]) for name, text in texts.items()},
-            **{name: None if given[name] is None else checked_stated(given[name], name, codes[0]) for name in STATED},
-            "protection": checked_protection(given["protection"], codes[0]),
+            **{name: None if args[name] is None else checked_stated(args[name], name, codes[0]) for name in STATED},
+            "protection": checked_protection(args["protection"], codes[0]),
             "questions": tuple(questions),
             "arms": arms,
-            "household": checked_household(given["household"], given["access"], waves),
-            "field": checked_field(given["field"], given["access"], waves, codes),
+            "household": checked_household(args["household"], args["access"], waves),
+            "field": checked_field(args["field"], args["access"], waves, codes),
             "languages": codes,
-            "practice": is_deniable(practicable(questions)) and checked_practice(given["practice"]),
-            "check": is_deniable([one for one in questions if one.randomized]) and checked_check(given["check"]),
-            "access": choice(given["access"], "access", ACCESS),
-            "completion": checked_completion(given["completion"], given["access"]),
-            "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
-            "closes": read_day(given["closes"], "closes"),
-            "ceiling": Pure(given["ceiling"]).amount,
-            "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
+            "practice": is_deniable(practicable(questions)) and checked_practice(args["practice"]),
+            "check": is_deniable([one for one in questions if one.randomized]) and checked_check(args["check"]),
+            "access": choice(args["access"], "access", ACCESS),
+            "completion": checked_completion(args["completion"], args["access"]),
+            "cap": None if args["cap"] is None else whole(args["cap"], "cap", most=MOST_REPORTS),
+            "closes": read_day(args["closes"], "closes"),
+            "ceiling": Pure(args["ceiling"]).amount,
+            "minimum": whole(args["minimum"], "minimum", most=MOST_REPORTS),
             "words": own,
-            "step": whole(given["step"], "step", most=MOST_REPORTS),
-            "rehearsal": flag(given["rehearsal"], "rehearsal"),
+            "step": whole(args["step"], "step", most=MOST_REPORTS),
+            "rehearsal": flag(args["rehearsal"], "rehearsal"),
             "waves": waves,
             "wave": wave,
-            "panel": checked_panel(given["panel"], waves),
+            "panel": checked_panel(args["panel"], waves),
         }
         for key, value in checked.items():
             object.__setattr__(self, key, value)
@@ -277,18 +277,18 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
-        said = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
+        prose = {"title": self.title, "consent": self.consent, **self.stated, **self.ending}
         assessed = {f"protection.{name}": text for name, text in (self.protection or {}).items() if name != "review"}
-        linter.check_translations(said | assessed, self.questions, self.languages, self.words)
+        linter.check_translations(prose | assessed, self.questions, self.languages, self.words)
         linter.check_labels(self.questions, self.languages, self.words)
-        linter.check_claims(said, self.questions, self.words)
+        linter.check_claims(prose, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size):
             check(self.questions)
-        for shown in [self] if self.field is None else [self, self.at_station]:
-            linter.check_wheels(shown.questions)
+        for version in [self] if self.field is None else [self, self.at_station]:
+            linter.check_wheels(version.questions)
             if self.check == "device":
-                device_tries(shown.questions, shown.page_words(), self.words)
+                device_tries(version.questions, version.page_words(), self.words)
         linter.warn_of_what_can_be_looked_up(self.questions)
         linter.warn_of_months(self.questions)
 
@@ -449,8 +449,8 @@ class Survey:
     def at_station(self) -> "Survey":
         """The same as people meet it on a device of the researchers: in words of its own, and by the wheel."""
         there, auto = copy(self), self.field is not None and self.field["auto"]
-        asked = self.questions if auto else tuple(map(by_wheel, self.questions))
-        for name, value in {"questions": asked, "access": "open", "is_station": True}.items():
+        questions = self.questions if auto else tuple(map(by_wheel, self.questions))
+        for name, value in {"questions": questions, "access": "open", "is_station": True}.items():
             object.__setattr__(there, name, value)
         return there
 
@@ -510,10 +510,10 @@ class Survey:
         Survey
             The survey as it was.
         """
-        given = inspect.signature(cls).bind(**cls._arguments(data))
-        given.apply_defaults()
+        arguments = inspect.signature(cls).bind(**cls._arguments(data))
+        arguments.apply_defaults()
         survey = object.__new__(cls)
-        survey._set(given.arguments)
+        survey._set(arguments.arguments)
         return survey
 
     @classmethod
@@ -524,11 +524,11 @@ class Survey:
         for name, why in _NEEDED.items():
             if name not in data:
                 refuse(f"a survey must have `{name}`", "none", why)
-        given = dict(data)
-        if given.get("ceiling") == "inf":
-            given["ceiling"] = math.inf
-        given["questions"] = read_questions(data["questions"])
-        return given
+        arguments = dict(data)
+        if arguments.get("ceiling") == "inf":
+            arguments["ceiling"] = math.inf
+        arguments["questions"] = read_questions(data["questions"])
+        return arguments
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
@@ -556,10 +556,10 @@ class Survey:
             return cls.from_dict(data)
 
     @overload
-    def plan(self, n: int, **options: Any) -> SurveyPlan: ...
+    def plan(self, n: int, **options: object) -> SurveyPlan: ...
 
     @overload
-    def plan(self, n: None = None, **options: Any) -> PeopleNeeded: ...
+    def plan(self, n: None = None, **options: object) -> PeopleNeeded: ...
 
     def plan(self, n: int | None = None, **options: Any) -> SurveyPlan | PeopleNeeded:
         """Return how precise each question would be with n people, or how many people your wishes need.
@@ -591,7 +591,7 @@ class Survey:
         """
         return lazy("toolkit.survey.preview", "Preview")(self)
 
-    def simulate(self, answers: Any, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
+    def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
         """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
 
         Each true answer is randomized by the rules of the phone's page; rows are in random order, and a column says in
@@ -636,8 +636,8 @@ class Survey:
     def __repr__(self) -> str:
         asked_of = [question for question in self.questions if question.chances is None]
         count, hidden = len(asked_of), sum(question.randomized for question in asked_of)
-        asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
+        number = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
         often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (
-            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
+            f"<Survey {self.name!r}: {number}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )

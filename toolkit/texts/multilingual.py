@@ -168,8 +168,8 @@ def isolated(pattern: str) -> str:
 def numbers_apart(text: str) -> str:
     """Return words from right to left in which groups of digits, as of a telephone, stand in the order to dial them."""
 
-    def apart(found: re.Match[str]) -> str:
-        digits = found[0] if found[0].isascii() else re.sub(r"[ \u00a0/-]", "\\g<0>\u200e", found[0])
+    def apart(match: re.Match[str]) -> str:
+        digits = match[0] if match[0].isascii() else re.sub(r"[ \u00a0/-]", "\\g<0>\u200e", match[0])
         return f"\u2066{digits}\u2069"
 
     turned = _GROUPED.search(text) and any(unicodedata.bidirectional(one) in ("R", "AL") for one in text)

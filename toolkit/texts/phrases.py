@@ -101,19 +101,19 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
     base = base_language(language)
     if base is not None:
         return _said(base, also)
-    given = {
+    sentences = {
         key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)
     }
     english = _said("en", also)
     for key, pattern in english.items():
-        if key in _IF_NEEDED - set(given):
+        if key in _IF_NEEDED - set(sentences):
             continue
-        if key not in given or fields(given[key]) != fields(pattern):
+        if key not in sentences or fields(sentences[key]) != fields(pattern):
             known, needed = ", ".join(LANGUAGES), len(english.keys() - _IF_NEEDED)
             rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
-            fault = f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}"
+            fault = f"without {OWN}{key}" if key not in sentences else f"with other {{…}} in {OWN}{key}"
             refuse(rule, f"{language!r} {fault}", "people must be able to read what they are promised")
-    return _set_apart(given, language)
+    return _set_apart(sentences, language)
 
 
 def fields(pattern: str) -> frozenset[str]:
@@ -171,10 +171,10 @@ def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     return {**_set_apart(words, language), "direction": "rtl" if right_to_left(language) else "ltr"}
 
 
-def label(option: str | int, given: Text | None, language: str, words: Mapping[str, str]) -> str:
+def label(option: str | int, text: Text | None, language: str, words: Mapping[str, str]) -> str:
     """Return the given label; else a common answer such as yes in that language; else the option's own name."""
-    if given is not None and language in given:
-        return given[language]
+    if text is not None and language in text:
+        return text[language]
     return words[_COMMON[option]] if isinstance(option, str) and option in _COMMON else str(option)
 
 

@@ -236,8 +236,8 @@ Target = tuple[float, float]
 
 
 def audit(
-    mechanism: Any,
-    neighbors: Any = None,
+    mechanism: object,
+    neighbors: object = None,
     *,
     epsilon: Number | None = None,
     delta: Number = 0,

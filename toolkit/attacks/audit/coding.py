@@ -72,7 +72,6 @@ class Coding:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the columns are called."""
         kinds = ("the shape of the output" if path is None else f"the kind of {_place(path)}" for path in self.labels)
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 

@@ -180,7 +180,6 @@ class Event:
     excess: float
 
     def count(self, table: Array) -> int:
-        """In how many runs the event happened."""
         return int(self.chosen[cells(self.column(table), self.edges)].sum())
 
 

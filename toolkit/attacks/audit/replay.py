@@ -54,7 +54,7 @@ class Replay:
 
 
 def replay(
-    mechanism: Any, neighbors: Any = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
+    mechanism: object, neighbors: object = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
 ) -> list[Replay]:
     """Run a mechanism on neighbors with the same noise, and measure how far the output moved.
 

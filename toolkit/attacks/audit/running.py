@@ -104,7 +104,7 @@ def loss_of(mechanism: object) -> Loss | None:
     return loss if isinstance(loss, Pure | Approx | Zcdp) else None
 
 
-def law_of(mechanism: Any, value: Any) -> Law | None:
+def law_of(mechanism: Any, value: object) -> Law | None:
     """Read the exact law of the output on a value, where the mechanism tells it.
 
     Parameters

@@ -225,7 +225,6 @@ class AgreeingTables:
         )
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         name = type(self.noises[0]).__name__
         return {
             "mechanism": type(self).__name__,

@@ -180,7 +180,6 @@ class KeyThreshold:
         return self.rows + least_reach(tail_of(self.noise), enough)
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         words = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
         return words | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
 
@@ -251,7 +250,6 @@ class RangeFinder:
             refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         facts = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
         return facts | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
 
@@ -291,7 +289,6 @@ class RangeFinder:
         return np.where(np.isnan(values), -1, np.searchsorted(self.cuts[0], values, side="right"))
 
     def counts(self, values: Array) -> Steps:
-        """How many values are in each bin."""
         return np.bincount(self.codes(values) + 1, minlength=self.bins + 1)[1:].astype(np.int64)
 
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:

@@ -81,7 +81,6 @@ class RecursiveQuantiles:
     def for_epsilon(
         cls, epsilon: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
     ) -> "RecursiveQuantiles":
-        """Costs Pure(epsilon) in all."""
         amount = Pure(positive(epsilon, "epsilon", NO_END))
         return cls(amount, tuple(exact(q, "quantiles") for q in quantiles), neighbors, rows, grouped)
 
@@ -95,7 +94,6 @@ class RecursiveQuantiles:
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         words = "the exponential mechanism chose each, the middle one first"
         facts = {"mechanism": type(self).__name__, "words": words}
         return facts | {"levels": self.levels, "epsilon a level": shown(self.each)}

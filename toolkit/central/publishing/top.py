@@ -48,7 +48,6 @@ class TopK:
             refuse(rule, self.together, "one person moves the counts of k options by so much")
 
     def facts(self) -> dict[str, Any]:
-        """What a document says of it."""
         words = "the exponential mechanism chose them, one after the other"
         return {"mechanism": type(self).__name__, "words": words, "rounds": self.k, "rate": str(self.rate)}
 
@@ -85,7 +84,6 @@ class TopK:
 
     @property
     def round(self) -> Exponential:
-        """The mechanism of one round."""
         return Exponential.for_epsilon(2 * self.rate * self.rows, sensitivity=self.rows)
 
     def choose(self, counts: Steps | list[int], rng: Rng = None) -> list[int]:

@@ -6,6 +6,7 @@ median are the two ends between which the others lie.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -19,8 +20,57 @@ from toolkit.core.inference.special import expit
 from toolkit.frames.sums import written
 
 
+class Score(ABC):
+    """What the estimators have in common: psi, its slope, and the loss rho whose slope psi is."""
+
+    @abstractmethod
+    def psi(self, u: npt.ArrayLike) -> Array:
+        """Return the score of each distance.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A score for each.
+        """
+
+    @abstractmethod
+    def slope(self, u: npt.ArrayLike) -> Array:
+        """Return the derivative of psi.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A slope for each.
+        """
+
+    @abstractmethod
+    def rho(self, u: npt.ArrayLike) -> Array:
+        """Return the integral of psi from 0: what the location minimizes the sum of.
+
+        Parameters
+        ----------
+        u : array-like
+            Distances from the location.
+
+        Returns
+        -------
+        array
+            A height for each.
+        """
+
+
 @dataclass(frozen=True, repr=False)
-class Huber:
+class Huber(Score):
     """psi(u) = u, cut at -k and k: the mean for values within k of it, and of the others only their side.
 
     Parameters
@@ -51,48 +101,12 @@ class Huber:
         return (-self.bound, self.bound)
 
     def psi(self, u: npt.ArrayLike) -> Array:
-        """Return the score of each distance.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A score for each.
-        """
         return np.asarray(np.clip(np.asarray(u, dtype=float), -self.bound, self.bound))
 
     def slope(self, u: npt.ArrayLike) -> Array:
-        """Return the derivative of psi.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A slope for each.
-        """
         return np.asarray(np.abs(np.asarray(u, dtype=float)) < self.bound, dtype=float)
 
     def rho(self, u: npt.ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A height for each.
-        """
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2)))
 
@@ -101,7 +115,7 @@ class Huber:
 
 
 @dataclass(frozen=True, repr=False)
-class Tukey:
+class Tukey(Score):
     """psi(u) = u (1 - (u/c)**2)**2 within c, and 0 beyond: far outliers do not count at all.
 
     psi falls again beyond c / sqrt(5), so its zero need not be unique.
@@ -134,51 +148,15 @@ class Tukey:
         return (-float(self.c), float(self.c))
 
     def psi(self, u: npt.ArrayLike) -> Array:
-        """Return the score of each distance.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A score for each.
-        """
         size = np.asarray(u, dtype=float)
         return np.asarray(size * self._rest(size) ** 2)
 
     def slope(self, u: npt.ArrayLike) -> Array:
-        """Return the derivative of psi.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A slope for each.
-        """
         size = np.asarray(u, dtype=float)
         rest = self._rest(size)
         return np.asarray(rest * (rest - 4 * (size / float(self.c)) ** 2))
 
     def rho(self, u: npt.ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A height for each.
-        """
         return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
 
     def _rest(self, u: Array) -> Array:
@@ -189,7 +167,7 @@ class Tukey:
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(Score):
     """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law.
 
     Examples
@@ -203,55 +181,19 @@ class Logistic:
     kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
-        """Return the score of each distance.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A score for each.
-        """
         return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
 
     def slope(self, u: npt.ArrayLike) -> Array:
-        """Return the derivative of psi.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A slope for each.
-        """
         share = expit(np.asarray(u, dtype=float))
         return np.asarray(2 * share * (1 - share))
 
     def rho(self, u: npt.ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A height for each.
-        """
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(size + 2 * np.log1p(np.exp(-size)) - 2 * math.log(2))
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Score):
     """psi(u) = u: one person can add anything to the sum.
 
     Examples
@@ -265,53 +207,17 @@ class Mean:
     kinks: ClassVar[tuple[float, ...]] = ()
 
     def psi(self, u: npt.ArrayLike) -> Array:
-        """Return the score of each distance.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A score for each.
-        """
         return np.array(u, dtype=float)
 
     def slope(self, u: npt.ArrayLike) -> Array:
-        """Return the derivative of psi.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A slope for each.
-        """
         return np.asarray(np.ones_like(np.asarray(u, dtype=float)))
 
     def rho(self, u: npt.ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A height for each.
-        """
         return np.asarray(np.asarray(u, dtype=float) ** 2 / 2)
 
 
 @dataclass(frozen=True)
-class Median:
+class Median(Score):
     """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, where `influence` takes the density.
 
     Examples
@@ -325,48 +231,12 @@ class Median:
     kinks: ClassVar[tuple[float, ...]] = (0.0,)
 
     def psi(self, u: npt.ArrayLike) -> Array:
-        """Return the score of each distance.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A score for each.
-        """
         return np.asarray(np.sign(np.asarray(u, dtype=float)))
 
     def slope(self, u: npt.ArrayLike) -> Array:
-        """Return the derivative of psi.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A slope for each.
-        """
         return np.asarray(np.zeros_like(np.asarray(u, dtype=float)))
 
     def rho(self, u: npt.ArrayLike) -> Array:
-        """Return the integral of psi from 0: what the location minimizes the sum of.
-
-        Parameters
-        ----------
-        u : array-like
-            Distances from the location.
-
-        Returns
-        -------
-        array
-            A height for each.
-        """
         return np.asarray(np.abs(np.asarray(u, dtype=float)))
 
 

@@ -11,7 +11,6 @@ References: Hampel, The influence curve and its role in robust estimation (1974)
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -133,7 +132,7 @@ class Influence:
         return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)
 
 
-def influence(estimator: Estimator, population: Any) -> Influence:
+def influence(estimator: Estimator, population: npt.ArrayLike) -> Influence:
     """Compute the influence function at a population, or at a sample.
 
     Parameters
@@ -170,7 +169,7 @@ def influence(estimator: Estimator, population: Any) -> Influence:
     return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
 
-def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
+def gross_error_sensitivity(estimator: Estimator, population: npt.ArrayLike) -> float:
     """Compute sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
     Parameters
@@ -194,7 +193,7 @@ def gross_error_sensitivity(estimator: Estimator, population: object) -> float:
     return influence(estimator, population).gross_error_sensitivity
 
 
-def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
+def location(estimator: Estimator, values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
     """Find the value t with the sum of psi(x - t) nearest to zero.
 
     Of a monotone psi it is its zero, in the middle where there are several; else the one found from the median on.
@@ -264,7 +263,7 @@ def fixed_scale_influence(estimator: Estimator, values: npt.ArrayLike, x: Number
     return (moved - location(estimator, numbers)) / share
 
 
-def sample(values: Any) -> Array:
+def sample(values: npt.ArrayLike) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):

@@ -129,8 +129,8 @@ class ProposeTestRelease:
         )
         passed = noisy > self.threshold
         note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
-        shown = float(released) if passed else math.nan
-        return chosen(shown, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
+        number = float(released) if passed else math.nan
+        return chosen(number, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
 
     @property
     def _allowed(self) -> int:

@@ -28,12 +28,12 @@ _FINE = 64  # bits after the point of what is computed from noisy numbers
 _GRAM_LIMIT = 1024
 
 
-def root(periods: int, window: int | None = None, one: Any = Fraction(1)) -> npt.NDArray[Any]:
+def root(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
     """The first coefficients of the root of 1 + z + … (to z**(window - 1) if given): exact, unless `one` is a float."""
     return _product(_power(periods, 1, one), _power(periods, 3, one), periods, window)
 
 
-def inverse(periods: int, window: int | None = None, one: Any = Fraction(1)) -> npt.NDArray[Any]:
+def inverse(periods: int, window: int | None = None, one: object = Fraction(1)) -> npt.NDArray[Any]:
     """The coefficients of one over that root."""
     return _product(_power(periods, 3, one), _power(periods, 1, one), periods, window)
 

@@ -166,7 +166,12 @@ class Apart:
 
 
 def quotient_basis(
-    first: IntervalBasis, second: IntervalBasis, value: Any, se: Any, log_se: Any, correlation: Any = 0.0
+    first: IntervalBasis,
+    second: IntervalBasis,
+    value: float | Array,
+    se: float | Array,
+    log_se: float | Array,
+    correlation: float | Array = 0.0,
 ) -> IntervalBasis:
     """What intervals of a ratio are made from."""
     if not (_known(first) and _known(second)):
@@ -174,7 +179,7 @@ def quotient_basis(
     return Quotient(first, second, value, se, log_se, correlation)
 
 
-def entry_basis(basis: Any, value: Any, se: Any, place: int) -> IntervalBasis:
+def entry_basis(basis: object, value: float | Array, se: float | Array, place: int) -> IntervalBasis:
     """Of one entry of an estimate by itself."""
     if isinstance(basis, Shares):
         return basis.rows(np.array([place]))

@@ -289,7 +289,7 @@ class Shares:
         """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
         return self.score_limits(self.value, ndtri(0.5 + level / 2) ** 2 / self.n)
 
-    def score_limits(self, value: Array, factor: Any) -> tuple[Array, Array]:
+    def score_limits(self, value: Array, factor: float | Array) -> tuple[Array, Array]:
         """The same for another estimate, and `factor` in the place of z**2 / n."""
         lead = 1 + factor
         middle = (2 * value + factor * (self.spread_given - self.spread_without)) / (2 * lead)

@@ -31,7 +31,7 @@ class _Late:
 
     name: str
 
-    def __call__(self, *values: Any, **options: Any) -> Any:
+    def __call__(self, *values: object, **options: object) -> Any:
         return _found(self.name)(*values, **options)
 
 

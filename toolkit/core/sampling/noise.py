@@ -114,7 +114,6 @@ class Inversion:
         self._table: npt.NDArray[np.signedinteger] | None = None
 
     def draw(self, size: int, rng: Rng = None) -> npt.NDArray[np.int64]:
-        """`size` independent outcomes."""
         if size <= _FEW_WORDS:
             return self._decide(words(size, WORD, rng), rng)
         if self._table is None:
@@ -203,7 +202,6 @@ class LatticeSampler:
             self._slope, self._curve = np.array(slope, dtype=np.uint64), np.uint64(curve)
 
     def draw(self, size: int, rng: Rng = None) -> Integers:
-        """`size` independent integers."""
         if self.shift > WORD - _SIGN_AND_QUICK:
             return np.array([*(self.draw_one(rng) for _ in range(size)), None], dtype=object)[:-1]
         if size <= _FEW:

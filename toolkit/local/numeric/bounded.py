@@ -115,18 +115,7 @@ class OneBit(FiniteMean):
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
-        """Estimate from the number of zeros and of ones.
-
-        Parameters
-        ----------
-        counts : sequence of int
-            Zeros, ones.
-
-        Returns
-        -------
-        Estimate
-            The mean.
-        """
+        # Zeros, ones.
         numbers = checked_counts(counts, 2)
         basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self.grid.span

@@ -44,7 +44,6 @@ class ByteLaw:
         self._first, self._last = np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
 
     def draw(self, size: int, rng: Rng = None) -> Packed:
-        """`size` independent bytes."""
         lead = words(size, 16, rng)
         drawn = self._table[lead]
         ties = np.flatnonzero(drawn == _UNDECIDED)

@@ -85,20 +85,7 @@ class LocalHash(Oracle):
         return Fraction(self.inside, self.outside)
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """Draw a hash and a value for one answer, by integer draws alone.
-
-        Parameters
-        ----------
-        code : int
-            The answer's place among the options.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            The value, then the hash.
-        """
+        # The value, then the hash.
         factors = [draw(self.values) for _ in range(self.digits)]
         value = sum(factor for place, factor in enumerate(factors) if code >> place & 1)
         drawn = draw(self._total)

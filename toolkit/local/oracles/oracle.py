@@ -143,7 +143,7 @@ class Oracle(SampledAtOdds):
         Returns
         -------
         list of int
-            What is sent.
+            What is sent: the codes of the options that are held, in order; of a hash its value, then the hash.
         """
 
     @abstractmethod

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -160,7 +160,7 @@ class RandomBox(Boxes):
         """
         return self.estimate_counts(*self.tally(reports, times))
 
-    def estimate_counts(self, counts: Mapping[Label, float] | npt.ArrayLike, n: Any) -> Estimate:
+    def estimate_counts(self, counts: Mapping[Label, float] | npt.ArrayLike, n: npt.ArrayLike) -> Estimate:
         """Estimate from the number of yes and the number of people asked, box by box.
 
         Parameters

@@ -96,20 +96,7 @@ class Subset(Oracle):
         return Fraction(self.inside, self.outside)
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """Draw the set for one answer, by integer draws alone.
-
-        Parameters
-        ----------
-        code : int
-            The answer's place among the options.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            The codes of the set, in order.
-        """
+        # The codes of the set, in order.
         holds = draw(self._total) < self._holding
         others: set[int] = set()
         for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):

@@ -210,23 +210,6 @@ class CappedBoxes(Boxes):
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
-        """Compute the variance of each box's share, in theory, at the true shares.
-
-        Parameters
-        ----------
-        prevalence : float or array-like
-            The true share of each box, or one for all.
-        n : int
-            How many people answer.
-        respondents : {"sample", "fixed"}
-            "sample": people are a random sample, as in a survey. "fixed": the same people are asked, and only the
-            randomization varies; this is what papers on local differential privacy print.
-
-        Returns
-        -------
-        array
-            One for each box.
-        """
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 

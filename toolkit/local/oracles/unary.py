@@ -73,20 +73,7 @@ class Unary(Oracle):
         return p * (1 - q) / (q * (1 - p))
 
     def report(self, code: int, draw: Below) -> list[int]:
-        """Draw the options held, by one draw below `denominator` an option, in order.
-
-        Parameters
-        ----------
-        code : int
-            The answer's place among the options.
-        draw : callable
-            `draw(m)` gives a uniform integer from 0 to m - 1.
-
-        Returns
-        -------
-        list of int
-            The codes of the options held.
-        """
+        # The codes of the options held: one draw below `denominator` an option, in order.
         draws = [draw(self.denominator) for _ in self.options]
         return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -152,7 +151,7 @@ class Shuffled(Approx):
 
 
 @explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="the bound fails with this chance")
-def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
+def shuffled(reports: object, n: int, delta: Number) -> Shuffled:
     """Bound what a report costs its sender when n reports are shuffled: never below the truth.
 
     A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options,
@@ -265,7 +264,7 @@ class _KAry:
         return Fraction(1 / (math.exp(self.epsilon) + self.options - 1))
 
 
-def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
+def _yes_no(reports: object) -> tuple[Fraction, Fraction] | None:
     """How likely a report is the second of two, from the second of two answers and from the first; else nothing."""
     if isinstance(reports, _KAry):
         lie = reports.lie
@@ -276,7 +275,7 @@ def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
     return second, first
 
 
-def _pairs(reports: Any) -> tuple[Pair, ...]:
+def _pairs(reports: object) -> tuple[Pair, ...]:
     """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else none."""
     if isinstance(reports, _KAry):
         return (

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +14,7 @@ from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
 from toolkit.local.design import Design, has_matrix
+from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer
 
@@ -250,7 +250,7 @@ def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
     return likely, np.asarray(chances[likely])
 
 
-def _binary(design: Any) -> Design:
+def _binary(design: Randomizer) -> Design:
     if not is_randomizer(design) or not has_matrix(design) or design.matrix.shape != (2, 2):
         rule = "`design` must have two answers and two reports"
         refuse(rule, type(design).__name__, "other differences are planned by simulation", TypeError)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, explains, probability, refuse, whole
@@ -78,7 +79,7 @@ def plan_slope(
     n: int | None = None,
     power: Number | None = None,
     level: Number = 0.95,
-    covariate: Any = "normal",
+    covariate: npt.ArrayLike = "normal",
 ) -> SlopePlan:
     """Plan a logistic regression with one covariate: give n, or the power that is wanted.
 
@@ -149,12 +150,12 @@ def _counted(design: Design, shares: Array, share: float, people: int, z: float)
         for size, truth in zip(sizes, shares, strict=True):
             counts, likely = likely_counts(size, float(no + (yes - no) * truth))
             seen = counts / size
-            found = (seen - no) / (yes - no)
-            inside = (found > 1e-9) & (found < 1 - 1e-9)  # else no finite coefficient
-            seen, found = seen[inside], found[inside]
+            estimate = (seen - no) / (yes - no)
+            inside = (estimate > 1e-9) & (estimate < 1 - 1e-9)  # else no finite coefficient
+            seen, estimate = seen[inside], estimate[inside]
             chances.append(likely[inside])
-            odds.append(np.log(found / (1 - found)))
-            variances.append(seen * (1 - seen) / size / ((yes - no) * found * (1 - found)) ** 2)
+            odds.append(np.log(estimate / (1 - estimate)))
+            variances.append(seen * (1 - seen) / size / ((yes - no) * estimate * (1 - estimate)) ** 2)
         hits = np.abs(np.subtract.outer(*odds)) > z * np.sqrt(np.add.outer(*variances))
         power += weight * float(chances[0] @ hits @ chances[1])
     return power

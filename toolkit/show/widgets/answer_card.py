@@ -193,7 +193,7 @@ class AnswerCard(anywidget.AnyWidget):
             refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
         return self._design.estimate_sent(reports)
 
-    def simulate(self, answers: Any, rng: Rng = None) -> None:
+    def simulate(self, answers: object, rng: Rng = None) -> None:
         """Let imagined people answer, without a browser, by the browser's rule.
 
         Parameters
@@ -206,13 +206,13 @@ class AnswerCard(anywidget.AnyWidget):
         draw, truths = drawer(check_rng(rng)), _truths(self._design, answers)
         self._keep({secrets.token_hex(16): self._design.report(truth, draw) for truth in truths})
 
-    def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
+    def _receive(self, _widget: object, content: Any, _buffers: object) -> None:
         """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
         if self._is_report(content) and self._keep({content["id"]: content["r"]}):
             self._confirmed += 1  # so that the receipt is news even where a report comes a second time
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 
-    def _is_report(self, content: Any) -> bool:
+    def _is_report(self, content: object) -> bool:
         if not isinstance(content, dict) or set(content) != _FIELDS:
             return False
         has_name = content["kind"] == "report" and content["q"] == self.question.name
@@ -255,7 +255,7 @@ def answer_card(question: Question | tuple[str, Randomizer], *, language: str | 
     return AnswerCard(question, language=language)
 
 
-def _with_design(question: Any) -> tuple[Question, Randomizer]:
+def _with_design(question: object) -> tuple[Question, Randomizer]:
     """The question, and the design that it must have."""
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])

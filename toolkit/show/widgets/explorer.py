@@ -55,7 +55,7 @@ def still(height: float, setting: str, live: str = "sliders") -> Figure:
     return canvas
 
 
-def bars(ax: Axes, sizes: Mapping[str, float], colours: Any, decimals: int | None, gap: float, reach: float) -> None:
+def bars(ax: Axes, sizes: Mapping[str, float], colours: object, decimals: int | None, gap: float, reach: float) -> None:
     """A bar for each name, with its number `gap` beyond the end, on an axis from 0 to `reach`."""
     ax.barh(range(len(sizes)), list(sizes.values()), color=colours, height=0.6)
     for place, size in enumerate(sizes.values()):
@@ -166,7 +166,7 @@ class Explorer(anywidget.AnyWidget):
     asked = traitlets.Dict(read_only=True).tag(sync=True)
     codes = traitlets.Dict(read_only=True).tag(sync=True)
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         self.on_msg(self._send_picture)
 
@@ -245,7 +245,7 @@ class Explorer(anywidget.AnyWidget):
         guess = figure(self.prediction, 3).rstrip("0").rstrip(".")  # as somebody typed it
         return VERDICT.format(guess=guess, unit=self.asks.unit, truth=self.truth()[1])
 
-    def _send_picture(self, _widget: object, content: Any, _buffers: object) -> None:
+    def _send_picture(self, _widget: object, content: object, _buffers: object) -> None:
         """Draw the setting that the browser shows, which Python may not have heard of yet, and send it."""
         if not isinstance(content, dict) or content.get("kind") != "picture":
             return
@@ -322,7 +322,7 @@ class Between(traitlets.Float[float, float]):
         self.least, self.most, self.consequence, self.strict = least, most, consequence, strict
         self.tag(sync=True)
 
-    def validate(self, obj: Any, value: Any) -> float:
+    def validate(self, obj: object, value: object) -> float:
         number = float(super().validate(obj, value))
         exact(number, str(self.name))  # refuses what is not finite
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
@@ -340,7 +340,7 @@ class Whole(traitlets.Int[int, int]):
         self.least, self.most = least, most
         self.tag(sync=True)
 
-    def validate(self, obj: Any, value: Any) -> int:
+    def validate(self, obj: object, value: object) -> int:
         number = whole(super().validate(obj, value), str(self.name), least=self.least)
         if number > self.most:
             refuse(f"`{self.name}` must be at most {self.most:,}", number, "nothing is computed beyond it")
@@ -355,5 +355,5 @@ class OneOf(traitlets.Unicode[str, str | bytes]):
         self.allowed = allowed
         self.tag(sync=True)
 
-    def validate(self, obj: Any, value: Any) -> str:
+    def validate(self, obj: object, value: object) -> str:
         return choice(super().validate(obj, value), str(self.name), self.allowed)

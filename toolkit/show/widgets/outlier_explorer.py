@@ -153,7 +153,7 @@ def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
     }
 
 
-def _error(statistic: Any, values: Any, truth: float, epsilon: float) -> float:
+def _error(statistic: object, values: object, truth: float, epsilon: float) -> float:
     """The root mean square error of a choice by inverse sensitivity, from its law."""
     mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, TOP), step=_STEP)
     grid = np.arange(mechanism.bounds.span + 1) * _STEP

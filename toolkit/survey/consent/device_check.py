@@ -36,16 +36,16 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
 
     Where people use chance of their own, it must tell them what to say, or compare two answers.
     """
-    asked = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
-    if asked[0].mode == "auto":  # a yes and a no, called as the wheel calls them
-        options, reports = _labels(asked[0], words, own)
+    subjects = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
+    if subjects[0].mode == "auto":  # a yes and a no, called as the wheel calls them
+        options, reports = _labels(subjects[0], words, own)
         marks = zip("AB", reports, strict=True)
         marked = [{code: f"{_apart(mark, code)} – {one[code]}" for code in words} for mark, one in marks]
         stops = [dict.fromkeys(words, mark) for mark in "AB"]
         return [
             _case("check_wheel", words, marked, right, at=stops[right], answer=options[1 - right]) for right in (1, 0)
         ]
-    for question in asked:
+    for question in subjects:
         if tries := _told(question, words, own):
             return tries
         if (device := device_of(question)) is not None:
@@ -53,7 +53,7 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
             tries = _drawn(question, device, words, own)
             return [({code: f"{rules[code]} {one[0][code]}" for code in words}, one[1], one[2]) for one in tries]
     rule = "`check` about the device needs a wheel, a device of ours, forced answers or a crosswise design"
-    refuse(rule, f"{asked[0].name!r} without", "write check = true, or false")
+    refuse(rule, f"{subjects[0].name!r} without", "write check = true, or false")
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
@@ -71,8 +71,8 @@ def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTr
         else:
             continue
         if tries:
-            said = {code: phrases(code, own, "paper")["sheet_check"] for code in words}
-            beside = [{code: "\n".join([said[code], *lines.get(code, [])]) for code in words}, said]
+            sentences = {code: phrases(code, own, "paper")["sheet_check"] for code in words}
+            beside = [{code: "\n".join([sentences[code], *lines.get(code, [])]) for code in words}, sentences]
             return [_asked(*one) for one in zip(tries, SHEET_TRIES, beside, strict=True)]
     return []
 
@@ -83,19 +83,19 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
     return once, once + (1 - once) * once
 
 
-def quoted(said: Mapping[str, str], label: str) -> str:
+def quoted(phrasebook: Mapping[str, str], label: str) -> str:
     """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round.
 
     A label that begins with a mark of ours runs from right to left, although a Latin letter is its first.
     """
-    text = filled(said["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
+    text = filled(phrasebook["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
     return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text
 
 
-def _asked(given: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
-    text, labels, right = given
-    shown = [next(iter(label.values())) for label in labels]  # a number keeps its own code
-    options = [one if one.isdecimal() else f"answer {place}" for place, one in enumerate(shown, start=1)]
+def _asked(device_try: DeviceTry, name: str, help_text: dict[str, str]) -> SheetTry:
+    text, labels, right = device_try
+    codes = [next(iter(label.values())) for label in labels]  # a number keeps its own code
+    options = [one if one.isdecimal() else f"answer {place}" for place, one in enumerate(codes, start=1)]
     return Question(name, text, options=options, labels=dict(zip(options, labels, strict=True)), help=help_text), right
 
 
@@ -104,9 +104,9 @@ def _case(
 ) -> DeviceTry:
     """One case, with three answers whatever the design: what is right, another report, and nothing."""
     text = {}
-    for code, said in words.items():
-        shown = {slot: label[code] if slot == "at" else quoted(said, label[code]) for slot, label in labels.items()}
-        text[code] = said[name].format(**shown)
+    for code, page in words.items():
+        parts = {slot: label[code] if slot == "at" else quoted(page, label[code]) for slot, label in labels.items()}
+        text[code] = page[name].format(**parts)
     return _three(text, words, reports, right)
 
 
@@ -115,7 +115,7 @@ def _three(
 ) -> DeviceTry:
     other = (0 if right else len(reports) - 1) if wrong is None or wrong == right else wrong
     places = sorted((right, other))
-    nothing = {code: said["check_nothing"] for code, said in words.items()}
+    nothing = {code: phrasebook["check_nothing"] for code, phrasebook in words.items()}
     return text, [*(dict(reports[place]) for place in places), nothing], places.index(right)
 
 
@@ -126,11 +126,11 @@ def _apart(mark: str, code: str) -> str:
 
 def _labels(question: Question, words: Words, own: Any) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     """The answers and the reports of a question as they are shown, by language."""
-    shown = shown_question(question, list(words), own=own)
-    return [one["label"] for one in shown["options"]], [one["label"] for one in shown["reports"]]
+    page_question = shown_question(question, list(words), own=own)
+    return [one["label"] for one in page_question["options"]], [one["label"] for one in page_question["reports"]]
 
 
-def _told(question: Question, words: Words, own: Any) -> list[DeviceTry]:
+def _told(question: Question, words: Words, own: object) -> list[DeviceTry]:
     """Cases in which two answers are compared, or chance says what to choose; none if it does neither."""
     options, reports = _labels(question, words, own)
     if question.mode == "physical" and question.design is not None and question.design.name == "crosswise":
@@ -145,7 +145,7 @@ def _told(question: Question, words: Words, own: Any) -> list[DeviceTry]:
     ]
 
 
-def _drawn(question: Question, device: Device[Design], words: Words, own: Any) -> list[DeviceTry]:
+def _drawn(question: Question, device: Device[Design], words: Words, own: Own | None) -> list[DeviceTry]:
     """Cases of a device: what comes out, and what is then chosen; first those in which it is not the real answer."""
     _, reports = _labels(question, words, own)
     cases = [
@@ -172,7 +172,7 @@ def _weakest_first(questions: Sequence[Question]) -> list[Question]:
     return sorted((one for one in questions if one.randomized), key=lambda one: -one.loss.epsilon)
 
 
-def _lines(question: Question, words: Words, own: Any) -> dict[str, list[str]]:
+def _lines(question: Question, words: Words, own: Own | None) -> dict[str, list[str]]:
     """What to do on each outcome of a device, by language."""
     return {code: [line for line, _ in instructions(question, code, own)[1:]] for code in words}
 

@@ -60,10 +60,10 @@ def _innocent(question: Question, born: str, language: str, voice: Voice) -> lis
     names = voice.phrases["months"].split("|")
     first, last = span(born)
     months = names[first] if first == last else voice.say("to", first=names[first], last=names[last])
-    shown = [voice.quoted(question.label(one, language, voice.phrases)) for one in question.report_options]
+    labels = [voice.quoted(question.label(one, language, voice.phrases)) for one in question.report_options]
     slots = ("neither", "one") if "neither" in question.report_options else ("different", "same")
     kind = "innocent_triangular" if "neither" in slots else "innocent_crosswise"
-    return [voice.say("innocent_ask", months=months), voice.say(kind, **dict(zip(slots, shown, strict=True)))]
+    return [voice.say("innocent_ask", months=months), voice.say(kind, **dict(zip(slots, labels, strict=True)))]
 
 
 def _step(step: Step, question: Question, language: str, voice: Voice) -> str:

@@ -75,14 +75,14 @@ def _check_text(name: str, text: Text | None, languages: Sequence[str]) -> None:
     if absent := [language for language in languages if language not in text]:
         rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
         refuse(rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
-    if found := next(filter(None, map(turning, text.values())), None):
+    if character := next(filter(None, map(turning, text.values())), None):
         rule = f"`{name}` must not turn the writing round; isolates (U+2066 to U+2069) may set words apart"
-        refuse(rule, character_name(found), "what stands beside it would be read backwards")
+        refuse(rule, character_name(character), "what stands beside it would be read backwards")
 
 
-def _check_label(option: str | int, given: str | Text | None, languages: Sequence[str]) -> None:
-    if given is not None:
-        _check_text(f"labels.{option}", in_language(given, languages[0]), languages)
+def _check_label(option: str | int, label: str | Text | None, languages: Sequence[str]) -> None:
+    if label is not None:
+        _check_text(f"labels.{option}", in_language(label, languages[0]), languages)
     elif not speaks_for_itself(option) and len(languages) > 1:
         rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
         one, other = languages[:2]
@@ -100,12 +100,12 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
             for code, quote in quotes.items():
                 label = question.label(option, code, phrases(code, own))
                 theirs = option in question.labels or label == str(option)  # else it is a word of ours
-                if theirs and (found := unquotable(label, quote)) is not None:
+                if theirs and (character := unquotable(label, quote)) is not None:
                     with naming(f"question {question.name!r}"):
                         refuse(
                             "a label must be one line of text without quotation marks, and without "
                             "characters that are not seen or turn the writing round",
-                            f"{character_name(found)} in that of {ascii(option)[:60]}",
+                            f"{character_name(character)} in that of {ascii(option)[:60]}",
                             "what people are promised quotes it, and would read otherwise",
                         )
 
@@ -113,19 +113,19 @@ def check_labels(questions: Sequence[Question], languages: Sequence[str], own: O
 def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None) -> None:
     """Refuse titles and words that say what becomes of answers, which the page says itself; warn of texts."""
     known = re.compile("|".join(phrases(code)["claims"] for code in LANGUAGES))
-    short = {f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()}
+    short = {f"words.{code}.{name}": text for code, table in (own or {}).items() for name, text in table.items()}
     asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
     titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
     for name, text in {**asking, **titles}.items():
-        if found := known.search(looks(text).lower()):
+        if match := known.search(looks(text).lower()):
             rule = f"`{name}` may ask, name or lead on, not say what becomes of answers"
-            refuse(rule, repr(found.group()), "the page says it itself, from the designs, so that it is true")
+            refuse(rule, repr(match.group()), "the page says it itself, from the designs, so that it is true")
     texts: dict[str, str | Text] = {name: text for name, text in words.items() if name != "title" and text is not None}
     texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
-    for name, given in texts.items():
-        if found := next(filter(None, (known.search(looks(text).lower()) for text in _versions(given))), None):
+    for name, sentence in texts.items():
+        if match := next(filter(None, (known.search(looks(text).lower()) for text in _versions(sentence))), None):
             warnings.warn(
-                f"`{name}` says what becomes of answers ({found.group()!r}): the page says it itself, from "
+                f"`{name}` says what becomes of answers ({match.group()!r}): the page says it itself, from "
                 "the designs. Leave it out, unless it is exactly true of every answer here.",
                 stacklevel=2,
             )
@@ -133,10 +133,10 @@ def check_claims(words: Mapping[str, Text | None], questions: Sequence[Question]
 
 def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:
     for language in languages:
-        said = phrases(language, own)
+        sentences = phrases(language, own)
         for options in (question.options, question.report_options):
-            shown = Counter(looks(question.label(option, language, said)) for option in options)
-            if twice := next((words for words, count in shown.items() if count > 1), None):
+            labels = Counter(looks(question.label(option, language, sentences)) for option in options)
+            if twice := next((words for words, count in labels.items() if count > 1), None):
                 rule = f"options must be shown by different words in {language}"
                 refuse(rule, f"{twice!r} twice"[:80], "people could not choose between them")
 
@@ -255,9 +255,9 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
     """Warn of an innocent question whose answer others can find out: whoever knows it knows the true answer."""
     known = re.compile("|".join(phrases(code)["found_out"] for code in LANGUAGES))
     for question in filter(needs_secret_answer, questions):
-        if found := next(filter(None, map(known.search, _lines(question))), None):
+        if match := next(filter(None, map(known.search, _lines(question))), None):
             warnings.warn(
-                f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
+                f"question {question.name!r} asks for what others may find out ({match.group()!r}): whoever "
                 "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
                 "here can find out, chosen by the respondent and told to nobody.",
                 stacklevel=2,

@@ -45,9 +45,9 @@ def _sent(question: Question) -> str:
     """By what randomizer and in which mode; and what else decides whether and how it is asked."""
     name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
     how = f"{name} design, {question.mode}" if name else "as it is"
-    asked = [
+    conditions = [
         f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()
     ]
     anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
     optional = ["optional"] if not question.required and not question.randomized else []
-    return "; ".join([how, *asked, *anchor, *optional])
+    return "; ".join([how, *conditions, *anchor, *optional])

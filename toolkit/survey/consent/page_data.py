@@ -51,10 +51,10 @@ def page_words(
         if household:
             words["end_already"] = words["already_household"]
         if waves > 1:
-            said = phrases(code, promised)
-            words["review_note"] += f" {said['review_person']}"
-            words["keeps_nothing"] += f" {said['new_draws']}"
-            words |= {"end_already": said["already_waves"], "new_draws": said["new_draws"]}
+            sentences = phrases(code, promised)
+            words["review_note"] += f" {sentences['review_person']}"
+            words["keeps_nothing"] += f" {sentences['new_draws']}"
+            words |= {"end_already": sentences["already_waves"], "new_draws": sentences["new_draws"]}
     return pages
 
 
@@ -91,7 +91,7 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         for name, text in survey.ending.items()
         if text is not None
     }
-    shown = {
+    page = {
         "title": survey.heading,
         "languages": list(codes),
         "access": survey.access,
@@ -104,12 +104,12 @@ def shown_survey(survey: Any) -> dict[str, Any]:
         **({} if survey.completion is None else {"completion": survey.completion}),
     }
     for code in codes:
-        takes = phrases(code, own)["takes"].format(minutes=minutes(shown, code))
-        shown["consent"][code][-1]["open"].append(takes)
+        takes = phrases(code, own)["takes"].format(minutes=minutes(page, code))
+        page["consent"][code][-1]["open"].append(takes)
     if survey.waves == 1:
-        return shown
+        return page
     panel = {"identity": None} if survey.panel is None else survey.panel.to_dict()
-    return {**shown, "panel": panel.pop("identity"), **panel, "waves": survey.waves, "wave": survey.wave}
+    return {**page, "panel": panel.pop("identity"), **panel, "waves": survey.waves, "wave": survey.wave}
 
 
 def _shown_layer(layer: consent.Layer, language: str, own: Own | None) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def _shown_layer(layer: consent.Layer, language: str, own: Own | None) -> dict[s
 
 def _rows(question: Question, languages: Sequence[str], own: Own | None) -> list[dict[str, str]]:
     """For each answer all that chance can make of it."""
-    told = {code: consent.odds_by_answer(question, code, own) for code in languages}
-    return [{code: told[code][truth] for code in languages} for truth in range(len(question.options))]
+    sentences = {code: consent.odds_by_answer(question, code, own) for code in languages}
+    return [{code: sentences[code][truth] for code in languages} for truth in range(len(question.options))]
 
 
 _PER_WORD, _PER_QUESTION = 60 / 200, 4  # seconds: 200 words a minute, and the time to think and to tap
@@ -128,7 +128,7 @@ _AROUND = 30  # words on a screen beside the question and its answers: what is d
 _REVIEWED = 12  # words about a question before it is sent
 
 
-def minutes(shown: Mapping[str, Any], language: str) -> int:
+def minutes(page: Mapping[str, Any], language: str) -> int:
     """Return how many minutes a survey takes if all that is not folded is read, rounded up.
 
     Odds that were shown before are folded, and what chance has made of an answer is shown for the first two
@@ -138,18 +138,18 @@ def minutes(shown: Mapping[str, Any], language: str) -> int:
     def words(*texts: str | None) -> int:
         return sum(len(text.split()) for text in texts if text is not None)
 
-    read = sum(words(layer["title"], *layer["open"]) for layer in shown["consent"][language])
-    asked = [*shown["practice"], *(one for one in shown["questions"] if "weights" not in one)]
+    read = sum(words(layer["title"], *layer["open"]) for layer in page["consent"][language])
+    entries = [*page["practice"], *(one for one in page["questions"] if "weights" not in one)]
     seen: list[str] = []
-    for one in asked:
+    for one in entries:
         texts = [one[name] and one[name][language] for name in ("text", "help", "instructions", "warning")]
         read += _AROUND + words(*texts, *(option["label"][language] for option in one["options"]))
         odds = " ".join(one["odds"][language]) if one["odds"] else ""
         read += words(odds) if odds not in seen else 0
         read += _AROUND if one["mode"] == "auto" and seen.count(odds) < 2 else 0
         seen.append(odds)
-    read += 2 * _AROUND * bool(shown["check"]) + _REVIEWED * len(shown["questions"]) + 2 * _AROUND
-    return math.ceil((_PER_WORD * read + _PER_QUESTION * (len(asked) + bool(shown["check"]) + 2)) / 60)
+    read += 2 * _AROUND * bool(page["check"]) + _REVIEWED * len(page["questions"]) + 2 * _AROUND
+    return math.ceil((_PER_WORD * read + _PER_QUESTION * (len(entries) + bool(page["check"]) + 2)) / 60)
 
 
 def shown_question(
@@ -164,8 +164,8 @@ def shown_question(
     `others` are the questions that `show_if` may name, `own` the researcher's words, `waves` how often it is asked.
     """
 
-    def words(given: str | Text | None) -> dict[str, str] | None:
-        text = None if given is None else in_language(given, languages[0])
+    def words(label: str | Text | None) -> dict[str, str] | None:
+        text = None if label is None else in_language(label, languages[0])
         return None if text is None else {code: numbers_apart(text[code]) for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
@@ -204,7 +204,7 @@ def _instructions(question: Question, languages: Sequence[str], own: Own | None)
     if question.mode != "physical" and question.instructions is None:
         return None
     lines = {code: [line for line, _ in instructions(question, code, own)] for code in languages}
-    return {code: "\n".join(said) for code, said in lines.items()}
+    return {code: "\n".join(steps) for code, steps in lines.items()}
 
 
 def _weights(chances: Sequence[Fraction]) -> list[int]:

@@ -171,8 +171,8 @@ def _check_paper(questions: Sequence[Question], waves: int) -> None:
 
 def _unprotected(questions: Sequence[Question], language: str, voice: Voice, paper: bool) -> Layer:
     """That some questions are not protected, and which."""
-    asked = [question for question in questions if question.chances is None]
-    plain = [voice.quoted(_short(question, language)) for question in asked if not question.randomized]
+    direct = [question for question in questions if question.chances is None]
+    plain = [voice.quoted(_short(question, language)) for question in direct if not question.randomized]
     if not plain:
         return Layer("learn", ())
     named = voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain))
@@ -248,9 +248,9 @@ def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -
 
 def needs_secret_answer(question: Question) -> bool:
     """Return whether a person answers an innocent question whose answer somebody might know."""
-    asked = question.instructions is not None or question.innocent is not None  # else a device takes its place
+    explained = question.instructions is not None or question.innocent is not None  # else a device takes its place
     named = question.design is not None and question.design.name in NEEDS_SECRET_ANSWER
-    return question.mode == "physical" and named and asked
+    return question.mode == "physical" and named and explained
 
 
 def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:
@@ -269,11 +269,11 @@ def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) 
 def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> Layer:
     """What the phone does by itself everybody reads; what people do themselves, each question says again."""
     modes = {"paper"} if paper else {question.mode for question in randomized}
-    said = tuple(voice.say(f"how_{mode}") for mode in ("auto", "paper") if mode in modes)
+    lines = tuple(voice.say(f"how_{mode}") for mode in ("auto", "paper") if mode in modes)
     more = [f"how_{mode}" for mode in ("guided", "physical") if mode in modes]
     more += ["innocent"] if any(map(needs_secret_answer, randomized)) else []
     more += ["innocent_days"] if any(question.innocent is not None for question in randomized) else []
-    return Layer("learn", said, tuple(map(voice.say, more)))
+    return Layer("learn", lines, tuple(map(voice.say, more)))
 
 
 def _total(
@@ -287,15 +287,15 @@ def _total(
     guess = voice.guess(spent)
     more: tuple[str, ...] = ()
     if guess is None:
-        said = voice.say("total_sure")
+        sentence = voice.say("total_sure")
     elif waves == 1:
-        said, more = voice.say("total", guess=guess), (voice.say("total_once"),)
+        sentence, more = voice.say("total", guess=guess), (voice.say("total_once"),)
     else:
-        said = voice.say("total_waves", guess=guess, waves=voice.number(waves))
+        sentence = voice.say("total_waves", guess=guess, waves=voice.number(waves))
         same = voice.guess(_unchanged(randomized, waves, least))
         more = (voice.say("total_same", guess=same),) if same != guess else ()
     raised = (voice.say("total_raised", limit=voice.guess(WEAK_EPSILON)),) if spent > WEAK_EPSILON else ()
-    return Layer("learn", (said, *raised), more)
+    return Layer("learn", (sentence, *raised), more)
 
 
 def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
@@ -371,12 +371,12 @@ def _stored(
     anchor = ["anchor"] if any(question.anchor is not None for question in questions) else []
     if paper:
         written = any(question.kind in ("text", "number") for question in questions)
-        said = ["stored_paper", "writes_paper" if written else "ticks_paper"]
+        names = ["stored_paper", "writes_paper" if written else "ticks_paper"]
         more = [*(["stored_tries_paper"] if check == "device" else []), *anchor]
     else:
         tries = ["stored_tries" if check == "device" else "stored_check"] if check else []
-        said, more = ["stored"], ["stored_more", *tries, f"stored_{access}{again}", *anchor]
-    return Layer("stored", (" ".join(map(voice.say, said)),), tuple(map(voice.say, more)))
+        names, more = ["stored"], ["stored_more", *tries, f"stored_{access}{again}", *anchor]
+    return Layer("stored", (" ".join(map(voice.say, names)),), tuple(map(voice.say, more)))
 
 
 def _short(question: Question, language: str) -> str:

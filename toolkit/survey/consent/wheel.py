@@ -51,9 +51,9 @@ def _mixed(design: Design) -> list[Sector]:
     k = len(design.options)
     orders = [((j,) * k, int(size)) for j, size in enumerate(everybody.tolist())]
     orders.insert(1, (tuple(left.argmax(axis=1).tolist()), int(left[0].sum())))
-    said = [(says, size) for says, size in orders if size]
-    ends = list(accumulate(size for _, size in said))
-    return [(end - size, end, says) for (says, size), end in zip(said, ends, strict=True)]
+    positive = [(says, size) for says, size in orders if size]
+    ends = list(accumulate(size for _, size in positive))
+    return [(end - size, end, says) for (says, size), end in zip(positive, ends, strict=True)]
 
 
 def _side_by_side(design: Design) -> list[Sector]:

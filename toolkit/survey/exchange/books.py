@@ -244,7 +244,7 @@ def _ddi(survey: Survey, stem: str) -> str:
     return f"<?xml version='1.0' encoding='UTF-8'?>\n{ET.tostring(root, encoding='unicode')}\n"
 
 
-def _variable(data: Any, survey: Survey, question: Question, place: int) -> None:
+def _variable(data: object, survey: Survey, question: Question, place: int) -> None:
     """One column; of a set of options the one at a place."""
     name = f"{question.name}__{place}" if place else question.name
     called = file_name(name, ".sav")

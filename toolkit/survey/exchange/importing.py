@@ -118,7 +118,7 @@ def read_reports(
     return frame
 
 
-def _survey_of(raw: RawTable, survey: Any) -> Survey | Mapping[str, Any]:
+def _survey_of(raw: RawTable, survey: object) -> Survey | Mapping[str, Any]:
     if survey is None and raw.book is not None and "survey" in raw.book:
         return Survey.from_collection(raw.book["survey"])
     if not isinstance(survey, Survey | Mapping):
@@ -280,7 +280,7 @@ class _Cells:
         words = {entry: told(value) for entry, value in read.items()}
         return [words[entry] for entry in cells]
 
-    def _checked(self, reader: Reader, label: Any) -> Any:
+    def _checked(self, reader: Reader, label: object) -> Any:
         """What a label that the file or the caller has for a code stands for."""
         text = cell_key(label)
         cut = {option for word, option in self.words.items() if text.endswith("…") and word.startswith(text[:-1])}
@@ -291,7 +291,7 @@ class _Cells:
             refuse(rule, repr(str(label))[:60], f"{_NOTHING}; say codes={{{self.name!r}: {{…: …}}}}")
         return value
 
-    def _read(self, reader: Reader, named: Mapping[str, Any], entry: Any) -> Any:
+    def _read(self, reader: Reader, named: Mapping[str, Any], entry: object) -> Any:
         key = cell_key(entry)
         if entry is None or key in named or not self.model.report_options:
             return named[key] if key in named else reader.read(self._ticks(_number(entry)))
@@ -299,7 +299,7 @@ class _Cells:
             return STRANGE  # a number for which the file has no label, where it has some
         return reader.read(self.words.get(key, self.words.get(cell_key(_number(entry)), entry)))
 
-    def _ticks(self, entry: Any) -> Any:
+    def _ticks(self, entry: object) -> Any:
         """Names of options with blanks between them, as ODK writes ticks, as the list of their places."""
         if not isinstance(entry, str) or not self.model.options:
             return entry
@@ -308,7 +308,7 @@ class _Cells:
         return entry if None in options else sorted({self.model.options.index(one) for one in options})
 
 
-def _number(entry: Any) -> Any:
+def _number(entry: object) -> Any:
     """A number or a list that came as text; whole numbers as such."""
     if isinstance(entry, str):
         with suppress(ValueError):

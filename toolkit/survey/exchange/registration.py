@@ -110,7 +110,7 @@ class Registration:
             rule = f"the survey must be the one that was registered on {self.date} (hash {self.survey[:12]}…)"
             refuse(rule, "one with another hash", "what was changed since is not registered")
 
-    def status(self, question: str, by: Sequence[str] = (), reference: Any = None) -> str:
+    def status(self, question: str, by: Sequence[str] = (), reference: object = None) -> str:
         """Return whether an estimate, or a difference from a reference, was planned.
 
         Parameters
@@ -190,7 +190,7 @@ def register(survey: Survey, plan: Mapping[str, Any] | str | Path, path: str | P
     return registration
 
 
-def _checked(survey: Survey, plan: Any) -> dict[str, Any]:
+def _checked(survey: Survey, plan: object) -> dict[str, Any]:
     if not isinstance(plan, Mapping):
         refuse("a plan must be a table of fields", type(plan).__name__, f"they are {', '.join(_FIELDS)}", TypeError)
     refuse_unknown(plan, list(_FIELDS), "a plan")

@@ -164,6 +164,6 @@ def _cells(question: Question, frame: "pd.DataFrame") -> list[Any]:
     ]
 
 
-def _word(cell: Any) -> str:
+def _word(cell: object) -> str:
     """A label as text, whatever an engine made of a whole number."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

@@ -103,8 +103,8 @@ def _texts(survey: Survey, column: str, words: Mapping[str, str | None]) -> dict
 def _consent(survey: Survey, code: str) -> list[str]:
     """The researchers' own words, and what can be learned; what is stored, and by whom, another program decides."""
     own = stated_layers(survey.stated, survey.consent[code], code, survey.words, paper=True)
-    said = [text for layer in own for text in (*layer.open, *layer.more)]
-    return [*said, *odds_in_all(survey.questions, code, survey.words)]
+    lines = [text for layer in own for text in (*layer.open, *layer.more)]
+    return [*lines, *odds_in_all(survey.questions, code, survey.words)]
 
 
 def _survey_rows(survey: Survey) -> list[dict[str, str]]:
@@ -178,7 +178,7 @@ def _settings(survey: Survey) -> dict[str, str]:
     return {"form_title": survey.name.replace("${", "$ {"), "form_id": f"f_{form[:40]}", **version}
 
 
-def from_xlsform(path: str | Path, *, consent: Any, **fields: Any) -> Survey:
+def from_xlsform(path: str | Path, *, consent: object, **fields: Any) -> Survey:
     """Make a survey of the choices, numbers and texts of an XLSForm; what it cannot hold is refused or told.
 
     Parameters
@@ -240,7 +240,7 @@ def _records(rows: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
     ]
 
 
-def _plain(cell: Any) -> str:
+def _plain(cell: object) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 

@@ -6,7 +6,6 @@ finished. It holds the same lock as a server in the background, so `status` and 
 
 import socket
 from pathlib import Path
-from typing import Any
 
 from toolkit.survey import background
 from toolkit.survey.collector import PORT, Collector, prepare
@@ -28,7 +27,7 @@ def serve(
     port: int = 0,
     issuer_key: str | Path | None = None,
     public_url: str | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Collect answers from this process, until it is told to end; `options` are those of
     `toolkit.survey.collector.start`.

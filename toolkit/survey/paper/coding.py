@@ -28,8 +28,8 @@ _DIGITS = 7
 
 def remainder(survey: Survey) -> int:
     """Return what every serial number leaves when it is divided by 97: that of these questions, in any edition."""
-    asked = [[one.name, one.kind, list(one.options), list(one.report_options)] for one in survey.questions]
-    return int(digest(asked)[:12], 16) % MODULUS
+    fields = [[one.name, one.kind, list(one.options), list(one.report_options)] for one in survey.questions]
+    return int(digest(fields)[:12], 16) % MODULUS
 
 
 def serial_numbers(survey: Survey, copies: int) -> list[str]:
@@ -106,9 +106,9 @@ def _number(question: Question, text: str) -> int | float | None:
 def _names(question: Question, languages: tuple[str, ...], own: Own | None) -> dict[str, int]:
     """What a box may be called: its label in any language if no other box has it, and its code before all labels."""
     boxes = enumerate(zip(answers_of(question), named_codes(question, languages, own), strict=True))
-    shown = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
-    often = Counter(name for name, _ in shown)
-    labels = {name: place for name, place in shown if often[name] == 1}
+    places = {(plainly(str(text)), place) for place, (option, (_, labels)) in boxes for text in (option, *labels)}
+    often = Counter(name for name, _ in places)
+    labels = {name: place for name, place in places if often[name] == 1}
     return labels | {str(code): place for place, code in enumerate(box_codes(question))}
 
 
@@ -120,7 +120,7 @@ def plainly(text: str) -> str:
 
 def named_codes(question: Question, languages: Sequence[str], own: Own | None) -> list[tuple[int, Sequence[str]]]:
     """Return each code of a question with its labels, one for each language of the survey."""
-    shown = [
+    labels = [
         [question.label(option, code, phrases(code, own)) for code in languages] for option in answers_of(question)
     ]
-    return list(zip(box_codes(question), shown, strict=True))
+    return list(zip(box_codes(question), labels, strict=True))

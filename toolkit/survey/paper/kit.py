@@ -72,8 +72,8 @@ def _xlsx(survey: Survey, rest: int, rows: int) -> bytes:
         for number, labels in named_codes(question, survey.languages, survey.words):
             codes.append([question.name, number, *map(harmless, labels)])
         if (checked := _rule(question, f"{letter}2")) is not None:
-            said = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."
-            _check(table, cells, "list" if checked.startswith('"') else "custom", checked, said)
+            prompt = f"A code of the sheet (see the sheet codes), or {NO_ANSWER} if it has no answer there."
+            _check(table, cells, "list" if checked.startswith('"') else "custom", checked, prompt)
     file = BytesIO()
     book.save(file)
     return file.getvalue()

@@ -71,14 +71,14 @@ def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") 
     if survey.help is not None:
         agreed += _heading(survey.page_words()[code]["help_title"], 2) + _paragraphs(survey.help[code])
     devices = {one.name: one for one in map(device_of, survey.questions) if one is not None}
-    made = {
+    pages = {
         "consent": _heading(survey.heading[code]) + _paragraphs(voice.say("keep")) + agreed,
         "form": _forms(survey, code, voice, serials, (number or survey.hash)[:8]),
         "interviewer": _interviewer(survey, code, voice, [*devices.values()]),
     }
     if slips := sorted({one.slips for one in devices.values() if one.slips}):
-        made["devices"] = _heading(voice.say("devices_title")) + "".join(_slips(n, voice) for n in slips)
-    return {f"{name}.{code}.html": _page(body, survey.heading[code], code) for name, body in made.items()}
+        pages["devices"] = _heading(voice.say("devices_title")) + "".join(_slips(n, voice) for n in slips)
+    return {f"{name}.{code}.html": _page(body, survey.heading[code], code) for name, body in pages.items()}
 
 
 def _page(body: str, title: str, code: str) -> str:
@@ -110,21 +110,21 @@ def _forms(survey: Survey, code: str, voice: Voice, serials: Sequence[str], numb
             left = _HEIGHT
         pages[-1].append(ways)
         left -= height
-    made = []
+    forms = []
     for serial, (place, parts) in product(serials, enumerate(pages, start=1)):
         spaced = f"\u2066{serial[:3]} {serial[3:6]} {serial[6:]}\u2069"  # from left to right in any writing
         page = voice.say("sheet_page", page=voice.number(place), pages=voice.number(len(pages)))
         right = [voice.say("sheet_survey", hash=number), voice.say("sheet_number", serial=spaced), page]
         header = f"<header><span>{_safe(survey.heading[code])}</span><b>{_safe(' · '.join(right))}</b></header>"
         note = f"<p><small>{_safe(voice.say('sheet_note'))}</small></p>" if place == 1 else ""
-        made.append(f"<div class='sheet'>{header}{note}{''.join(map(secrets.choice, parts))}</div>")
-    return "".join(made)
+        forms.append(f"<div class='sheet'>{header}{note}{''.join(map(secrets.choice, parts))}</div>")
+    return "".join(forms)
 
 
 def _question(question: Question, survey: Survey, code: str, voice: Voice, turn: int = 0) -> tuple[str, float]:
     """A question as it is printed, its boxes turned by so many places, and about how high it is."""
     optional = "" if question.required else f" {voice.say('sheet_optional')}"
-    asked = text_in(question.text, code) + optional
+    wording = text_in(question.text, code) + optional
     beside = [text_in(words, code) for words in (question.help, question.warning) if words is not None]
     ticks = [voice.say("sheet_ticks")] if question.kind == "ticks" else []
     only = _condition(question, survey, code, voice)
@@ -133,9 +133,9 @@ def _question(question: Question, survey: Survey, code: str, voice: Voice, turn:
     die = device is not None and device.name == "a die"
     do = "".join(f"<p class='do'>{''.join(map(_face, got)) if die else ''} {_safe(line)}</p>" for line, got in own)
     field, size = _field(question, survey, code, voice, turn)
-    lines = [part for text in [*only, asked, *before, *(line for line, _ in own)] for part in text.split("\n")]
+    lines = [part for text in [*only, wording, *before, *(line for line, _ in own)] for part in text.split("\n")]
     height = 4.5 + size + sum(_LINE * math.ceil(len(line) / 70) + 1.4 for line in lines)
-    text = f"<section>{_paragraphs(*only)}<p><b>{_safe(asked)}</b></p>{_paragraphs(*before)}{do}{field}</section>"
+    text = f"<section>{_paragraphs(*only)}<p><b>{_safe(wording)}</b></p>{_paragraphs(*before)}{do}{field}</section>"
     return text, height
 
 
@@ -189,11 +189,11 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
         "script": [voice.quoted(voice.say(f"script_{i}")) for i in range(1, 5)],
         "practice_title": [voice.say("practice_how"), *steps, voice.say("practice_check")] if named else [],
     }
-    said = "".join(_heading(voice.say(name), 2) + _paragraphs(*lines) for name, lines in parts.items() if lines)
+    sections = "".join(_heading(voice.say(name), 2) + _paragraphs(*lines) for name, lines in parts.items() if lines)
     table = "".join(f"<th>{_safe(column)}</th>" for column in columns)
     rules = _paragraphs(survey.heading[code], *(voice.say(f"interviewer_{i}") for i in range(1, 5)))
     log = f"{_heading(voice.say('log_title'))}{_paragraphs(voice.say('log_note'))}<table><tr>{table}</tr>{rows}</table>"
-    return f"<div class='sheet'>{_heading(voice.say('interviewer'))}{rules}{said}</div>{log}"
+    return f"<div class='sheet'>{_heading(voice.say('interviewer'))}{rules}{sections}</div>{log}"
 
 
 def _face(outcome: str) -> str:
@@ -216,8 +216,8 @@ def _slips(count: int, voice: Voice) -> str:
         "<svg viewBox='-95 -95 190 190' style='width:120mm;break-inside:avoid' font-size='9' text-anchor='middle' "
         f"dominant-baseline='central'><circle r='90' fill='none' stroke='#000'/>{edges}{numbers}</svg>"
     )
-    shown = voice.number(count)
-    cut = f"{_paragraphs(voice.say('devices_slips', count=shown))}<div class='slips'>{slips}</div>"
+    total = voice.number(count)
+    cut = f"{_paragraphs(voice.say('devices_slips', count=total))}<div class='slips'>{slips}</div>"
     return f"{cut}<section>{_paragraphs(voice.say('devices_spinner'))}{spinner}</section>"
 
 

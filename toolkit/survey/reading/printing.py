@@ -3,7 +3,6 @@
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from toolkit.analysis.group_estimate import GroupEstimate
 from toolkit.analysis.paper_table import lines_of
@@ -24,7 +23,7 @@ class Row:
     n: int
 
 
-def label_of(survey: Survey, name: str, option: Any) -> str:
+def label_of(survey: Survey, name: str, option: object) -> str:
     """Return an option of a question, or a group by it, in the words that people read."""
     known = {question.name: question for question in survey.questions}.get(name)
     if known is None:  # the comprehension check

@@ -94,10 +94,10 @@ def _moved(
     """The keys to show now, first of all and of these by group; None if another reader was faster."""
     chosen: Keys = frozenset(rows)
     for names, text in reversed(before.items()):
-        shown = _unpacked(text)
+        earlier = _unpacked(text)
         groups = {key: _group(rows[key], names) for key in chosen}
-        chosen = enlarged(shown, groups, survey.step, held_back(survey))
-        if chosen != shown and not store.swap(_setting(names), text, _packed(chosen)):
+        chosen = enlarged(earlier, groups, survey.step, held_back(survey))
+        if chosen != earlier and not store.swap(_setting(names), text, _packed(chosen)):
             return None
     return chosen
 
@@ -139,15 +139,15 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
             f"While a collection of several waves is {shown.state.value}, only how many reports there are is "
             f"shown, at least {count:,}; all of them when it is closed, {why}."
         )
-    names, seen, held = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
+    names, seen, withheld = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
     groups = f" of each group by {', '.join(names)}" if names else ""
-    back = f", and the last {held:,} wait" if held else ""
+    back = f", and the last {withheld:,} wait" if withheld else ""
     begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
     stored = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
-        first = -(-survey.minimum // survey.step) * survey.step + held
+        first = -(-survey.minimum // survey.step) * survey.step + withheld
         return f"{begun}: from {first:,} reports on. So far {stored} stored."
-    later = "" if names else f"; the next at {seen + held + survey.step:,}"
+    later = "" if names else f"; the next at {seen + withheld + survey.step:,}"
     why = "so that until it is closed no two looks differ by one person's report"
     return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
 

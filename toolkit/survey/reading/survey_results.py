@@ -205,7 +205,7 @@ class Results:
             remarks = (*remarks, remark)
         return replace(self, analysis=analysis, findings=findings, minimum=minimum, remarks=remarks)
 
-    def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
+    def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Return every group less the reference, for each question and option, with a test of no difference.
 
         Parameters
@@ -248,8 +248,8 @@ class Results:
         if isinstance(registration, str | Path):
             registration = lazy("toolkit.survey.exchange.registration", "Registration").load(registration)
         registration.check(self.survey)
-        said = f"Registered on {registration.date} (SHA-256 {registration.seal[:16]}…); all else is exploratory."
-        return replace(self, registration=registration, remarks=(*self.remarks, said))
+        sentence = f"Registered on {registration.date} (SHA-256 {registration.seal[:16]}…); all else is exploratory."
+        return replace(self, registration=registration, remarks=(*self.remarks, sentence))
 
     def status(self, name: str) -> str:
         """Return whether the estimates of a question were registered; without a registration nothing.
@@ -597,10 +597,10 @@ def _percent(part: int, whole: int) -> str:
 
 def _comprehension(*counts: int) -> str:
     """How many passed the comprehension check, and how many would who tap at random: one of two, or of three."""
-    *right, asked = counts
-    passed = f"{sum(right)} of {asked} ({_percent(sum(right), asked)}) passed the comprehension check"
+    *right, tried = counts
+    passed = f"{sum(right)} of {tried} ({_percent(sum(right), tried)}) passed the comprehension check"
     if len(right) == 1:
         return f"{passed}; chance alone would give {_percent(1, 2)}."
     once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
-    first = f"{_percent(right[0], asked)} at the first try"
+    first = f"{_percent(right[0], tried)} at the first try"
     return f"{passed}, {first}; chance alone would give {twice}, {once} at the first."

@@ -61,7 +61,7 @@ def cell(question: Question, value: Any) -> Any:
     return str(labels[value]) if mixed else labels[value]
 
 
-def value_of(question: Question, entry: Any) -> Any:
+def value_of(question: Question, entry: object) -> Any:
     """Return the code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3"."""
     if isinstance(entry, str) and entry.startswith("["):
         return json.loads(entry)

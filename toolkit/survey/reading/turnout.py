@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
 from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.question import Question
@@ -47,7 +48,7 @@ class Rows:
     Each combination of columns is counted once.
     """
 
-    def __init__(self, survey: Survey, reports: Any, groups: tuple[str, ...]) -> None:
+    def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
         self._survey, self._reports, self._groups = survey, reports, groups
         self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
 

@@ -18,7 +18,7 @@ Between = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""
 
 
-def between(question: Question, earlier: Any, later: Any, estimate: Between, minimum: int = 0) -> Estimate:
+def between(question: Question, earlier: object, later: object, estimate: Between, minimum: int = 0) -> Estimate:
     """Return an estimate from the reports of two waves, of the people in both; notes say who is left out.
 
     `earlier` and `later` are frames of reports, as `collector.reports()` makes them. Of fewer people than
@@ -53,7 +53,7 @@ def check_waves(survey: Survey, earlier: Survey) -> None:
         refuse(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
 
 
-def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
+def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
     """Return the reports that results were made from: all of them, unweighted and in one group."""
     if not complete:
         why = "the few who come into both waves from one look to the next could be told apart"

@@ -80,7 +80,6 @@ def digest(token: str) -> bytes:
 
 
 def link(url: str, token: str) -> str:
-    """The link for one person."""
     return f"{url.partition('#')[0]}#t={token}"
 
 

@@ -104,7 +104,6 @@ class IssuerKey:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "IssuerKey":
-        """Read the key that `save` wrote."""
         check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key

@@ -71,9 +71,9 @@ def checks(survey: Survey, words: Words) -> list[Item]:
     return [{**item, "tries": tries, "right": right, "before": [note], "odds": None}]
 
 
-def _try(given: DeviceTry, words: Words) -> Item:
-    legend, labels, right = given
-    wrong = {code: said["wrong_twice"].format(report=quoted(said, labels[right][code])) for code, said in words.items()}
+def _try(device_try: DeviceTry, words: Words) -> Item:
+    legend, labels, right = device_try
+    wrong = {code: book["wrong_twice"].format(report=quoted(book, labels[right][code])) for code, book in words.items()}
     return {"legend": legend, "labels": labels, "right": right, "wrong": wrong}
 
 

@@ -58,11 +58,11 @@ def content(
 
     The practice question and the question about the method become an introduction of the same shape as all questions.
     """
-    shown = survey if station is None else survey.at_station
-    data, words = shown_survey(shown), shown.page_words()
+    version = survey if station is None else survey.at_station
+    data, words = shown_survey(version), version.page_words()
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice(question, words, place) for place, question in enumerate(practice)]
-    data["intro"] += items.checks(shown, words) if check else []
+    data["intro"] += items.checks(version, words) if check else []
     data["questions"] = items.questions(data["questions"], words, data["intro"])
     data |= {
         "verify": items.verifying([*data["intro"], *data["questions"]]),
@@ -103,11 +103,11 @@ def _with_odds(
     layers: list[dict[str, Any]], questions: Sequence[items.Item], code: str, words: items.Words
 ) -> list[dict[str, Any]]:
     """What people agree to, with the odds of all questions where one unfolds what can be learned."""
-    told = [text[code] for text in items.odds(questions)]
-    odds = [words[code]["odds_each"], *told] if told else []
+    sentences = [text[code] for text in items.odds(questions)]
+    odds = [words[code]["odds_each"], *sentences] if sentences else []
     return [{**one, "more": [*one["more"], *odds]} if one["name"] == "learn" else one for one in layers]
 
 
-def as_block(data: Any) -> str:
+def as_block(data: object) -> str:
     """JSON that may stand between script tags: nothing in it can be taken for markup."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)

@@ -51,7 +51,7 @@ class Submission:
     token: str | BlindToken | None
 
 
-def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: Any) -> Submission:
+def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:
     """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
 
     `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from a
@@ -93,7 +93,7 @@ def parsed(raw: bytes) -> Any:
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 
 
-def _token(token: Any, access: str) -> str | BlindToken:
+def _token(token: object, access: str) -> str | BlindToken:
     if access == "token":
         if not isinstance(token, str) or not _TOKEN.fullmatch(token):
             raise PayloadError("The token must be 22 letters, digits, - and _.")
@@ -106,7 +106,7 @@ def _token(token: Any, access: str) -> str | BlindToken:
     return BlindToken(bytes.fromhex(token["nonce"]), bytes.fromhex(token["signature"]))
 
 
-def _answers(survey: Survey, answers: Any) -> dict[str, Any]:
+def _answers(survey: Survey, answers: object) -> dict[str, Any]:
     names = [question.name for question in survey.questions]
     if not isinstance(answers, dict) or list(answers) != names:
         raise PayloadError("`answers` must hold every question of the survey once, in order.")

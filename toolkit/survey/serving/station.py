@@ -52,15 +52,15 @@ def length(survey: Survey) -> int:
 
 def tokens(secret: str, uses: int) -> list[str]:
     """The tokens of a station's link, one for each use."""
-    made = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
-    return [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in made]
+    digests = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
+    return [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in digests]
 
 
 def new_link(url: str, uses: int) -> tuple[str, list[str]]:
     """A link for one station, and the tokens of its uses."""
     secret = secrets.token_urlsafe(TOKEN_BYTES)
-    made = tokens(secret, whole(uses, "uses", most=MOST_USES))
-    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", made
+    one_per_use = tokens(secret, whole(uses, "uses", most=MOST_USES))
+    return f"{url.partition('#')[0].rstrip('/')}/station#s={secret}.{uses}", one_per_use
 
 
 @dataclass(frozen=True)

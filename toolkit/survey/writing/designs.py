@@ -19,7 +19,7 @@ _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh 
 _MOST_CELLS = 10_000
 
 
-def read_design(data: Any, **question: Any) -> Randomizer | Memo:
+def read_design(data: object, **question: object) -> Randomizer | Memo:
     """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
     `question` are the options, the bounds and the innocent question around it: a maker that needs them takes them from
@@ -57,7 +57,7 @@ def _likert(arguments: Any) -> Randomizer:
     return likert(arguments["points"], arguments["epsilon"]).distribution
 
 
-def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:
+def _memo(parts: object, question: Mapping[str, Any]) -> Memo:
     """Both designs of a memo, each as a file describes a design."""
     if not isinstance(parts, Mapping) or set(parts) != {"permanent", "fresh"}:
         received = ", ".join(map(str, parts))[:80] if isinstance(parts, Mapping) else type(parts).__name__

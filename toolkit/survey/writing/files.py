@@ -17,7 +17,6 @@ _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'')
 
 
 def read(path: str | Path) -> Any:
-    """Return the plain data in a file."""
     file = Path(path)
     suffix = _suffix(file)
     if not file.is_file():
@@ -51,7 +50,6 @@ def _key(line: str) -> str:
 
 
 def write(path: str | Path, data: dict[str, Any]) -> None:
-    """Write plain data into a file."""
     file = Path(path)
     if _suffix(file) == ".toml":
         text: str = extra("tomli_w").dumps(data)

@@ -30,47 +30,47 @@ def flag(value: object, name: str) -> bool:
     return value
 
 
-def normalize(given: dict[str, Any]) -> dict[str, Any]:
+def normalize(args: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a question, each in its final form."""
-    design = given["design"].distribution if isinstance(given["design"], Likert) else given["design"]
+    design = args["design"].distribution if isinstance(args["design"], Likert) else args["design"]
     memo = design if isinstance(design, Memo) else None
-    design = design if memo is None else _one_report(memo, given["mode"])
-    given = {**given, "design": design}
+    design = design if memo is None else _one_report(memo, args["mode"])
+    args = {**args, "design": design}
     if design is not None and not isinstance(design, Randomizer):
         refuse(
             "`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError
         )
     for name in ("required", "multiple", "free_text", "whole"):
-        flag(given[name], name)
+        flag(args[name], name)
     words = {
-        key: None if given[key] is None and key != "text" else checked_words(given[key], key, longest)
+        key: None if args[key] is None and key != "text" else checked_words(args[key], key, longest)
         for key, longest in LONGEST.items()
     }
-    fields = {**given, **words, **(_plain(given) if design is None else _randomized(given, design))}
+    fields = {**args, **words, **(_plain(args) if design is None else _randomized(args, design))}
     reports = () if design is None else design.report_options
     _check_options(fields["options"])
     _check_options(reports)
     _check_whole(fields)
-    labels = _labels(given["labels"], (*fields["options"], *reports))
-    made = {"labels": labels, "anchor": _anchor(given["anchor"], fields), "show_if": _condition(given["show_if"])}
-    return {**fields, **made, "memo": memo, "innocent": _innocent(given["innocent"], design, fields["mode"])}
+    labels = _labels(args["labels"], (*fields["options"], *reports))
+    rest = {"labels": labels, "anchor": _anchor(args["anchor"], fields), "show_if": _condition(args["show_if"])}
+    return {**fields, **rest, "memo": memo, "innocent": _innocent(args["innocent"], design, fields["mode"])}
 
 
-def checked_innocent(given: Any) -> dict[str, str]:
+def checked_innocent(question: object) -> dict[str, str]:
     """Return the innocent question as it was written; its months are checked where they are counted."""
-    if not isinstance(given, Mapping) or set(given) != {"born"} or not isinstance(given["born"], str):
+    if not isinstance(question, Mapping) or set(question) != {"born"} or not isinstance(question["born"], str):
         rule = "`innocent` must be the months of a birthday"
         refuse(
-            rule, type(given).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
+            rule, type(question).__name__, 'write {"born": "jan-apr"}, in TOML innocent = {born = "jan-apr"}', TypeError
         )
-    return dict(given)
+    return dict(question)
 
 
-def _innocent(given: Any, design: Any, mode: str) -> Frozen[str, str] | None:
+def _innocent(innocent: object, design: Any, mode: str) -> Frozen[str, str] | None:
     """Months whose days are the share that the design was made with."""
-    if given is None:
+    if innocent is None:
         return None
-    months = checked_innocent(given)["born"]
+    months = checked_innocent(innocent)["born"]
     share = innocent_share(design) if design is not None and has_matrix(design) else None
     if share is None or mode != "physical":
         rule = '`innocent` needs mode "physical" and a crosswise, triangular or unrelated design'
@@ -83,7 +83,7 @@ def _innocent(given: Any, design: Any, mode: str) -> Frozen[str, str] | None:
     return Frozen({"born": months})
 
 
-def _one_report(memo: Memo, mode: Any) -> Design:
+def _one_report(memo: Memo, mode: object) -> Design:
     """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
     if mode != "auto":
         rule = '`mode` must be "auto" with a memo'
@@ -95,25 +95,25 @@ def _one_report(memo: Memo, mode: Any) -> Design:
     return memo.design
 
 
-def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
+def _randomized(args: dict[str, Any], design: Randomizer) -> dict[str, Any]:
     design.browser_data()  # refuses what a browser could not draw exactly
     hidden = "an answer beside them would not be hidden; leave it out, or make it equal"
     options = design.options
-    if given["options"] is not None and tuple(given["options"]) != options:
+    if args["options"] is not None and tuple(args["options"]) != options:
         rule = f"a randomized question has the options of its design, in their order ({_said(options)})"
-        refuse(rule, _said(given["options"]), hidden)
+        refuse(rule, _said(args["options"]), hidden)
     bounds = design.bounds
-    if given["bounds"] is not None and checked_bounds(given["bounds"]) != bounds:
-        refuse("a randomized question has the bounds of its design", given["bounds"], hidden)
-    if given["multiple"] or given["free_text"]:
+    if args["bounds"] is not None and checked_bounds(args["bounds"]) != bounds:
+        refuse("a randomized question has the bounds of its design", args["bounds"], hidden)
+    if args["multiple"] or args["free_text"]:
         refuse(
             "`multiple` and `free_text` are for plain questions", "a design too", "the design says what is asked for"
         )
-    mode = choice(given["mode"], "mode", ("auto", "guided", "physical"))
+    mode = choice(args["mode"], "mode", ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
         rule = f'`mode` must be "auto" with {design.name}'
         refuse(rule, repr(mode), "only a design that is a matrix can be drawn by hand")
-    plain = given["instructions"] is None and (given["innocent"] is None or design.name == "unrelated")
+    plain = args["instructions"] is None and (args["innocent"] is None or design.name == "unrelated")
     if mode == "physical" and plain and not any(one.exact and one.by_hand for one in design.devices()):  # type: ignore[attr-defined]
         rule = 'a question in mode "physical" needs `instructions`, or a design that a coin, a die or slips draw'
         refuse(rule, design.name, f"people must know what to do; {_advice(design)}")
@@ -134,22 +134,22 @@ def _advice(design: Any) -> str:
     )
 
 
-def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    kinds = [key for key in ("options", "bounds", "free_text") if given[key] is not None and given[key] is not False]
+def _plain(args: dict[str, Any]) -> dict[str, Any]:
+    kinds = [key for key in ("options", "bounds", "free_text") if args[key] is not None and args[key] is not False]
     if len(kinds) != 1:
         rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
         refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
-    if given["multiple"] and kinds != ["options"]:
+    if args["multiple"] and kinds != ["options"]:
         refuse("`multiple` needs `options`", kinds[0], "there is nothing to tick")
-    if given["instructions"] is not None:
+    if args["instructions"] is not None:
         refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
-    choice(given["mode"], "mode", ("auto", "plain"))
-    check_count(given["options"])
-    options = labels(given["options"], "options") if kinds == ["options"] else ()
+    choice(args["mode"], "mode", ("auto", "plain"))
+    check_count(args["options"])
+    options = labels(args["options"], "options") if kinds == ["options"] else ()
     return {
         "options": options,
         "mode": "plain",
-        "bounds": checked_bounds(given["bounds"]) if kinds == ["bounds"] else None,
+        "bounds": checked_bounds(args["bounds"]) if kinds == ["bounds"] else None,
     }
 
 
@@ -164,7 +164,7 @@ def _check_whole(fields: dict[str, Any]) -> None:
         refuse("`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]")
 
 
-def check_count(options: Any) -> None:
+def check_count(options: object) -> None:
     """Refuse too many options, or too large a number of them, before anything is made of them."""
     count = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
     if count > MOST_OPTIONS:
@@ -180,24 +180,24 @@ def _check_options(options: Labels) -> None:
             checked_words(option, "options", _LONGEST_OPTION)
 
 
-def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
+def _labels(named: object, options: Labels) -> Frozen[str | int, str | Text]:
     """By option; in a file all keys are strings, so options are known by how they are written."""
-    if given is not None and not isinstance(given, Mapping):
+    if named is not None and not isinstance(named, Mapping):
         rule = "`labels` must be words by option"
-        refuse(rule, type(given).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
+        refuse(rule, type(named).__name__, 'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}', TypeError)
     known = {str(option): option for option in options}
-    for key in given or {}:
+    for key in named or {}:
         if str(key) not in known:
             listed = ", ".join([*known][:8]) or "there are none"
             refuse(
                 f"`labels` must name options ({listed})", repr(key)[:60], "an answer beside them would not be hidden"
             )
     return Frozen(
-        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (given or {}).items()}
+        {known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (named or {}).items()}
     )
 
 
-def _anchor(anchor: Any, fields: dict[str, Any]) -> str | int | None:
+def _anchor(anchor: object, fields: dict[str, Any]) -> str | int | None:
     if anchor is None:
         return None
     design, options = fields["design"], fields["options"]
@@ -210,14 +210,14 @@ def _anchor(anchor: Any, fields: dict[str, Any]) -> str | int | None:
     return options[options.index(anchor)]  # type: ignore[no-any-return]
 
 
-def _condition(given: Any) -> Frozen[str, Labels] | None:
-    if given is None:
+def _condition(condition: object) -> Frozen[str, Labels] | None:
+    if condition is None:
         return None
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(condition, Mapping) or not condition:
         rule = "`show_if` must be options by question"
-        refuse(rule, type(given).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
-    for options in given.values():
+        refuse(rule, type(condition).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
+    for options in condition.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
             rule = "`show_if` must give a list of options"
             refuse(rule, type(options).__name__, 'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}', TypeError)
-    return Frozen({str(name): tuple(options) for name, options in given.items()})
+    return Frozen({str(name): tuple(options) for name, options in condition.items()})

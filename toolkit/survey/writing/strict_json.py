@@ -33,12 +33,12 @@ def as_plain(value: Any) -> Any:
     return value.to_dict()
 
 
-def canonical(data: Any) -> str:
+def canonical(data: object) -> str:
     """Return JSON with its keys in order, no spaces, and no number that JSON does not know."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def digest(data: Any) -> str:
+def digest(data: object) -> str:
     """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(data).encode()).hexdigest()
 

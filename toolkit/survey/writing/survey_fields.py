@@ -66,58 +66,58 @@ def checked_stated(value: object, name: str, language: str) -> Text:
     return text
 
 
-def checked_protection(given: Any, language: str) -> Frozen[str, Text] | None:
+def checked_protection(protection: object, language: str) -> Frozen[str, Text] | None:
     """Return what the block `protection` says, by name and language; a review is a day."""
-    if given is None:
+    if protection is None:
         return None
-    if not isinstance(given, Mapping):
-        refuse("`protection` must be a table", type(given).__name__, "write [protection] before it", TypeError)
-    refuse_unknown(given, PROTECTION, "`protection`")
-    if "review" in given and not isinstance(given["review"], Mapping):
-        given = {**given, "review": str(read_day(given["review"], "review"))}
-    return Frozen({name: checked_stated(words, f"protection.{name}", language) for name, words in given.items()})
+    if not isinstance(protection, Mapping):
+        refuse("`protection` must be a table", type(protection).__name__, "write [protection] before it", TypeError)
+    refuse_unknown(protection, PROTECTION, "`protection`")
+    if "review" in protection and not isinstance(protection["review"], Mapping):
+        protection = {**protection, "review": str(read_day(protection["review"], "review"))}
+    return Frozen({name: checked_stated(words, f"protection.{name}", language) for name, words in protection.items()})
 
 
-def checked_practice(given: object) -> bool | int:
+def checked_practice(number: object) -> bool | int:
     """Return how many questions there are to try it out: True for one."""
-    if not isinstance(given, bool) and given not in (2, 3):
+    if not isinstance(number, bool) and number not in (2, 3):
         refuse(
-            "`practice` must be true or false, or 2 or 3 for so many questions", repr(given)[:40], "write true for one"
+            "`practice` must be true or false, or 2 or 3 for so many questions", repr(number)[:40], "write true for one"
         )
-    return given if isinstance(given, bool) else int(given)
+    return number if isinstance(number, bool) else int(number)
 
 
-def checked_check(given: object) -> bool | str:
+def checked_check(check: object) -> bool | str:
     """Return which question there is on how it works, if there is one."""
-    if given is not True and given is not False and given != "device":
-        refuse('`check` must be true or false, or "device"', repr(given)[:40], "nothing else is defined", TypeError)
-    return given
+    if check is not True and check is not False and check != "device":
+        refuse('`check` must be true or false, or "device"', repr(check)[:40], "nothing else is defined", TypeError)
+    return check
 
 
-def checked_completion(given: object, access: str) -> str | None:
+def checked_completion(completion: object, access: str) -> str | None:
     """Return the code for payment; one for each link needs personal links."""
-    if given == BY_LINK and access == "open":
+    if completion == BY_LINK and access == "open":
         refuse("`completion` by link needs access by token or blind", "open", "everybody has the same link")
-    return None if given is None else checked_string(given, "completion", 40)
+    return None if completion is None else checked_string(completion, "completion", 40)
 
 
-def checked_household(given: object, access: object, waves: int) -> bool:
+def checked_household(household: object, access: object, waves: int) -> bool:
     """Return whether several people may answer on one phone."""
-    if not isinstance(given, bool):
-        refuse("`household` must be true or false", type(given).__name__, "nothing else is defined", TypeError)
-    if given and (access != "open" or waves > 1):
+    if not isinstance(household, bool):
+        refuse("`household` must be true or false", type(household).__name__, "nothing else is defined", TypeError)
+    if household and (access != "open" or waves > 1):
         received = f"access {access!r}" if access != "open" else f"{waves} waves"
         refuse("`household` needs open access, and one wave", received, "a phone would take people for one another")
-    return given
+    return household
 
 
-def checked_field(given: Any, access: object, waves: int, languages: Sequence[str]) -> Frozen[str, Any] | None:
+def checked_field(field: object, access: object, waves: int, languages: Sequence[str]) -> Frozen[str, Any] | None:
     """Return how it is asked on the researchers' own devices; `auto` says that these may be told the truth."""
-    if given is None:
+    if field is None:
         return None
-    if not isinstance(given, Mapping):
-        refuse("`field` must be a table", type(given).__name__, "write [field] before it", TypeError)
-    refuse_unknown(given, ("station", "auto"), "`field`")
+    if not isinstance(field, Mapping):
+        refuse("`field` must be a table", type(field).__name__, "write [field] before it", TypeError)
+    refuse_unknown(field, ("station", "auto"), "`field`")
     if access != "token" or waves > 1:
         received = f"{waves} waves" if waves > 1 else f"access {access!r}"
         refuse(
@@ -126,20 +126,20 @@ def checked_field(given: Any, access: object, waves: int, languages: Sequence[st
     if strange := [code for code in languages if base_language(code) is None]:
         rule = "a survey with stations must be in languages that the toolkit speaks"
         refuse(rule, repr(strange[0]), "what is promised on a phone is not true on a station")
-    auto = given.get("auto", False)
+    auto = field.get("auto", False)
     if not isinstance(auto, bool):
         refuse("`field.auto` must be true or false", type(auto).__name__, "nothing else is defined", TypeError)
-    return Frozen({"station": choice(given.get("station"), "field.station", STATIONS), "auto": auto})
+    return Frozen({"station": choice(field.get("station"), "field.station", STATIONS), "auto": auto})
 
 
-def checked_arms(given: object) -> Frozen[str, Fraction] | None:
+def checked_arms(arms: object) -> Frozen[str, Fraction] | None:
     """Return the shares of people by arm; they are drawn with exactly these probabilities."""
-    if given is None:
+    if arms is None:
         return None
-    if not isinstance(given, Mapping) or not 2 <= len(given) <= MOST_ARMS:
+    if not isinstance(arms, Mapping) or not 2 <= len(arms) <= MOST_ARMS:
         rule = f"`arms` must be shares by name, of 2 to {MOST_ARMS} arms"
-        refuse(rule, type(given).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
-    shares = {checked_string(name, "arms", 40): exact(share, f"arms.{name}") for name, share in given.items()}
+        refuse(rule, type(arms).__name__, "write {direct = 0.3, randomized = 0.7}", TypeError)
+    shares = {checked_string(name, "arms", 40): exact(share, f"arms.{name}") for name, share in arms.items()}
     total = sum(shares.values())
     if total != 1 or min(shares.values()) <= 0:
         refuse("the shares of `arms` must be above 0 and add up to 1", f"{float(total):g}", "everybody is in one arm")
@@ -169,25 +169,23 @@ class Panel:
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
-        """Make a panel with a new random identity."""
         return cls(secrets.token_hex(16), loss.amount)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON and TOML."""
         return {"identity": self.identity, "loss": as_plain(self.loss)}
 
 
-def checked_panel(given: Any, waves: int) -> Panel | None:
+def checked_panel(panel: object, waves: int) -> Panel | None:
     """Return the panel as it was written; None before there is a collection."""
-    if given is None or isinstance(given, Panel):
-        return given
+    if panel is None or isinstance(panel, Panel):
+        return panel
     fields = ["identity", "loss"]
-    if not isinstance(given, Mapping) or sorted(given) != fields or waves == 1:
+    if not isinstance(panel, Mapping) or sorted(panel) != fields or waves == 1:
         rule = f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`"
         refuse(rule, "others", "leave it out: it is made with the collection of the first wave")
-    if not re.fullmatch("[0-9a-f]{32}", str(given["identity"])):
+    if not re.fullmatch("[0-9a-f]{32}", str(panel["identity"])):
         refuse("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
-    return Panel(given["identity"], Pure(math.inf if given["loss"] == "inf" else given["loss"]).amount)
+    return Panel(panel["identity"], Pure(math.inf if panel["loss"] == "inf" else panel["loss"]).amount)
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
@@ -204,12 +202,12 @@ def panel_terms(survey: Any) -> dict[str, Any]:
         "list of questions with a memo": [question.name for question in with_memo],
     }
     for one in with_memo:
-        shown = (*one.options, *one.report_options)
-        labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in shown] for code in codes}
+        options = (*one.options, *one.report_options)
+        labels = {code: [one.label(option, code, phrases(code, survey.words)) for option in options] for code in codes}
         for name in ("text", "help", "instructions", "warning"):
             text = getattr(one, name)
-            said = None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
-            terms[f"{name} of {one.name!r}"] = said
+            versions = None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
+            terms[f"{name} of {one.name!r}"] = versions
         terms |= {
             f"labels of {one.name!r}": labels,
             f"design of {one.name!r}": one.memo.to_dict(),
@@ -229,34 +227,34 @@ def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
         refuse(rule, "another panel", consequence)
 
 
-def checked_languages(given: Sequence[str]) -> tuple[str, ...]:
+def checked_languages(languages: Sequence[str]) -> tuple[str, ...]:
     """Return the language codes of a survey, each once."""
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        refuse("`languages` must be a list of codes", type(given).__name__, 'write ["en", "de"]', TypeError)
-    whole(len(given), "languages", most=MOST_LANGUAGES)
-    codes = tuple(checked_language(code) for code in given)
+    if isinstance(languages, str) or not isinstance(languages, Sequence) or not languages:
+        refuse("`languages` must be a list of codes", type(languages).__name__, 'write ["en", "de"]', TypeError)
+    whole(len(languages), "languages", most=MOST_LANGUAGES)
+    codes = tuple(checked_language(code) for code in languages)
     if len(set(codes)) < len(codes):
         refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")
     return codes
 
 
-def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
+def own_words(own: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
     """Return the researcher's words by language and name, checked."""
-    if not given:
+    if not own:
         return None
-    if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
+    if not isinstance(own, Mapping) or not all(isinstance(words, Mapping) for words in own.values()):
         why = 'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}'
-        refuse("`words` must be words by language and name", type(given).__name__, why, TypeError)
-    if unused := [code for code in given if code not in languages]:
+        refuse("`words` must be words by language and name", type(own).__name__, why, TypeError)
+    if unused := [code for code in own if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")
-    for code, words in given.items():
+    for code, words in own.items():
         if base_language(code) and (ours := next((key for key in words if str(key).startswith(OWN)), None)):
             rule = f"`words` must not hold a sentence of the promise in {code!r}, which the toolkit speaks"
             refuse(rule, repr(ours)[:60], "it would not be said: a promise that could be reworded could become untrue")
     return Frozen(
         {
             code: Frozen({str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()})
-            for code, words in given.items()
+            for code, words in own.items()
         }
     )

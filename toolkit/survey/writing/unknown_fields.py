@@ -60,9 +60,9 @@ _WHY = {
 }
 
 
-def refuse_unknown(given: Mapping[str, Any], known: Collection[str], what: str) -> None:
+def refuse_unknown(fields: Mapping[str, Any], known: Collection[str], what: str) -> None:
     """Refuse a field that is not known, with the reason if it is one that people expect."""
-    for field in given:
+    for field in fields:
         if field not in known:
             spelled = str(field).lower().replace("-", "_")
             why = next((reason for reason, names in _WHY.items() if spelled in names.split()), None)

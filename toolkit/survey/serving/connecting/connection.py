@@ -168,7 +168,6 @@ class Connection(HttpToolsProtocol):
             self.refuse(408, "The request took too long.")
 
     def drop(self) -> None:
-        """Cut it off."""
         self.transport.abort()
 
     def refuse(self, status: int, sentence: str) -> None:
