@@ -15,7 +15,7 @@ const FAMILIES = {
   local_laplace: ["Noise is added", "A random number is added; the mean is estimated."],
   square_wave: ["The whole distribution", "How the numbers are spread is estimated, not only their mean."],
 };
-const MODES = [["", "The phone does it"], ["guided", "The phone shows what chance says, the person taps"], ["physical", "The person has a coin or a die"]];
+const MODES = [["", "The phone does it"], ["guided", "A wheel on the phone"], ["physical", "A coin or a die of their own"]];
 const PICTURES = {
   of_yes: "True answer yes: about {count} of 100 send yes",
   of_no: "True answer no: about {count} of 100 send yes",
