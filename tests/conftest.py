@@ -44,18 +44,9 @@ ENOUGH = 120  # seconds from the last test to the end of the session
 
 # What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
 LONG = (
-    *(
-        "form_axe",
-        "form_sending",
-        "waves",
-        "station",
-        "form_way",
-        "studio",
-        "form_reload",
-        "form_secrecy",
-        "form_looks",
-    ),
-    *("randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery", "blind_js"),
+    *("form_axe", "form_sending", "waves", "station", "form_way", "studio", "form_reload", "form_secrecy"),
+    *("form_looks", "randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery"),
+    "blind_js",
 )
 
 

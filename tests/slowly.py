@@ -25,10 +25,13 @@ def case(*names: object) -> Iterator[None]:
 def each(**cases: Iterable[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A test of all combinations of these cases; `pytest.mark.parametrize` makes one of each."""
 
+    combinations = list(product(*cases.values()))
+    assert combinations, "a test without a case cannot fail"
+
     def looped(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
         def through(**fixtures: Any) -> None:
-            for values in product(*cases.values()):
+            for values in combinations:
                 with case(*values):
                     test(**dict(zip(cases, values, strict=True)), **fixtures)
 

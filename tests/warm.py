@@ -7,6 +7,7 @@ done. Tests of the start itself, or of what a list of processes shows, take the 
 
 import atexit
 import ctypes
+import inspect
 import json
 import os
 import runpy
@@ -20,6 +21,24 @@ from typing import Any
 
 MODULES = ("toolkit.command", "toolkit.survey.serving.process")
 COLD = subprocess.Popen
+# Where the Python at hand starts a process in another way, ours starts as everybody's does.
+_KNOWN = (
+    *(
+        "self",
+        "args",
+        "executable",
+        "preexec_fn",
+        "close_fds",
+        "pass_fds",
+        "cwd",
+        "env",
+        "startupinfo",
+        "creationflags",
+    ),
+    *("shell", "p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite"),
+    *("restore_signals", "gid", "gids", "uid", "umask", "start_new_session", "process_group"),
+)
+_FORKS = sys.platform.startswith("linux") and tuple(inspect.signature(COLD._execute_child).parameters) == _KNOWN  # type: ignore[attr-defined]
 _SUBREAPER = 36  # of <linux/prctl.h>: whose parent has died becomes a child of ours
 _LOCK = threading.Lock()
 _line: list[Any] = []  # to the nursery, and its process
@@ -66,7 +85,7 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
                        cwd: Any, env: Any, *rest: Any) -> None:  # fmt: skip
         words = [] if isinstance(args, str) else [os.fspath(one) for one in args]
         ours = words[:2] == [sys.executable, "-m"] and words[2] in MODULES
-        if not ours or preexec_fn or pass_fds or not sys.platform.startswith("linux"):
+        if not ours or preexec_fn or pass_fds or not _FORKS:
             return super()._execute_child(args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest)  # type: ignore[misc]
         pipes, is_leader = rest[3:9], bool(rest[14])
         files = [place if one == -1 else one for place, one in enumerate((pipes[0], pipes[3], pipes[5]))]
