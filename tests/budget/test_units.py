@@ -121,6 +121,13 @@ def test_the_group_of_a_stream_is_what_the_ledger_charges() -> None:
     assert ledger.spent == total.group(12) == Pure(3)
 
 
+def test_a_wrong_number_of_events_is_called_events_and_nothing_is_charged() -> None:
+    ledger = Ledger(Pure(9), unit="person")
+    with pytest.raises(ValueError, match="`events`"):
+        ledger.every(RunningTotal.for_epsilon(1, periods=52), "claims", events=0)
+    assert not list(ledger.entries())
+
+
 def test_what_is_used_of_a_person_is_in_entry_report_and_document() -> None:
     ledger = Ledger(Pure(9))
     told = SPENDERS["persons"][1](ledger)
@@ -148,10 +155,10 @@ def test_a_charge_without_a_unit_counts_as_the_ledgers_and_what_was_before_is_sa
     [("person", "person", 2), ("row", "person", 2), (None, "event", 2), ("person", None, 2), ("event", "row", 1)],
 )
 def test_times_are_for_a_finer_unit_than_the_ledgers(known: str, stated: str, times: int) -> None:
-    with pytest.raises(BudgetError, match="`times` is for a charge about a finer unit than the ledger"):
+    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, is for a charge about a finer"):
         agreed_unit(known, stated, times)
     ledger = Ledger(Pure(9), unit=known)
-    with pytest.raises(BudgetError, match="`times` is for a charge about a finer unit than the ledger"):
+    with pytest.raises(BudgetError, match="`times`, or `events` of a stream, is for a charge about a finer"):
         ledger.charge(Pure(1), unit=stated, times=times)
     assert ledger.entries() == ()
 

@@ -11,8 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tests.curator.verbs import curator
@@ -22,6 +24,7 @@ from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure
 from toolkit.curator import quantiles
 from toolkit.curator.curator import Curator
+from toolkit.frames.sql import Relation
 from toolkit.frames.values import between
 
 RELATIONS = ["replace", "add_remove"]
@@ -84,12 +87,18 @@ class Tape:
         return self._written[len(self._asked) - 1]
 
 
-def worst(verb: Callable[[Curator, int], Any], neighbors: str, epsilon: int, tape: Tape) -> float:
+def worst(
+    verb: Callable[[Curator, int], Any],
+    neighbors: str,
+    epsilon: int,
+    tape: Tape,
+    engine: Callable[[pd.DataFrame], Any] = lambda frame: frame,
+) -> float:
     """The largest log ratio over all outputs, whoever the others are and whatever one person becomes."""
     ratios = []
     for others in OTHERS:
         frames = [frame_of([*others, one]) for one in PEOPLE] + [frame_of(others)] * (neighbors != "replace")
-        laws = [tape.law(lambda f=one: verb(curator(f, neighbors), epsilon)) for one in frames]
+        laws = [tape.law(lambda f=one: verb(curator(f, neighbors), epsilon)) for one in map(engine, frames)]
         assert all(sum(law.values()) == pytest.approx(1) for law in laws)
         assert len({tuple(sorted(law)) for law in laws}) == 1
         against = laws if neighbors == "replace" else laws[-1:]
@@ -107,6 +116,17 @@ def test_nothing_that_is_chosen_becomes_more_than_e_to_epsilon_times_likelier(
     found = worst(VERBS[name], neighbors, 1, tape)
     assert found <= 1
     assert found == pytest.approx(LARGEST[name, neighbors], abs=1e-4)
+
+
+@pytest.mark.slow
+def test_what_is_chosen_from_counts_of_duckdb_has_the_same_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Relation, "parts", None)  # no row comes here
+
+    def engine(frame: pd.DataFrame) -> Any:
+        return duckdb.connect().from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+
+    found = worst(VERBS["top"], "add_remove", 1, Tape(monkeypatch), engine)
+    assert found == pytest.approx(LARGEST["top", "add_remove"], abs=1e-4)
 
 
 @pytest.mark.slow

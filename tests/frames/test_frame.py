@@ -30,6 +30,8 @@ def test_frames_are_recognised_by_their_type(make) -> None:
         (SECRET, "pandas.DataFrame\\(dict"),
         ([SECRET], "pandas.DataFrame\\(list"),
         (type("DataFrame", (), {"columns": ["pay"], "__getitem__": None})(), "to_pandas"),
+        (type("DataFrame", (), {"__module__": "dask.dataframe"})(), "polars.scan_parquet"),
+        (type("Table", (), {"__module__": "ibis.expr.types"})(), "ibis.to_sql"),
         (None, "to_pandas"),
     ],
     ids=lambda thing: type(thing).__name__,

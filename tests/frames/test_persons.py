@@ -85,6 +85,21 @@ def test_each_row_of_a_person_is_equally_likely() -> None:
     assert data["place"][used(data, Caps(1)) >= 0].eq(0).all()
 
 
+def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
+    """The first of eight rows, over 4000 people and 40 keys, for six patterns: the mean of 240 chi-squares is within
+    4.5 standard errors of its expectation, which fails by chance with 7e-6; the sum of products alone is off by 40,000.
+    """
+    places, people, squares = np.arange(8), np.arange(4000)[:, None], []
+    steps = [places, places * 1000, places * 2**26, places * 2**30, 2 ** (places * 4), places]
+    for key in range(40):
+        for number, each in enumerate(steps):
+            tags = people * 2**19 if number == 5 else people
+            _, draws = Persons("id", "id", Caps(1), bytes([key] * 32)).draws(tags, 3, each + 1)
+            counts = np.bincount(draws.argmin(axis=1), minlength=8)
+            squares.append(((counts - 500) ** 2 / 500).sum())
+    assert abs(np.mean(squares) - 7) < 4.5 * np.sqrt(2 * 7 / len(squares))
+
+
 def test_what_a_person_adds_is_a_function_of_their_own_rows_and_within_the_caps() -> None:
     """All sets of up to four rows in two cells with two steps, every cap: alone and among others the same counts and
     sums, in any order of rows; their sum and squares within what `Caps` claims, which some set reaches.

@@ -209,7 +209,7 @@ def agreed_unit(known: str | None, stated: str | None, times: int | None = None)
     if times is not None:
         number = whole(times, "times")
         if known is None or stated is None or UNITS.index(stated) >= UNITS.index(known):
-            rule = "`times` is for a charge about a finer unit than the ledger's"
+            rule = "`times`, or `events` of a stream, is for a charge about a finer unit than the ledger's"
             consequence = "it says how many of them one of the ledger's has; Ledger(…, unit='person') has one"
             refuse(rule, f"{stated or 'no unit'} in a ledger about {known or 'no unit'}", consequence, BudgetError)
         return known, f"at most {number:,} {stated}{'s' * (number > 1)} of one {known}, charged together"

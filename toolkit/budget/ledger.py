@@ -432,6 +432,8 @@ class Ledger:
         from toolkit.budget.stream_file import StreamFile
         from toolkit.budget.streams import check_openable, opened
 
+        if events is not None:
+            whole(events, "events")
         place = self._stream_place(label) if path is None else StreamFile(Path(path).expanduser().absolute())
         check_openable(total, place, self._simulated)
         unit, terms = ("event", "") if total.per_person is None else ("person", total.level)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, rank_unit
+from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles, Spread, rank_unit
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.covers import Covers, Source
@@ -52,9 +52,9 @@ def quantiles(
         if isinstance(read, tuple):
             places = grid.places(limits.steps(read[1]), rng)
             cells = split(np.where(places < 0, -1, read[0]), places, rows.cells)
+            cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
         else:
-            cells = [grid.places(np.repeat(np.arange(len(counts)), counts), rng) for counts in read]
-        cuts = [mechanism.choose(one, grid.most, rng) for one in cells]
+            cuts = [mechanism.choose_spread(Spread(counts, grid.extra, rng), rng) for counts in read]
         values = [grid.value(one[ordered.index(share)]) for one in cuts for share in shares]
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
         labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)

@@ -60,6 +60,8 @@ _REMEDIES = {
     ("numpy", "ndarray"): "name its columns: pandas.DataFrame(array, columns=[…])",
     ("builtins", "dict"): "make it a frame: pandas.DataFrame(dict)",
     ("builtins", "list"): "make it a frame: pandas.DataFrame(list)",
+    ("dask", "DataFrame"): "write it to Parquet and give polars.scan_parquet(…) of the files, which adds up there",
+    ("ibis", "Table"): "give its query to DuckDB, which adds up there: connection.con.sql(ibis.to_sql(table))",
 }
 
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from toolkit.frames import streams
 from toolkit.frames.column import Column
-from toolkit.frames.streams import Rows, Source, Term, text_tag
+from toolkit.frames.streams import TAG_BITS, Rows, Source, Term, text_tag
 
 _KINDS = {float: "Float64", str: "String", int: "Int64"}
 
@@ -67,14 +67,20 @@ class Lazy(Source):
     def rounded(self, term: Term) -> Term:
         return term.round(0, mode="half_to_even").cast(self._pl.Int64, strict=False)
 
-    def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
+    def tag(self, term: Term, column: Column, secret: bytes) -> Term:
         pl = self._pl
         if column.kind.name == "text":
-            tags = partial(_tags, secret=secret, modulus=modulus)
-            return term.map_batches(tags, return_dtype=pl.Int64, is_elementwise=True)
+            return term.map_batches(partial(_tags, secret=secret), return_dtype=pl.Int64, is_elementwise=True)
         if column.kind.limits[1] >= 2**63:
-            return (term % pl.lit(modulus, dtype=pl.UInt64)).cast(pl.Int64)
-        return (term % modulus + modulus) % modulus
+            return (term & pl.lit(2**TAG_BITS - 1, dtype=pl.UInt64)).cast(pl.Int64)
+        return self.bits(term, 0, TAG_BITS)
+
+    def bits(self, term: Term, low: int, size: int | None = None) -> Term:
+        shifted = term // 2**low if low else term
+        return shifted if size is None else shifted & self.constant(2**size - 1)
+
+    def xor(self, left: Term, right: Term) -> Term:
+        return left ^ right
 
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
         return self._pl.when(condition).then(value).otherwise(otherwise)
@@ -85,8 +91,8 @@ class Lazy(Source):
     def among(self, term: Term, values: Sequence[Any]) -> Term:
         return term.is_in(self._listed(values).implode())
 
-    def counted(self) -> Term:
-        return self._pl.len().cast(self._pl.Int64)
+    def counted(self, term: Term | None = None) -> Term:
+        return (self._pl.len() if term is None else term.count()).cast(self._pl.Int64)
 
     def totals(self, term: Term, most: int) -> dict[int, Term]:
         if most < 2**27:
@@ -133,9 +139,9 @@ class Lazy(Source):
         return pl.Series(list(values), dtype=pl.UInt64 if large else getattr(pl, _KINDS[first]))
 
 
-def _tags(texts: Any, secret: bytes, modulus: int) -> Any:
+def _tags(texts: Any, secret: bytes) -> Any:
     """Of each text its tag, which polars has no function for."""
     import polars as pl
 
-    known = {text: text_tag(text, secret, modulus) for text in texts.unique().to_list() if text is not None}
+    known = {text: text_tag(text, secret) for text in texts.unique().to_list() if text is not None}
     return pl.Series([known.get(text) for text in texts.to_list()], dtype=pl.Int64)

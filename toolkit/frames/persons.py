@@ -7,6 +7,7 @@ no value could be chosen in order to be used.
 
 import datetime as dt
 import hashlib
+import operator
 import secrets
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from toolkit.frames import cells
 from toolkit.frames import values as typed
 from toolkit.frames.column import Column
 from toolkit.frames.frame import Frame
-from toolkit.frames.streams import text_tag
+from toolkit.frames.streams import TAG_BITS, Source, text_tag
 
 
 class Visits:
@@ -90,8 +91,9 @@ def _is_name(value: object) -> bool:
         return False
 
 
-PRIME = 2**31 - 1
-"""Products of two remainders, and a step beside them, stay below 2**63 in every engine."""
+_PACKED_BITS = 62  # an order and what it is of, in one whole number
+_LEAST_BITS = 8  # of a draw that is packed
+_TAG: int = 2**TAG_BITS - 1
 
 
 @dataclass(frozen=True)
@@ -124,14 +126,14 @@ class Caps:
         return full * self._each**2 + rest**2
 
     @property
-    def windows(self) -> list[tuple[int, tuple[str, ...], tuple[str, ...], bool]]:
+    def windows(self) -> list[tuple[int, tuple[str, ...], str, bool]]:
         """How rows are cut, one after the other: the most, within what, in which order, and whether equals share a
         rank. Without a cap there is none.
         """
         windows = (
-            (self.each, ("person", "cell"), ("row", "step"), False),
-            (self.groups, ("person",), ("group", "cell"), True),
-            (self.rows, ("person",), ("row", "cell", "step"), False),
+            (self.each, ("person", "group"), "row", False),
+            (self.groups, ("person",), "group", True),
+            (self.rows, ("person",), "row", False),
         )
         return [(cap, by, order, dense) for cap, by, order, dense in windows if cap is not None]
 
@@ -159,8 +161,9 @@ class Persons:
     fixed function of that person's own rows: `each` cuts the rows in a cell, then `groups` the cells, then `rows` all
     of them. The table is the sum of these functions over people, so who comes or goes changes it by their own, whose
     counts add up to at most `Caps.most` and their squares to at most `Caps.squares`; who is replaced, by two such.
-    Privacy does not rest on the hash, but nobody can choose a value in order to be used. Rows that are used in one
-    table need not be those in a table of other cells or of another column.
+    Privacy does not rest on the hash, but nobody can choose a value in order to be used: of two rows either comes first
+    with the same chance, but for one in 2**8 at a million cells, in 2**21 at a hundred, where 62 bits for all leave so
+    few for the hash. Rows that are used in one table need not be those in a table of other cells or of another column.
 
     Parameters
     ----------
@@ -202,31 +205,48 @@ class Persons:
 
     @cached_property
     def factors(self) -> tuple[int, ...]:
-        """Five secret numbers that the hashes are made with."""
-        digests = (hashlib.blake2b(bytes([place]), key=self.key[:64], digest_size=16).digest() for place in range(5))
-        return tuple(1 + int.from_bytes(digest) % (PRIME - 1) for digest in digests)
+        """Secret odd numbers that the hashes are made with: of a person, a cell, a step, and two of their sum."""
+        bits = (30, 30, 27, TAG_BITS, TAG_BITS)
+        digests = [hashlib.blake2b(bytes([place]), key=self.key[:64], digest_size=16).digest() for place in range(5)]
+        return tuple(int.from_bytes(digest) % 2**size | 1 for digest, size in zip(digests, bits, strict=True))
 
-    def draws(self, tag: Any, cell: Any, step: Any) -> tuple[Any, Any]:
-        """Hashes of a person and a cell, and of the two and a step: of arrays, or of an engine's expressions."""
+    def draws(self, tag: Any, cell: Any, step: Any, source: Source | None = None) -> tuple[Any, Any]:
+        """Hashes of a person and a cell, and of the two and a step: of arrays, or of an engine's expressions. Tags
+        and cells have at most 31 bits and steps 34, so that all stay below 2**63.
+        """
+        bits, xor = (_bits, operator.xor) if source is None else (source.bits, source.xor)
         a, b, c, d, e = self.factors
-        group = (tag * a + cell % PRIME * b) % PRIME
-        row = (group * c + step) % PRIME
-        return _cubed(group, d), _cubed(row, e)
+        group = tag * a + cell * b
 
-    def limited(self, frame: Frame, codes: Codes, steps: Steps | None = None) -> Codes:
-        """Codes of cells, -1 for the rows beyond the caps: first those in a cell, then cells, then all; `steps` are
-        those of a value from 0 on, -1 where it is missing.
+        def mixed(total: Any, first: int, second: int) -> Any:
+            once = bits(xor(total, bits(total, 24)), 0, TAG_BITS) * first
+            return bits(bits(xor(once, bits(once, 20)), 0, TAG_BITS) * second, 0, TAG_BITS)
+
+        return mixed(group, d, e), mixed(group + step * c, e, d)
+
+    @staticmethod
+    def packed(draw: Any, value: Any, width: int, source: Source | None = None) -> tuple[Any, ...]:
+        """What rows are ordered by: a draw, and then a value of so many bits, in one number where both fit into it."""
+        spare = min(TAG_BITS, _PACKED_BITS - width)
+        if spare < _LEAST_BITS:
+            return draw, value
+        return ((_bits if source is None else source.bits)(draw, TAG_BITS - spare, spare) * 2**width + value,)
+
+    def limited(self, frame: Frame, codes: Codes, width: int, steps: Steps | int = 0, bits: int = 0) -> Codes:
+        """Codes of cells of so many bits, -1 for the rows beyond the caps: first those in a cell, then cells, then
+        all; `steps` are those of values, 0 where one is missing, and their bits.
         """
         (person, tags), caps = self.tagged(frame), self.caps
         used = np.flatnonzero((codes >= 0) & (person >= 0))
-        person, cell, step = person[used], codes[used], np.zeros(len(used), int) if steps is None else steps[used] + 1
-        groups, rows = self.draws(tags[used], cell, step)
+        person, cell, step = person[used], codes[used], steps[used] if isinstance(steps, np.ndarray) else steps
+        group, row = self.draws(tags[used], _bits(cell, 0, TAG_BITS), step)
         within = np.ones(len(used), dtype=bool)
-        columns = {"person": person, "cell": cell, "group": groups, "row": rows, "step": step}
+        groups, rows = self.packed(group, cell, width), self.packed(row, cell * 2**bits + step, width + bits)
+        columns = {"person": (person,), "group": groups, "row": rows}
         for cap, by, order, dense in caps.windows:
             at = np.flatnonzero(within)
-            ranks = _ranks([columns[one][at] for one in by], [columns[one][at] for one in order], dense=dense)
-            within[at] = ranks < cap
+            among = [column[at] for one in by for column in columns[one]]
+            within[at] = _ranks(among, [column[at] for column in columns[order]], dense=dense) < cap
         limited_codes = np.full(len(codes), -1, dtype=np.int64)
         limited_codes[used[within]] = cell[within]
         return limited_codes
@@ -239,20 +259,21 @@ class Persons:
         return self._known[frame]
 
     def tag(self, name: Hashable) -> int:
-        """A number of a person, or of a key: of whole numbers and days their remainder, as engines have it, too."""
+        """A number of a person, or of a key: of whole numbers and days their last bits, as engines have them, too."""
         if isinstance(name, str):
-            return text_tag(name, self.key, PRIME)
+            return text_tag(name, self.key)
         if isinstance(name, dt.date):
-            return (name.toordinal() - _EPOCH) % PRIME
+            return (name.toordinal() - _EPOCH) & _TAG
         if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
             name = cells.key(name)
         if isinstance(name, int) or (isinstance(name, float) and name.is_integer()):
-            return int(name) % PRIME
-        return int.from_bytes(hashed(name, self.key, 8)) % PRIME
+            return int(name) & _TAG
+        return int.from_bytes(hashed(name, self.key, 8)) & _TAG
 
 
-def _cubed(number: Any, factor: int) -> Any:
-    return (number * number % PRIME * number + number * factor) % PRIME
+def _bits(number: Any, low: int, size: int | None = None) -> Any:
+    """Some bits of a whole number, all from a place on without a size."""
+    return number >> low if size is None else (number >> low) & (2**size - 1)
 
 
 def identities(column: Column) -> tuple[Codes, list[Hashable]]:

@@ -20,8 +20,8 @@ from toolkit.frames.column import Kind
 from toolkit.frames.conditions import OfColumns
 from toolkit.frames.frame import Frame
 from toolkit.frames.key_counts import key_of
-from toolkit.frames.persons import PRIME, Persons
-from toolkit.frames.streams import Rows, Source, Term
+from toolkit.frames.persons import Persons
+from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
 from toolkit.frames.values import MISSING, OTHER, Keys, Mark, Range
 
 Axis: TypeAlias = Any
@@ -32,6 +32,7 @@ Variable: TypeAlias = Any
 
 _MOST_KEYS, _MOST_RANGES = 2**16, 2**10
 _MOST_STEPS = 2**24  # of a histogram in all cells
+_MOST_BITS = (54, 20)  # of a person's cell, alone or beside steps of 34 bits: 8 are left to draw by
 
 Cuts = tuple[Sequence[float], Sequence[int]]
 """Increasing numbers at which one code ends and another begins; there is one code more than numbers."""
@@ -43,7 +44,7 @@ def can(frame: Frame, rows: Grouping, *labels: Label) -> bool:
     if source is None or not isinstance(rows.where, OfColumns):
         return False
     numbers = [frame.column(label).kind for label in labels]
-    names = people is None or _names(frame, people)
+    names = people is None or (_names(frame, people) and sum(rows.widths) <= _MOST_BITS[bool(labels)])
     return (
         names
         and all(kind.name in ("number", "truth") or (kind.name == "whole" and not kind.long) for kind in numbers)
@@ -97,8 +98,9 @@ def sums(
         term, most = source.constant(1), prod(span**power for span, power in zip(spans, each, strict=True))
         for number, factor in enumerate(factors):
             term = factor if number == 0 else term * factor
-        lone = len(variables) == 1 and factors  # what is missing is left out of a sum
-        for shift, total in source.totals(term if lone else source.case(present, term), most).items():
+        term = term if len(variables) == 1 and factors else source.case(present, term)
+        lone = steps[0] if len(variables) == 1 else term  # what is missing is left out
+        for shift, total in (source.totals(term, most) if factors else {0: source.counted(lone)}).items():
             terms[f"t{place}_{shift}"] = total
             shifts.append((place, shift, f"t{place}_{shift}"))
     table = _added_up(frame, rows, [(one.label, one.limits, one.filled) for one in variables], terms)
@@ -139,9 +141,9 @@ def people_by_key(frame: Frame, rows: Grouping, label: Label, most: int) -> Iter
     table = source.filtered(table, _all([~source.missing(source.term(name)) for name in terms]))
     if people is not None:
         table = source.grouped(table, list(terms), {})
-        tags = {"tag": _tag(frame, people), "other": source.tag(source.term("k"), column, people.key, PRIME)}
+        tags = {"tag": _tag(frame, people), "other": source.tag(source.term("k"), column, people.key)}
         table = source.extended(table, tags)
-        draw, _ = people.draws(source.term("tag"), source.term("other"), source.constant(0))
+        draw, _ = people.draws(source.term("tag"), source.term("other"), source.constant(0), source)
         table = source.ranked(source.extended(table, {"draw": draw}), ["person"], ["draw", "k"], "place")
         table = source.filtered(table, source.term("place") <= source.constant(most))
     counted = source.grouped(table, ["k"], {"n": source.counted()})
@@ -267,7 +269,8 @@ def _coded(
         if not _listed(axis):
             codes[f"c{place}"] = _found(source, source.term(f"k{place}"), axis, column.kind)
     for place, (label, limits, fill) in enumerate(columns):
-        terms[f"v{place}"] = source.number(source.term(names[str(label)]), frame.column(label))
+        ends = float(limits.low), float(limits.high)
+        terms[f"v{place}"] = source.clamped(source.term(names[str(label)]), frame.column(label), *ends)
         codes[f"s{place}"] = _step(source, source.term(f"v{place}"), limits, fill)
     if rows.people is not None:
         person = rows.people.label
@@ -279,13 +282,11 @@ def _coded(
     return source.extended(table, same | codes, only=True) if codes else table
 
 
-def _step(source: Source, value: Term, limits: Bounds, fill: int | None) -> Term:
+def _step(source: Source, clamped: Term, limits: Bounds, fill: int | None) -> Term:
     """As `Bounds.steps`: clamped, scaled and rounded with the same operations in the same order."""
     start, rate, first = limits.factors
-    low, high = source.constant(float(limits.low)), source.constant(float(limits.high))
-    clamped = source.case(value > high, high, source.case(value < low, low, value))
     scaled = (clamped - source.constant(start) if start else clamped) * source.constant(rate)
-    step = source.rounded(scaled) - source.constant(first)
+    step = source.rounded(scaled) - source.constant(first) if first else source.rounded(scaled)
     return step if fill is None else source.case(source.missing(step), source.constant(fill), step)
 
 
@@ -368,7 +369,7 @@ def _cell(source: Source, rows: Grouping, axes: Sequence[int]) -> Term:
 
 def _tag(frame: Frame, people: Persons) -> Term:
     source = _source(frame)
-    return source.tag(source.term("person"), frame.column(people.label), people.key, PRIME)
+    return source.tag(source.term("person"), frame.column(people.label), people.key)
 
 
 def _capped(frame: Frame, rows: Grouping, table: Rows, columns: Sequence[tuple[Label, Bounds, int | None]]) -> Rows:
@@ -376,17 +377,43 @@ def _capped(frame: Frame, rows: Grouping, table: Rows, columns: Sequence[tuple[L
     source, people = _source(frame), rows.people
     assert people is not None
     table = source.filtered(table, ~source.missing(source.term("person")))
-    step = source.constant(0)
+    codes = {f"c{place}": (source.term(f"c{place}"), width) for place, width in enumerate(rows.widths)}
+    steps = {}
     for place, (_, limits, _fill) in enumerate(columns):
-        own = source.term(f"s{place}")
-        more = source.case(source.missing(own), source.constant(0), own + source.constant(1))
-        step = more if place == 0 else step * source.constant(limits.span + 2) + more
-    terms = {"tag": _tag(frame, people), "cell": _cell(source, rows, range(len(rows.axes))), "step": step}
-    table = source.extended(table, terms)
-    group, row = people.draws(*(source.term(name) for name in terms))
-    table = source.extended(table, {"group_": group, "row_": row})
-    for place, (cap, by, order, dense) in enumerate(people.caps.windows):
-        renamed = [f"{name}_" if name in ("group", "row") else name for name in order]
-        table = source.ranked(table, by, renamed, f"rank{place}", dense=dense)
-        table = source.filtered(table, source.term(f"rank{place}") <= source.constant(cap))
-    return table
+        own, width = source.term(f"s{place}"), (limits.span + 1).bit_length()
+        steps[f"s{place}"] = source.case(source.missing(own), source.constant(0), own + source.constant(1)), width
+    cell = _cell(source, rows, range(len(rows.axes)))
+    terms = {
+        "tag": _tag(frame, people),
+        "cell": cell if sum(rows.widths) <= TAG_BITS else source.bits(cell, 0, TAG_BITS),
+        "step": _together(source, steps),
+        "fields": _together(source, codes),
+    }
+    same = _same(source, ["person"])
+    table = source.extended(table, same | terms, only=True)
+    group, row = people.draws(*(source.term(name) for name in ("tag", "cell", "step")), source)
+    width, bits = sum(rows.widths), sum(width for _, width in steps.values())
+    (groups,) = people.packed(group, source.term("fields"), width, source)
+    (orders,) = people.packed(row, source.term("fields") * 2**bits + source.term("step"), width + bits, source)
+    table = source.extended(table, same | {"group_": groups, "row_": orders}, only=True)
+    for cap, by, order, dense in people.caps.windows:
+        names = [name if name == "person" else f"{name}_" for name in by]
+        if dense:
+            table = source.ranked(table, names, [f"{order}_"], "rank", dense=True)
+            table = source.filtered(table, source.term("rank") <= source.constant(cap))
+        else:
+            table = source.least(table, names, f"{order}_", cap)
+    low, used = 0, dict[str, Term]()
+    for name, (_, width) in reversed([*codes.items(), *steps.items()]):
+        field = source.bits(source.term("row_"), low, width)
+        used[name] = field if name in codes else source.case(field > source.constant(0), field - source.constant(1))
+        low += width
+    return source.extended(table, used, only=True) if used else table
+
+
+def _together(source: Source, fields: Mapping[str, tuple[Term, int]]) -> Term:
+    """Whole numbers of so many bits each, one after the other."""
+    together = source.constant(0)
+    for number, (term, width) in enumerate(fields.values()):
+        together = term if number == 0 else together * 2**width + term
+    return together

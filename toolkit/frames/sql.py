@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from toolkit.frames import streams
 from toolkit.frames.column import Column
-from toolkit.frames.streams import Rows, Source, Term
+from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
 
-_DIGITS = 15  # hexadecimal ones of a hash: less than 2**63
+_DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
+_MOST_LISTED = 100  # numbers of a group that are collected without sorting
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class Sql(Source):
     """A date as days since 1970."""
     _long = "bigint"
     """Whole numbers of more than 63 bits."""
+    _shift = "({} >> {})"
+    _xor = "xor({}, {})"
 
     def term(self, name: str) -> Term:
         return Text(name)
@@ -83,16 +86,28 @@ class Sql(Source):
             return numbers
         return self.case(numbers <= self.constant(float("inf")), numbers)  # NaN is above all
 
+    def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:  # noqa: ARG002
+        value = Text(f"cast({term.text} as double)")
+        inside = self.case(value < self.constant(low), self.constant(low), value)
+        beyond = self.case(value <= self.constant(float("inf")), self.constant(high))  # NaN is above all
+        return self.case(value <= self.constant(high), inside, beyond)
+
     @abstractmethod
     def _moment(self, term: Term, column: Column, days: bool) -> Term:
         """Days since 1970 by the column's clock, or microseconds."""
 
-    def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
+    def tag(self, term: Term, column: Column, secret: bytes) -> Term:
         if column.kind.name == "text":
             digest = self._hash.format(f"unhex('{secret.hex()}') || {term.text}")
-            digits: Term = Text(self._digits.format(f"substr({digest}, 1, {_DIGITS})"))
-            return digits % modulus
-        return Text(f"cast({((term % modulus + modulus) % modulus).text} as bigint)")
+            term = Text(self._digits.format(f"substr({digest}, 1, {_DIGITS})"))
+        return Text(f"cast({self.bits(term, 0, TAG_BITS).text} as bigint)")
+
+    def bits(self, term: Term, low: int, size: int | None = None) -> Term:
+        shifted = self._shift.format(term.text, low) if low else term.text
+        return Text(shifted if size is None else f"({shifted} & cast({2**size - 1} as bigint))")
+
+    def xor(self, left: Term, right: Term) -> Term:
+        return Text(self._xor.format(left.text, right.text))
 
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
         rest = "" if otherwise is None else f" else {otherwise.text}"
@@ -104,8 +119,8 @@ class Sql(Source):
     def among(self, term: Term, values: Sequence[Any]) -> Term:
         return Text(f"({term.text} in ({', '.join(self.constant(value).text for value in values)}))")
 
-    def counted(self) -> Term:
-        return Text("count(*)")
+    def counted(self, term: Term | None = None) -> Term:
+        return Text("count(*)" if term is None else f"count({term.text})")
 
     def again(self, name: str) -> Term:
         return Text(f"sum({name})")
@@ -189,6 +204,12 @@ class Relation(Sql):
     def again(self, name: str) -> Term:
         return Text(f"cast(sum({name}) as {'hugeint' if name.startswith('t') else 'bigint'})")
 
+    def least(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
+        if cap > _MOST_LISTED:
+            return super().least(rows, by, order, cap)
+        least = f"min({order})" if cap == 1 else f"unnest(min({order}, {cap}))"
+        return f"(select {', '.join(by)}, {least} as {order} from {rows} group by {', '.join(by)})"
+
     def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
         values = ", ".join(self.constant(value).text for value, _ in codes)
         places = ", ".join(f"{code}::bigint" for _, code in codes)
@@ -215,6 +236,7 @@ class Spark(Sql):
 
     _text, _hash, _digits = "cast(cast({} as string) as binary)", "sha2({}, 256)", "cast(conv({}, 16, 10) as bigint)"
     _day = "cast(unix_date({}) as bigint)"
+    _shift, _xor = "shiftright({}, {})", "({} ^ {})"
 
     def __init__(self, table: Any) -> None:
         self._table, self.names = table, list(table.columns)

@@ -18,6 +18,9 @@ from toolkit.frames.column import Column
 ROWS = 2**20
 """Rows that are read at a time, and keys."""
 
+TAG_BITS = 31
+"""Of the number of a person: its products with secret factors add up to less than 2**63 in every engine."""
+
 Term: TypeAlias = Any
 """An expression of an engine; it has Python's operators for numbers, comparisons, and & and |."""
 Rows: TypeAlias = Any
@@ -72,13 +75,26 @@ class Source(ABC):
     def number(self, term: Term, column: Column) -> Term:
         """A float; NaN is missing."""
 
+    def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:
+        """A float between two limits; NaN is missing."""
+        value, least, most = self.number(term, column), self.constant(low), self.constant(high)
+        return self.case(value > most, most, self.case(value < least, least, value))
+
     @abstractmethod
     def rounded(self, term: Term) -> Term:
         """A float of less than 2**62 as the nearest whole number, halves to even."""
 
     @abstractmethod
-    def tag(self, term: Term, column: Column, secret: bytes, modulus: int) -> Term:
-        """A key as a number from 0 up to a modulus, as `Persons.tag` makes it."""
+    def tag(self, term: Term, column: Column, secret: bytes) -> Term:
+        """A key as a number of `TAG_BITS` bits, as `Persons.tag` makes it."""
+
+    @abstractmethod
+    def bits(self, term: Term, low: int, size: int | None = None) -> Term:
+        """Some bits of a whole number of 64 bits; all from a place on, of one that is not negative."""
+
+    @abstractmethod
+    def xor(self, left: Term, right: Term) -> Term:
+        """The bits in which two whole numbers differ."""
 
     @abstractmethod
     def case(self, condition: Term, value: Term, otherwise: Term | None = None) -> Term:
@@ -93,8 +109,8 @@ class Source(ABC):
         """Whether a key is one of the values."""
 
     @abstractmethod
-    def counted(self) -> Term:
-        """The number of rows of a group."""
+    def counted(self, term: Term | None = None) -> Term:
+        """The number of rows of a group, or of those that have a term."""
 
     @abstractmethod
     def totals(self, term: Term, most: int) -> dict[int, Term]:
@@ -126,6 +142,10 @@ class Source(ABC):
     def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
         """With the rank of each row within its group from 1 on, or `dense`, that of its different values."""
 
+    def least(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
+        """Of each group the rows with the smallest numbers; other columns need not be there any more."""
+        return self.filtered(self.ranked(rows, by, [order], "rank"), self.term("rank") <= self.constant(cap))
+
     @abstractmethod
     def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
         """The columns, of whole numbers, 0 where a sum is of nothing."""
@@ -135,7 +155,7 @@ class Source(ABC):
         """Keys in their order, each with its number; some at a time are here."""
 
 
-def text_tag(text: str, secret: bytes, modulus: int) -> int:
-    """A number of a text, by a hash with a secret that DuckDB and Spark have, too: 60 bits of SHA-256."""
+def text_tag(text: str, secret: bytes) -> int:
+    """A number of a text, by a hash with a secret that DuckDB and Spark have, too: the first bits of SHA-256."""
     digest = hashlib.sha256(secret + text.encode("utf-8", "surrogatepass")).digest()
-    return (int.from_bytes(digest[:8]) >> 4) % modulus
+    return int(int.from_bytes(digest[:4]) & (2**TAG_BITS - 1))

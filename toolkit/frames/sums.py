@@ -68,6 +68,8 @@ class Grouping:
         self.where, self.axes, self.people = where, axes, people
         self.names = tuple(axis.name for axis in axes)
         self.cells = math.prod(len(axis.labels) for axis in axes)
+        self.widths = tuple((len(axis.labels) - 1).bit_length() for axis in axes)
+        """Bits of the codes of each."""
         self.is_part = bool(axes or where.words)
         """Whether the number of rows that count is private even where that of all rows is public."""
         self.limited = people is not None
@@ -104,10 +106,16 @@ class Grouping:
             codes = np.zeros(len(frame), dtype=np.int64)
         if self.people is None:
             return codes
-        together = None
+        together: Steps | int = 0
         for one, most in steps:
-            together = one if together is None else (together + 1) * (most + 2) + one
-        return self.people.limited(frame, codes, together)
+            together = together * 2 ** step_bits(most) + one + 1
+        bits = sum(step_bits(most) for _, most in steps)
+        return self.people.limited(frame, codes, sum(self.widths), together, bits)
+
+
+def step_bits(most: int) -> int:
+    """Of a step from 0 to a most, or of none."""
+    return (most + 1).bit_length()
 
 
 def grouping(frame: Frame, where: Where | None = None, by: By | None = None, people: Persons | None = None) -> Grouping:

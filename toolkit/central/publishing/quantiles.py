@@ -21,7 +21,8 @@ from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp, shown
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
+from toolkit.core.sampling.noise import exp_of
 
 MOST_ROWS = 2**30
 """Of a table whose number of rows is private: what is said of ranks holds up to this number."""
@@ -29,6 +30,8 @@ MOST_RANK_UNITS = 2**20
 """The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
 """
 _MOST_EQUAL = 16  # values at one place
+_FAR = 30  # less likely by e**-30 than the best: looked at more closely only if drawn
+_COINS = 2**26
 _RUNS = (3, 4, 6, 8, 12, 16, 24, 32)
 _ONE_IN, _LEFT = 20.01, 2e-5  # 5 %, less what is left for values that lie closer than is assumed
 
@@ -141,6 +144,55 @@ class RecursiveQuantiles:
             cuts[part.place] = self.choice(part).choose_step(*rank_scores(inside, part.share, low, high), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
+    def choose_spread(self, values: "Spread", rng: Rng = None) -> list[int]:
+        """The same of values whose digits after their steps are drawn where they decide: the same law."""
+        source, cuts = check_rng(rng), {-1: 0, len(self.quantiles): values.most}
+        for part in self.parts:
+            cuts[part.place] = self._cut(part, values, cuts[part.start - 1], cuts[part.stop], source)
+        return [cuts[place] for place in range(len(self.quantiles))]
+
+    def _cut(self, part: Part, values: "Spread", low: int, high: int, rng: Rng) -> int:
+        """A cut of one part. Cuts are drawn by the best score that their interval can have, and kept with the share
+        of it that is theirs; an interval whose cut is not kept is halved. Whatever the intervals, what is kept has
+        the law of the scores; they are short where scores are high, so that most cuts are.
+        """
+        choice, unit = self.choice(part), part.share.denominator
+        start, number = values.rank(low), values.rank(high) - values.rank(low)
+        sought, rate = part.share.numerator * number, float(choice.rate)
+
+        def best(first: Any, last: Any) -> Any:
+            return -np.maximum(np.maximum(unit * first - sought, sought - unit * last), 0)
+
+        def halves(at: int, end: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+            """Where an interval is cut, and how many values are below, until a rank or the place decides little."""
+            steep, far = (last - first) * unit * rate > 2, -best(first, last) * rate > _FAR
+            if end - at > 1 and steep and not far:
+                middle = (at + end) // 2
+                below = values.rank(middle) - start
+                yield from halves(at, middle, first, below)
+                yield middle, below
+                yield from halves(middle, end, below, last)
+
+        edges, ranks = values.edges(low, high, start)
+        near = (best(ranks[:-1], ranks[1:]) * rate >= -_FAR) & (np.diff(ranks) * (unit * rate) > 2)
+        more = [
+            (place + 1, *one)
+            for place in np.flatnonzero(near).tolist()
+            for one in halves(*edges[place : place + 2].tolist(), *ranks[place : place + 2].tolist())
+        ]
+        while True:
+            at, cut_at, below = np.array(more, dtype=np.int64).reshape(-1, 3).T
+            edges, ranks = np.insert(edges, at, cut_at), np.insert(ranks, at, below)
+            scores = best(ranks[:-1], np.where(np.diff(edges) > 1, ranks[1:], ranks[:-1]))
+            cut = choice.choose_step(edges, scores, rng)
+            place = int(np.searchsorted(edges, cut, "right")) - 1
+            rank = values.rank(cut) - start
+            worse = int(scores[place]) + abs(unit * rank - sought)
+            if not worse or falls_below(exp_of(choice.rate * worse), int(words(1, WORD, rng)[0]), WORD, rng):
+                return cut
+            middle = int(edges[place] + edges[place + 1]) // 2
+            more = [(place + 1, middle, values.rank(middle) - start)] if middle > edges[place] else []
+
     def off_by(self, most: int, steps: int | None = None, rows: int = MOST_ROWS) -> int:
         """Ranks that with probability 95 % no quantile is off by more, whatever the data of at most so many
         `rows`: of `most` places, which are `steps` with random digits after them.
@@ -207,6 +259,57 @@ class RecursiveQuantiles:
         yield Part(middle, level, share, start, stop)
         yield from self._parts(start, middle, low, quantile, level + 1)
         yield from self._parts(middle + 1, stop, quantile, high, level + 1)
+
+
+class Spread:
+    """How many values each step has. The random digits after a step are drawn where a cut asks for them, by halves:
+    of n values each has the next digit 0 with probability 1/2. So the law is that of drawing all digits of all values,
+    and what is remembered is as large as the steps and the cuts, not as the data.
+
+    >>> values = Spread(np.array([2, 0, 3]), 30)
+    >>> values.most == 3 << 30, values.rank(1 << 30), 2 <= values.rank(5 << 29) <= 5
+    (True, 2, True)
+    """
+
+    def __init__(self, counts: Steps, digits: int, rng: Rng = None) -> None:
+        self._below, self._digits, self._rng = np.concatenate([[0], np.cumsum(counts)]), digits, rng
+        self._zeros: dict[tuple[int, int], int] = {}
+        self.most = len(counts) << digits
+
+    def rank(self, cut: int) -> int:
+        """How many values lie below a cut."""
+        step, rest = divmod(cut, 2**self._digits)
+        rank = int(self._below[step])
+        number, digit = int(self._below[step + 1]) - rank if rest else 0, self._digits
+        while number and rest:
+            digit -= 1
+            key = digit, cut >> (digit + 1)
+            if key not in self._zeros:
+                self._zeros[key] = _heads(number, self._rng)
+            if rest >> digit:
+                rank, number, rest = rank + self._zeros[key], number - self._zeros[key], rest - 2**digit
+            else:
+                number = self._zeros[key]
+        return rank
+
+    def edges(self, low: int, high: int, start: int) -> tuple[Steps, Steps]:
+        """Where the steps begin that cuts from low to high lie in, and the end; and how many values from `start` on are
+        below each.
+        """
+        first, last = low // 2**self._digits + 1, -(-high // 2**self._digits)
+        edges = np.concatenate([[low], np.arange(first, last, dtype=np.int64) << self._digits, [high + 1]])
+        ranks = np.concatenate([[self.rank(low)], self._below[first:last], [self.rank(high)]])
+        return edges, ranks - start
+
+
+def _heads(number: int, rng: Rng) -> int:
+    """Of so many fair coins."""
+    heads = 0
+    for start in range(0, number, _COINS):
+        coins = words(-(-min(_COINS, number - start) // 64), 64, rng).copy()
+        coins[-1] >>= np.uint64(-min(_COINS, number - start) % 64)
+        heads += int(np.bitwise_count(coins).sum())
+    return heads
 
 
 def rank_unit(q: Fraction) -> Fraction:
