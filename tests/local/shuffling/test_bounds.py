@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.core.enumeration import exact_matrix, true_delta
-from tests.slowly import slowly
+from tests.slowly import each, slowly
 from toolkit import k_ary
 from toolkit.local.shuffling.bounds import (
     UNSURE,
@@ -89,9 +89,11 @@ def exact_binomial(trials, share):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("trials", [1, 2, 7, 16, 40, 300, 1500])
-@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 8), Fraction(15, 16)])
-@pytest.mark.parametrize("deviations", [0, 1, 3, 6])
+@each(
+    deviations=[0, 1, 3, 6],
+    share=[Fraction(1, 2), Fraction(1, 8), Fraction(15, 16)],
+    trials=[1, 2, 7, 16, 40, 300, 1500],
+)
 def test_a_hinge_is_never_below_the_exact_sum_and_at_most_a_hair_above(trials, share, deviations):
     slope = Fraction(13, 8)
     offset = slope * (trials * share + Fraction(deviations * math.sqrt(trials * share * (1 - share))))

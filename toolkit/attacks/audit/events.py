@@ -261,18 +261,16 @@ def _best(
     n, m = int(seen.sum()), int(other.sum())
     natural = np.arange(len(seen))
     by_ratio = np.argsort(-(ranked[0] + 1.0) / (ranked[1] + 1.0), kind="stable")
-    ways = {"below": natural, "at least": natural[::-1], "among": by_ratio}
-    sums = {way: (np.cumsum(seen[order]), np.cumsum(other[order])) for way, order in ways.items()}
-    promises = {way: _promise(p, n, q, m, target[1]) for way, (p, q) in sums.items()}
-    excesses = {way: _excess(p, n, q, m, target) for way, (p, q) in sums.items()}
+    ways, orders = ("below", "at least", "among"), np.array([natural, natural[::-1], by_ratio])
+    sums = np.cumsum(seen[orders], axis=1), np.cumsum(other[orders], axis=1)
+    promises, excesses = _promise(sums[0], n, sums[1], m, target[1]), _excess(sums[0], n, sums[1], m, target)
     events = []
     for measure in (promises, excesses):
-        way = max(ways, key=lambda way: float(measure[way].max()))
-        last = int(np.argmax(measure[way]))
+        way, last = np.unravel_index(int(np.argmax(measure)), measure.shape)  # of equals the first
         chosen = np.zeros(len(seen), dtype=bool)
-        chosen[ways[way][: last + 1]] = True
-        words = f"{name} {_worded(way, edges, ways[way], last)}"
-        events.append(Event(name, column, edges, chosen, words, float(promises[way][last]), float(excesses[way][last])))
+        chosen[orders[way][: last + 1]] = True
+        words = f"{name} {_worded(ways[way], edges, orders[way], int(last))}"
+        events.append(Event(name, column, edges, chosen, words, float(promises[way, last]), float(excesses[way, last])))
     return events
 
 

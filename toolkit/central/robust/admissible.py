@@ -26,6 +26,7 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +81,7 @@ class PowerLaw:
     def smoothness(self) -> Fraction:
         return Fraction(self.loss.amount) / self.m
 
-    @property
+    @cached_property
     def factor(self) -> Fraction:
         """c: the width of the noise in units of S."""
         return Fraction(self.m + 1) / (Fraction(self.loss.amount) - self.smoothness)

@@ -47,11 +47,12 @@ def rounded_sum(center: Fraction, tail: Tail, rng: Rng = None) -> int:
     True
     """
     positive, uniform = bool(int(words(1, 8, rng)[0]) & 1), LazyUniform(rng)
-    start = math.floor(center + Fraction(1, 2))
+    edge = center + Fraction(1, 2)
+    start = math.floor(edge)
 
     def reaches(j: int) -> bool:
         """Whether center + Z >= j - 1/2."""
-        distance = j - Fraction(1, 2) - center
+        distance = j - edge
         if positive:
             return distance <= 0 or uniform.is_below(tail(distance))
         return distance < 0 and not uniform.is_below(tail(-distance))

@@ -265,8 +265,8 @@ def _missing(values: Any) -> tuple[int, int]:
     array = _as_array(values)
     if array.dtype.kind == "f":
         return int(np.isnan(array).sum()), array.size
-    if array.dtype.kind == "O":
-        return sum(is_missing(value) for value in array.ravel()), array.size
+    if array.dtype.kind == "O" and not set(map(type, cells := array.ravel().tolist())) <= {str, int, bool}:
+        return sum(map(is_missing, cells)), array.size
     return 0, array.size
 
 
@@ -282,7 +282,7 @@ def _as_array(values: Values) -> npt.NDArray[Any]:
 def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Objects as what they hold, whole floats as integers; everything else refused."""
     if array.dtype.kind == "O":
-        kinds = {bool if isinstance(value, bool | np.bool_) else type(value) for value in array}
+        kinds = {bool if issubclass(kind, bool | np.bool_) else kind for kind in set(map(type, array.tolist()))}
         if kinds == {bool}:
             return array.astype(bool)
         if all(issubclass(kind, str) for kind in kinds):
