@@ -2,11 +2,12 @@
 its own assert, not only by a saved output that differs. For each mechanism that a notebook teaches there are two
 standard changes: no noise, and half the noise.
 
-Each mutant runs in a process of its own, in which functions that are already imported get its code: the code cells of
-one notebook as plain Python, without a kernel, up to the first that fails.
+Each notebook runs once, as plain Python without a kernel: of its code cells those that are needed. Where it first calls
+a function that a mutant changes, in a cell that this mutant needs, a child process goes on with the mutant's words.
 """
 
 import ast
+import builtins
 import gc
 import importlib
 import inspect
@@ -40,15 +41,15 @@ BUILT_ON = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """One place in one module of the toolkit, what stands there, and what the mutant has instead. Where the cell
-    is said that notices (or several, apart by spaces), only what it needs is run before it.
+    """One place in one module of the toolkit, what stands there, what the mutant has instead, and the cell of the
+    notebook that notices (or several, apart by spaces): only what it needs is run before it.
     """
 
     notebook: str
     module: str
     here: str
     instead: str
-    cell: str = ""
+    cell: str
 
 
 MUTANTS = {
@@ -121,48 +122,6 @@ MUTANTS = {
     "beliefs that do not sum to one": Mutant(
         "03", "toolkit.local.design", "joint / joint.sum(axis=0)", "joint / joint.sum(axis=1)", "posterior-table"
     ),
-    "02: counts without noise": Mutant(
-        "02",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 10**9)",
-        "cell-27b",
-    ),
-    "02: counts with half the noise": Mutant(
-        "02",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 2)",
-        "cell-27b",
-    ),
-    "07: counts without noise": Mutant(
-        "07",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 10**9)",
-        "ghosts-check",
-    ),
-    "07: counts with half the noise": Mutant(
-        "07",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 2)",
-        "ghosts-check",
-    ),
-    "14: counts without noise": Mutant(
-        "14",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 10**9)",
-        "counts-below-check",
-    ),
-    "14: counts with half the noise": Mutant(
-        "14",
-        "toolkit.central.laplace",
-        "laplace_sampler(self.exact_scale)",
-        "laplace_sampler(self.exact_scale / 2)",
-        "counts-below-check",
-    ),
     "07: real numbers without noise": Mutant(
         "07",
         "toolkit.central.laplace",
@@ -204,48 +163,6 @@ MUTANTS = {
         "partial(radial_laplace, scale)",
         "partial(radial_laplace, scale / 2)",
         "eleven-011",
-    ),
-    "07: a choice without noise": Mutant(
-        "07",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, int(np.argmin(odds.gaps(slice(None)))))",
-        "drawn-check",
-    ),
-    "07: a choice at twice epsilon": Mutant(
-        "07",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, _draw(Odds(odds.scores, 2 * odds.rate, odds.base), source))",
-        "drawn-check",
-    ),
-    "11: a choice without noise": Mutant(
-        "11",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, int(np.argmin(odds.gaps(slice(None)))))",
-        "choice-below-check",
-    ),
-    "11: a choice at twice epsilon": Mutant(
-        "11",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, _draw(Odds(odds.scores, 2 * odds.rate, odds.base), source))",
-        "choice-below-check",
-    ),
-    "13: a choice without noise": Mutant(
-        "13",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, int(np.argmin(odds.gaps(slice(None)))))",
-        "cell-43b",
-    ),
-    "13: a choice at twice epsilon": Mutant(
-        "13",
-        "toolkit.central.selection",
-        "return _item(candidates, _draw(odds, source))",
-        "return _item(candidates, _draw(Odds(odds.scores, 2 * odds.rate, odds.base), source))",
-        "cell-43b",
     ),
     "03: reports that are the truth": Mutant(
         "03",
@@ -803,16 +720,86 @@ MUTANTS = {
     ),
 }
 
-
-UNCHANGED = {
-    f"nothing is changed in {number}": Mutant(
-        number, "", "", "", " ".join(sorted({one.cell for one in MUTANTS.values() if one.notebook == number} - {""}))
+# Two standard changes, in three notebooks each.
+_COUNTS = {"without noise": "10**9", "with half the noise": "2"}
+_CHOICES = {
+    "without noise": "int(np.argmin(odds.gaps(slice(None))))",
+    "at twice epsilon": "_draw(Odds(odds.scores, 2 * odds.rate, odds.base), source)",
+}
+MUTANTS |= {
+    f"{number}: counts {words}": Mutant(
+        number,
+        "toolkit.central.laplace",
+        "laplace_sampler(self.exact_scale)",
+        f"laplace_sampler(self.exact_scale / {factor})",
+        cell,
     )
-    for number in sorted({one.notebook for one in MUTANTS.values() if one.cell})
+    for number, cell in (("02", "cell-27b"), ("07", "ghosts-check"), ("14", "counts-below-check"))
+    for words, factor in _COUNTS.items()
+} | {
+    f"{number}: a choice {words}": Mutant(
+        number,
+        "toolkit.central.selection",
+        "return _item(candidates, _draw(odds, source))",
+        f"return _item(candidates, {choice})",
+        cell,
+    )
+    for number, cell in (("07", "drawn-check"), ("11", "choice-below-check"), ("13", "cell-43b"))
+    for words, choice in _CHOICES.items()
 }
 
 
-Bound = dict[tuple[str, str, int], list[FunctionType]]
+Place = tuple[str, str, int]
+Bound = dict[Place, list[FunctionType]]
+UNCHANGED = {f"nothing is changed in {number}": number for number in sorted({one.notebook for one in MUTANTS.values()})}
+
+
+def _functions_of_mutants(module: str, mutants: dict[str, Mutant]) -> dict[Place, CodeType]:
+    """The functions of a module that mutants change, with their words beside the toolkit's: `is_mutant` says which
+    hold. What a mutant replaces must stand there once.
+    """
+    path = Path(importlib.import_module(module).__file__)
+    source = path.read_text(encoding="utf-8")
+    tree, before = ast.parse(source), _definitions(ast.parse(source))
+    ours, changed = _definitions(tree), set()
+    for name, mutant in mutants.items():
+        if source.count(mutant.here) != 1:
+            raise LookupError(f"{mutant.here!r} must stand once in {module}: adapt the mutant")
+        after = _definitions(ast.parse(source.replace(mutant.here, mutant.instead)))
+        pairs = [(ast.dump(one), ast.dump(other)) for one, other in zip(before, after, strict=True)]
+        differing = [i for i, (one, other) in enumerate(pairs) if one != other]
+        if not differing:
+            raise LookupError(f"{mutant.here!r} must stand in a function of {module}: adapt the mutant")
+        for i in differing:
+            is_mutant = ast.parse(f"if is_mutant({name!r}): pass").body[0]
+            is_mutant.body = [*after[i].body, ast.Return()]  # and nothing of ours after it
+            ours[i].body.insert(0, is_mutant)
+        changed.update(differing)
+    lines = {min(one.lineno for one in (ours[i], *ours[i].decorator_list)) for i in changed}
+    codes = list(_codes(compile(ast.fix_missing_locations(tree), path, "exec")))
+    return {_place(code): code for code in codes if code.co_firstlineno in lines}
+
+
+def _definitions(tree: ast.Module | ast.ClassDef) -> list[ast.FunctionDef]:
+    """Of a module and its classes; what stands in a function is part of it."""
+    found: list[ast.FunctionDef] = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            found.append(node)
+        elif isinstance(node, ast.ClassDef):
+            found += _definitions(node)
+    return found
+
+
+def _codes(body: CodeType) -> Iterator[CodeType]:
+    """Likewise, when compiled."""
+    for inside in body.co_consts:
+        if isinstance(inside, CodeType):
+            yield from (inside,) if inside.co_flags & CO_OPTIMIZED else _codes(inside)
+
+
+def _place(code: CodeType) -> Place:
+    return str(code.co_filename), code.co_qualname, code.co_firstlineno
 
 
 def _bound() -> Bound:
@@ -824,44 +811,25 @@ def _bound() -> Bound:
     return found
 
 
-def _mutate(mutant: Mutant, bound: Bound) -> None:
-    """Give functions of a module the mutant's words in place of the toolkit's; these must stand there once."""
-    path = Path(importlib.import_module(mutant.module).__file__)
-    source = path.read_text(encoding="utf-8")
-    if source.count(mutant.here) != 1:
-        raise LookupError(f"{mutant.here!r} must stand once in {mutant.module}: adapt the mutant")
-    texts = (source, source.replace(mutant.here, mutant.instead))
-    before, after = (list(_functions(compile(text, path, "exec"))) for text in texts)
-    changed = [(_place(old), new) for old, new in zip(before, after, strict=True) if old != new]
-    if not changed or any(place not in bound for place, _ in changed):
-        raise LookupError(f"{mutant.here!r} must stand in a function of {mutant.module}: adapt the mutant")
-    for place, new in changed:
-        for function in bound[place]:
-            function.__code__ = new
+def _change(mutants: dict[str, Mutant], bound: Bound) -> None:
+    """Give functions their mutants' words beside their own."""
+    for module in {mutant.module for mutant in mutants.values()}:
+        own = {name: mutant for name, mutant in mutants.items() if mutant.module == module}
+        for place, code in _functions_of_mutants(module, own).items():
+            for function in bound[place]:
+                function.__code__ = code
 
 
-def _functions(body: CodeType) -> Iterator[CodeType]:
-    """Of a module and its classes; what stands in a function is part of it."""
-    for inside in body.co_consts:
-        if isinstance(inside, CodeType):
-            yield from (inside,) if inside.co_flags & CO_OPTIMIZED else _functions(inside)
-
-
-def _place(code: CodeType) -> tuple[str, str, int]:
-    return str(code.co_filename), code.co_qualname, code.co_firstlineno
-
-
-def _needed(cells: list[dict[str, Any]], chosen: set[str]) -> list[dict[str, Any]]:
+def _needed(cells: list[dict[str, Any]], chosen: set[str]) -> set[str]:
     """These cells, and those before them that bind a name which they or one of those need."""
     assert chosen <= {cell["id"] for cell in cells}
-    kept: list[dict[str, Any]] = []
-    names: set[str] = set()
+    kept, names = set[str](), set[str]()
     for cell in reversed(cells):
         loads, stores = _names("".join(cell["source"]))
         if cell["id"] in chosen or names & stores:
-            kept.append(cell)
+            kept.add(cell["id"])
             names |= loads
-    return kept[::-1]
+    return kept
 
 
 def _names(source: str) -> tuple[set[str], set[str]]:
@@ -886,46 +854,72 @@ def _run(cell: dict[str, Any], names: dict[str, object]) -> None:
     exec(compile("".join(cell["source"]), f"cell {cell['id']}", "exec"), names)  # noqa: S102 — of this repository
 
 
-def _first_failure(cells: list[dict[str, Any]], names: dict[str, object]) -> dict[str, str]:
-    """The cell of the notebook that fails, with what, and where the error was raised. What fails in a folded
-    cell, a check or a solution, no reader sees: it does not count.
+class Reader:
+    """One notebook: its cells one after the other, without a change, and from where a mutant differs on in a child of
+    its own. A mutant that never ends is ended.
     """
-    for cell in cells:
-        try:
-            _run(cell, names)
-        except Exception as error:
-            if {"check", "solution"} & set(cell["metadata"].get("tags", [])):
+
+    def __init__(self, number: str, chosen: list[str], cells: list[dict[str, Any]], bound: Bound) -> None:
+        mutants = {name: mutant for name, mutant in MUTANTS.items() if mutant.notebook == number}
+        self.name, self.here, self.left = f"nothing is changed in {number}", "", set(chosen) & set(mutants)
+        tried = mutants if self.name in chosen else self.left
+        self.cells = {name: _needed(cells, set(mutants[name].cell.split())) for name in tried}
+        _change({name: mutants[name] for name in self.left}, bound)
+        builtins.is_mutant = self.is_mutant  # type: ignore[attr-defined]
+        own = os.getpid()
+        os.getpid = lambda: own  # what stays in its process goes on in the child: no other uses it
+
+    def is_mutant(self, name: str) -> bool:
+        """Whether this process has a mutant's words: from where it could first differ a child has."""
+        if name in self.left and self.here in self.cells[name]:
+            self.left.remove(name)
+            if (child := os.fork()) == 0:
+                signal.alarm(240)
+                self.name, self.left = name, set()
+            else:
+                os.waitpid(child, 0)
+        return self.name == name
+
+    def read(self, cells: list[dict[str, Any]], names: dict[str, object]) -> dict[str, str]:
+        """The cell of the notebook that fails, with what, and where the error was raised. What fails in a folded
+        cell, a check or a solution, no reader sees: it does not count.
+        """
+        for cell in cells:
+            if cell["id"] not in self.cells.get(self.name, set().union(*self.cells.values())):
                 continue
-            frame = error.__traceback__
-            while frame.tb_next:
-                frame = frame.tb_next
-            raised = frame.tb_frame.f_code.co_filename
-            return {"cell": cell["id"], "error": type(error).__name__, "in": raised, "said": str(error)[:200]}
-    return {"cell": "", "error": "", "in": "", "said": "no cell failed"}
+            self.here = cell["id"]
+            try:
+                _run(cell, names)
+            except Exception as error:
+                if {"check", "solution"} & set(cell["metadata"].get("tags", [])):
+                    continue
+                frame = error.__traceback__
+                while frame.tb_next:
+                    frame = frame.tb_next
+                raised = frame.tb_frame.f_code.co_filename
+                return {"cell": cell["id"], "error": type(error).__name__, "in": raised, "said": str(error)[:200]}
+        return {"cell": "", "error": "", "in": "", "said": "no cell failed"}
 
 
 def _all_failures(chosen: list[str]) -> None:
-    """A line for each mutant, written by a child of its own, for time: forked after all is imported that the notebooks
-    and the mutants name. A mutant that never ends is ended.
+    """A line for each mutant and for each notebook without one, which is read by a child, for time: forked after all is
+    imported that the notebooks and the mutants name.
     """
     os.chdir(FOLDER)
-    mutants = {name: mutant for name, mutant in (UNCHANGED | MUTANTS).items() if name in chosen}
-    books = {number: _code_cells(number) for number in sorted({mutant.notebook for mutant in mutants.values()})}
+    numbers = {UNCHANGED[name] if name in UNCHANGED else MUTANTS[name].notebook for name in chosen}
+    books = {number: _code_cells(number) for number in sorted(numbers)}
     names: dict[str, dict[str, object]] = {number: {} for number in books}
     for number, (first, *_) in books.items():
         _run(first, names[number])
-    for module in (*BUILT_ON, *filter(None, (mutant.module for mutant in mutants.values()))):
+    for module in (*BUILT_ON, *(mutant.module for mutant in MUTANTS.values())):
         importlib.import_module(module)
     bound = _bound()
     gc.freeze()
-    for name, mutant in mutants.items():
+    for number, (_, *cells) in books.items():
         if (child := os.fork()) == 0:
-            signal.alarm(240)
-            _, *cells = books[mutant.notebook]
-            if mutant.module:
-                _mutate(mutant, bound)
-            needed = _needed(cells, set(mutant.cell.split())) if mutant.cell else cells
-            sys.stdout.write(json.dumps({"name": name, **_first_failure(needed, names[mutant.notebook])}) + "\n")
+            reader = Reader(number, chosen, cells, bound)
+            failure = reader.read(cells, names[number])
+            sys.stdout.write(json.dumps({"name": reader.name, **failure}) + "\n")
             sys.stdout.flush()
             os._exit(0)
         os.waitpid(child, 0)

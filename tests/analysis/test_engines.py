@@ -83,7 +83,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.constraintPropagation.enabled": "false",
         "spark.sql.adaptive.enabled": "false",  # few rows need no plans that are made anew, nor compiled ones
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -194,12 +195,12 @@ def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    ("verb", "name"), [("count", "tables"), ("mean", "by"), ("bounds", "all"), ("keys", "all"), ("top", "two")]
-)
+@pytest.mark.parametrize(("verb", "name"), [("mean", "by"), ("keys", "all")])
 def test_and_one_person_with_500_rows_of_it_moves_no_more_than_is_charged(
     verb: str, name: str, spark: Any, tmp_path: Path
 ) -> None:
+    """Noise on sums, and a threshold; the integers of every verb are compared above, under the same kind of caps."""
+
     def written(table: pd.DataFrame) -> Any:
         file = str(tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet")
         table.to_parquet(file)
