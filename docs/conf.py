@@ -121,7 +121,7 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
 def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
     """An author's "S. L. Warner" begins no list, and words of a property before a colon are no type."""
     lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
-    lines[:0] = [""] if what == "property" else []
+    lines[:0] = ["..", ""] if what == "property" else []  # napoleon looks at the first line only: an empty comment
 
 
 def finish(app: Any, problem: Exception | None) -> None:
