@@ -166,24 +166,22 @@ def list_experiment(
     choice(control, "control", ("binomial", "beta-binomial", "logit-normal"))
     most = whole(items, "items")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    edges: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling}
-    rest = edges | {"direct": direct is not None}
+    rest: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling, "direct": direct is not None}
     for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
     if method == "nls":
         _only_for(rest | for_ml, "method='ml'", "method='nls'", _NO_MODEL)
     joint = _is_joint(second is not None, control_items is not None, control, rest)
     named = {"treatment": treatment, "direct": direct, "second": second}
-    shares = {name: text for name, text in edges.items() if isinstance(text, str)}
+    shares = {name: text for name, text in rest.items() if isinstance(text, str)}
     answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
     design = _design(answers, counts, treated, most)
     if method == "nls":
         return _least_squares(answers, design)
     if joint:
-        return _of_all(
-            answers, treated, design, control_items is not None, (constrained, control == "logit-normal"), se
-        )
-    there = (bool(floor), bool(ceiling), direct is not None)
-    return _of_one_list(answers, counts, ListLaw(most, treated, control != "binomial", constrained, *there), design, se)
+        form = (constrained, control == "logit-normal")
+        return _of_all(answers, treated, design, control_items is not None, form, se)
+    law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
+    return _of_one_list(answers, counts, law, design, se)
 
 
 def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Errors | None) -> ListFit:
