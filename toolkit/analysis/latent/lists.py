@@ -178,8 +178,7 @@ def list_experiment(
     if method == "nls":
         return _least_squares(answers, design)
     if joint:
-        form = (constrained, control == "logit-normal")
-        return _of_all(answers, treated, design, control_items is not None, form, se)
+        return _of_all(answers, treated, design, constrained, control == "logit-normal", se)
     law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
     return _of_one_list(answers, counts, law, design, se)
 
@@ -190,9 +189,11 @@ def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists
 
 
 def _of_all(
-    answers: Answers, treated: Mask, design: "Lists", single: bool, form: tuple[bool, bool], se: Errors | None
+    answers: Answers, treated: Mask, design: "Lists", constrained: bool, shared: bool, se: Errors | None
 ) -> ListFit:
-    law = JointLaw({name: part.most for name, part in design.short.items()}, single, treated, *form)
+    single = any(name.startswith("control item ") for name in design.short)
+    parts = {name: part.most for name, part in design.short.items()}
+    law = JointLaw(parts, single, treated, constrained, shared)
     return _likelihood(answers, law, law.codes(design.columns), design, se)
 
 
