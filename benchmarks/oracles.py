@@ -10,10 +10,8 @@ fewer, from a Mersenne twister and float thresholds, and are scaled up, which th
 of reports, allows.
 """
 
-import sys
 import tracemalloc
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -21,9 +19,6 @@ from toolkit import k_ary
 from toolkit.local.oracles import local_hash, optimized_unary, subset
 
 from _timing import best
-
-# Else coverage.py beside this file would be taken for the package that numba looks for.
-sys.path[:] = [path for path in sys.path if Path(path) != Path(__file__).parent]
 
 EPSILON, PEOPLE = 1.0, 1_000_000
 TARGETS = {"k-ary": 20, "k-ary design": 20, "optimized unary": 5, "subset": 5}

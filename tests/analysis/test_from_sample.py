@@ -98,8 +98,8 @@ def _covered(design: Any, n: int, share: float, chance: float) -> float:
 
 
 def test_intervals_of_few_people_hold_rare_shares() -> None:
-    """Enumerated; by t a plain share of .01 was held by .182, through a die by .881. benchmarks/coverage.py has the
-    27 cells of the grid, of which none is below .95.
+    """Enumerated; by t a plain share of .01 was held by .182, through a die by .881. The 27 cells of the grid are in
+    benchmarks/interval_coverage.py, and none is below .95.
     """
     assert _covered(plain(["no", "yes"]), 20, 0.01, 0.01) == pytest.approx(0.983, abs=1e-3)
     assert _covered(DIE, 20, 0.01, 1 / 6 + 0.01 * 2 / 3) == pytest.approx(0.964, abs=1e-3)

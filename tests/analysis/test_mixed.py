@@ -210,3 +210,28 @@ def test_with_nodes_enough_the_gradient_is_that_of_the_height(frame) -> None:
     at, point = np.array([-0.5, 0.4, 0.2]), model.point(np.array([-0.5, 0.4, 0.2]))
     slopes = [(model.point(at + d).height - model.point(at - d).height) / 2e-4 for d in 1e-4 * np.eye(3)]
     assert point.gradient == pytest.approx(slopes, rel=1e-5, abs=1e-5)
+
+
+# Lesnoff and others (2004), contagious bovine pleuropneumonia in Ethiopian herds: the data `cbpp` of lme4, whose manual
+# fits them under ?glmer. Of each herd: new cases / animals in the periods 1 to 4.
+HERDS = """2/14 3/12 4/9 0/5; 3/22 1/18 1/21; 8/22 2/16 0/16 2/20; 2/10 0/10 2/9 0/6; 5/18 0/25 0/24 1/4;
+3/17 0/17 0/18 1/20; 8/16 1/10 3/9 0/5; 12/34; 2/9 0/6 0/8 0/6; 1/22 1/22 0/18 2/22; 0/25 5/27 3/22 1/22;
+2/10 1/8 0/6 0/5; 1/21 2/24 0/19 0/23; 11/19 0/2 0/3 0/2; 1/19 1/15 1/15 0/15"""
+
+
+def test_the_herds_of_the_lme4_manual() -> None:
+    """glmer(cbind(incidence, size - incidence) ~ period + (1 | herd), nAGQ = 25), lme4 1.1-31, R 4.2.2; its standard
+    errors come from differences. Animals of a herd and period are alike, and share a row of the likelihood.
+    """
+    cells = [
+        (h, k, *map(int, one.split("/")))
+        for h, row in enumerate(HERDS.split(";"))
+        for k, one in enumerate(row.split(), 1)
+    ]
+    animals = [(herd, period, i < cases) for herd, period, cases, size in cells for i in range(size)]
+    herd, period, ill = map(np.array, zip(*animals, strict=True))
+    fit = mixed_logistic("ill ~ C(period)", {"ill": ill * 1, "period": period, "herd": herd}, DIRECT, group="herd")
+    assert fit.value == pytest.approx([-1.399223728, -0.991408884, -1.127809594, -1.579480951], abs=2e-5)
+    assert fit.se == pytest.approx([0.233511378, 0.306768201, 0.326767163, 0.427595710], rel=2e-3)
+    assert fit.group_sd == pytest.approx(0.647519915, abs=2e-5)
+    assert len(fit.model.columns) <= 2 * len(cells) < 0.2 * fit.nobs

@@ -216,7 +216,7 @@ class MixedFit(Fitted):
         names = ("population",) if by is None else tuple(map(str, labels))
         each = weights / weights.sum(axis=1, keepdims=True)
         matrix, places = self.covariates.of(frame), self._places(frame)
-        value, cov = self._averages(matrix, places, each)
+        value, cov, _ = self._averages(matrix, places, each)
         mixture = self._mixture([(matrix, places, each)])
         return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
 
@@ -257,30 +257,25 @@ class MixedFit(Fitted):
 
         The likelihood of a standard deviation is that of its likeliest coefficients times how far they may vary.
         """
-        top, start = max(1.5, 2.5 * self.group_sd), np.asarray(self.value)
-        while True:
-            fits = []
-            for sd in np.linspace(0, top, _GRID):
-                fits.append(self._given(sd, start))
-                start = fits[-1][0][:-1]
-            heights = np.array([height for *_, height in fits])
-            chances = np.exp(heights - heights.max())
-            if chances[-1] < 0.01 or top > 50:
-                chances[[0, -1]] /= 2
-                return [(at, cov, c) for (at, cov, _), c in zip(fits, chances / chances.sum(), strict=True)]
-            top *= 2
+        step, start = max(1.5, 2.5 * self.group_sd) / (_GRID - 1), np.asarray(self.value)
+        heights, fits = np.zeros(1), list[tuple[Array, Array, float]]()
+        while len(fits) < _GRID or (heights[-1] > heights.max() - np.log(100) and len(fits) < 10 * _GRID):
+            fits.append(self._given(step * len(fits), start))
+            start, heights = fits[-1][0][:-1], np.array([height for *_, height in fits])
+        chances = np.exp(heights - heights.max())
+        chances[[0, -1]] /= 2
+        return [(at, cov, c) for (at, cov, _), c in zip(fits, chances / chances.sum(), strict=True)]
 
     def _given(self, sd: float, start: Array) -> tuple[Array, Array, float]:
         """The likeliest coefficients where groups differ so much, their covariance, and the height of both."""
-        last = np.log(sd) if sd > 0 else -20.0  # exp(-20) is no difference
+        last = float(np.log(sd)) if sd > 0 else -20.0  # exp(-20) is no difference
 
         def evaluate(at: Array) -> Point:
-            point = self.model.point(np.append(at, last))
-            return Point(at, point.height, point.gradient[:-1], point.information[:-1, :-1])
+            return self.model.coefficients(at, last)
 
-        point, _ = newton(evaluate, evaluate(start), steps=20, exact=QUADRATURE)
+        point, _ = newton(evaluate, evaluate(start), 20, QUADRATURE, lambda point: point.information)
         cov = np.zeros((len(point.at) + 1,) * 2)
-        cov[:-1, :-1] = np.linalg.inv(curvature(evaluate, point))
+        cov[:-1, :-1] = np.linalg.inv(point.information)
         return np.append(point.at, last), cov, point.height + np.linalg.slogdet(cov[:-1, :-1])[1] / 2
 
     def _mixture(self, pieces: Sequence[tuple[Array, Codes, Array]]) -> _Mixture | None:
@@ -297,12 +292,12 @@ class MixedFit(Fitted):
 
     def _log_odds(self, matrix: Array, places: Codes, weights: Array, at: Array, cov: Array) -> tuple[Array, Array]:
         """Means and errors of the log odds of weighted prevalences; within one group by those of its intercepts."""
-        value, variance = self._averages(matrix, places, weights, False, at, cov)
-        between = np.diag(self._posterior(at, matrix, places, weights, False)[1])
+        value, *both = self._averages(matrix, places, weights, False, at, cov)
+        variance, between = map(np.diag, both)
         scale = np.maximum(value * (1 - value), LEAST)
         center, own = np.log(value / (1 - value)), between / scale**2
         eta, sd = matrix @ at[:-1], float(np.exp(at[-1]))
-        _, nodes, chances, _ = self.model.integrate(at)
+        nodes, chances = self._nodes(at)
         for row, weight in enumerate(weights):
             if len(groups := np.unique(places[weight > 0])) == 1:
                 mine, place = weight > 0, groups[0]
@@ -310,7 +305,7 @@ class MixedFit(Fitted):
                 share = np.clip(weight[mine] @ expit(eta[mine, None] + sd * u), 1e-12, 1 - 1e-12)
                 odds = np.log(share / (1 - share))
                 center[row], own[row] = odds @ chance, odds**2 @ chance - (odds @ chance) ** 2
-        return center, np.sqrt(np.maximum(own, 0) + (np.diag(variance) - between) / scale**2)
+        return center, np.sqrt(np.maximum(own, 0) + (variance - between) / scale**2)
 
     def _averages(
         self,
@@ -320,38 +315,56 @@ class MixedFit(Fitted):
         typical: bool = False,
         at: Array | None = None,
         known: Array | None = None,
-    ) -> tuple[Array, Array]:
-        """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
+    ) -> tuple[Array, Array, Array]:
+        """Weighted prevalences, their covariance by intercepts and, by derivatives, parameters; that by intercepts."""
         at, width = np.asarray(self.everything.value) if at is None else at, 1e-5
+        both = np.eye(len(at))
         known = np.nan_to_num(np.asarray(self.everything.cov)) if known is None else known
-        value, spread = self._posterior(at, matrix, places, weights, typical)
-        slopes = np.array(
-            [
-                self._posterior(at + step, matrix, places, weights, typical)[0]
-                - self._posterior(at - step, matrix, places, weights, typical)[0]
-                for step in width * np.eye(len(at))
-            ]
-        ) / (2 * width)
-        return value, spread + slopes.T @ known @ slopes
+        means = [
+            weights @ self._cell_means(at + step, matrix, places, typical) for step in width * np.vstack([both, -both])
+        ]
+        slopes = (np.array(means[: len(at)]) - np.array(means[len(at) :])) / (2 * width)
+        between = self._between(at, matrix, places, weights, typical)
+        value = np.asarray(weights @ self._cell_means(at, matrix, places, typical))
+        return value, between + slopes.T @ known @ slopes, between
 
-    def _posterior(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> tuple[Array, Array]:
-        """Means of weighted prevalences, and the covariance that the unknown intercepts leave them."""
-        beta, sd = at[:-1], float(np.exp(at[-1]))
-        eta = matrix @ beta
+    @cached_property
+    def _integrals(self) -> dict[bytes, tuple[Array, Array]]:
+        return {}
+
+    def _nodes(self, at: Array) -> tuple[Array, Array]:
+        """Nodes of each group and their probabilities; several averages ask for them at the same parameters."""
+        if (key := at.tobytes()) not in self._integrals:
+            self._integrals[key] = self.model.integrate(at)[1:3]
+        return self._integrals[key]
+
+    def _cell_means(self, at: Array, matrix: Array, places: Codes, typical: bool) -> Array:
+        """The mean prevalence of each row, given what is known of the intercept of its group."""
+        eta, sd = matrix @ at[:-1], float(np.exp(at[-1]))
         if typical or sd == 0:
-            return np.asarray(weights @ expit(eta)), np.zeros((len(weights),) * 2)
-        _, nodes, chances, _ = self.model.integrate(at)
-        total, spread = np.zeros(len(weights)), np.zeros((len(weights),) * 2)
-        for place in np.unique(places):
+            return np.asarray(expit(eta))
+        (nodes, chances), (points, law), means = self._nodes(at), _normal_rule(), np.empty(len(eta))
+        new = places < 0
+        means[new] = expit(eta[new, None] + sd * points) @ law
+        mine = places[~new]
+        means[~new] = (expit(eta[~new, None] + sd * nodes[mine]) * chances[mine]).sum(axis=1)
+        return means
+
+    def _between(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> Array:
+        """The covariance that the unknown intercepts leave weighted prevalences. Of the population of groups the mean
+        itself is meant, and has none; of a group, also one without reports, its own share.
+        """
+        eta, sd, spread = matrix @ at[:-1], float(np.exp(at[-1])), np.zeros((len(weights),) * 2)
+        if typical or sd == 0:
+            return spread
+        nodes, chances = self._nodes(at)
+        for place in set(places.tolist()) - {_NO_GROUP}:
             mine = np.flatnonzero(places == place)
             u, chance = _normal_rule() if place < 0 else (nodes[place], chances[place])
-            shares = weights[:, mine] @ expit(eta[mine, None] + sd * u)
-            mean = shares @ chance
-            total += mean
-            # Of the population of groups the mean itself is meant; of a group, also one without reports, its own share.
-            if place != _NO_GROUP:
-                spread += (shares * chance) @ shares.T - np.outer(mean, mean)
-        return total, spread
+            parts = np.flatnonzero(weights[:, mine].any(axis=1))
+            shares = weights[np.ix_(parts, mine)] @ expit(eta[mine, None] + sd * u)
+            spread[np.ix_(parts, parts)] += (shares * chance) @ shares.T - np.outer(shares @ chance, shares @ chance)
+        return spread
 
 
 @cache
@@ -424,27 +437,26 @@ def mixed_logistic(
     labels = column(rows.covariates.data, group, "the groups").tolist()
     places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
     codes = np.array([places[label] for label in labels], dtype=np.intp)
-    order = np.argsort(codes, kind="stable")
-    starts = np.searchsorted(codes[order], np.arange(len(places)))
-    mass = _group_weights(rows, order, starts)
     columns, back = standardize(rows.covariates)
-    model = GroupModel(columns[order], rows.channel.seen[:, order], starts, mass, nodes)
+    alike = np.column_stack([codes, columns, *rows.channel.seen])
+    _, first, times = np.unique(alike, axis=0, return_index=True, return_counts=True)
+    starts = np.searchsorted(codes[first], np.arange(len(places)))
+    mass = _group_weights(rows, codes, first[starts])
+    model = GroupModel(columns[first], rows.channel.seen[:, first], starts, mass, nodes, times.astype(float))
     plain = maximum_without_groups(model)
     model, point = maximum(model, plain)
     return _as_fit(rows, model, point, plain, back, (group, places, weights is not None))
 
 
-def _group_weights(rows: Rows, order: Codes, starts: Codes) -> Array:
+def _group_weights(rows: Rows, codes: Codes, first: Codes) -> Array:
     """One weight per group; weights within groups have no agreed scaling, and are refused."""
-    weights = rows.people.weights
-    if weights is None:
-        return np.ones(len(starts))
-    sorted_weights = weights[order]
-    first = sorted_weights[starts]
-    if not np.array_equal(np.repeat(first, np.diff(np.append(starts, len(order)))), sorted_weights):
+    if rows.people.weights is None:
+        return np.ones(len(first))
+    mass = rows.people.weights[first]
+    if not np.array_equal(mass[codes], rows.people.weights):
         rule = "weights must be the same for all rows of a group"
         refuse(rule, "others", "weights within groups must be scaled, and the standard deviation depends on how")
-    return np.asarray(first / first.mean())
+    return np.asarray(mass / mass.mean())
 
 
 def _as_fit(
@@ -531,8 +543,7 @@ def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> 
     if zero:
         cov = np.zeros((width + 1,) * 2)
         bend = model.logs(model.columns @ point.at)[2]
-        each = np.repeat(model.weights, model.sizes)
-        cov[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (each * bend)[:, None]))
+        cov[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (model.each * bend)[:, None]))
         return cov
     bread = np.linalg.inv(curvature(model.point, point))
     if not weighted:

@@ -29,18 +29,8 @@ Codes = npt.NDArray[np.intp]
 class GroupModel:
     """The likelihood with one normal intercept per group, by adaptive Gauss–Hermite quadrature.
 
-    Parameters
-    ----------
-    columns : array
-        Covariates, rows sorted by group.
-    seen : array
-        Pr(the report that was seen | truth), one row per truth.
-    starts : array of int
-        Where the rows of each group begin.
-    weights : array
-        How much each group weighs.
-    nodes : int
-        How many points a group's integral is summed over.
+    Rows are sorted by group, and people who are alike in all share one: `times` says how many. `seen` is Pr(the report
+    that was seen | truth), one row per truth; `starts` where the rows of each group begin; `weights` are of groups.
     """
 
     columns: Array
@@ -48,6 +38,12 @@ class GroupModel:
     starts: Codes
     weights: Array
     nodes: int
+    times: Array | float = 1.0
+
+    @property
+    def each(self) -> Array:
+        """How much each row weighs."""
+        return np.repeat(self.weights, self.sizes) * self.times
 
     @cached_property
     def _rule(self) -> tuple[Array, Array]:
@@ -68,53 +64,52 @@ class GroupModel:
         return np.log(chance), lean, lean * (1 - 2 * share) - lean**2
 
     def _sum(self, rows: Array) -> Array:
-        return np.asarray(np.add.reduceat(rows, self.starts, axis=0))
+        return np.asarray(np.add.reduceat((rows.T * self.times).T, self.starts, axis=0))
 
     def modes(self, eta: Array, sd: float) -> tuple[Array, Array]:
         """The likeliest intercept of each group, in standard deviations, and how wide its curve is there."""
         u = np.zeros(len(self.starts))
-        height = self._height(eta, sd, u)
+        height, lean, bend = self._intercepts(eta, sd, u)
         for _ in range(60):
-            _, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
-            slope = sd * self._sum(lean) - u
-            step = slope / self._curved(sd, lean, bend)
+            step = (sd * self._sum(lean) - u) / self._curved(sd, lean, bend)
+            if np.abs(step).max() < 1e-9:
+                break
             for _ in range(20):
-                higher = self._height(eta, sd, u + step)
+                higher, lean, bend = self._intercepts(eta, sd, u + step)
                 worse = higher < height - 1e-12
                 if not worse.any():
                     break
                 step = np.where(worse, step / 2, step)
             u, height = u + step, higher
-            if np.abs(step).max() < 1e-9:
-                break
-        _, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
         return u, 1 / np.sqrt(self._curved(sd, lean, bend))
 
     def _curved(self, sd: float, lean: Array, bend: Array) -> Array:
         curvature = 1 - sd**2 * self._sum(bend)
         return np.where(curvature < _FLATTEST, 1 + sd**2 * self._sum(lean**2), curvature)
 
-    def _height(self, eta: Array, sd: float, u: Array) -> Array:
-        return self._sum(self.logs(eta + sd * np.repeat(u, self.sizes))[0]) - u**2 / 2
+    def _intercepts(self, eta: Array, sd: float, u: Array) -> tuple[Array, Array, Array]:
+        """How likely these intercepts are, and derivatives of each row."""
+        log, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
+        return self._sum(log) - u**2 / 2, lean, bend
 
-    def integrate(self, at: Array) -> tuple[Array, Array, Array, Array]:
-        """Of each group its log-likelihood, nodes and their posterior probabilities; the rows' leans."""
+    def integrate(self, at: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Of each group its log-likelihood, nodes and their posterior probabilities; the rows' derivatives at them."""
         beta, sd = at[:-1], float(np.exp(at[-1]))
         eta = self.columns @ beta
         mode, width = self.modes(eta, sd)
         points, logs = self._rule
         nodes = mode[:, None] + np.sqrt(2) * width[:, None] * points
-        chance, lean, _ = self.logs(eta[:, None] + sd * np.repeat(nodes, self.sizes, axis=0))
+        chance, lean, bend = self.logs(eta[:, None] + sd * np.repeat(nodes, self.sizes, axis=0))
         heights = self._sum(chance) - nodes**2 / 2 + logs
         top = heights.max(axis=1, keepdims=True)
         parts = np.exp(heights - top)
         total = parts.sum(axis=1, keepdims=True)
         log_likelihoods = (top + np.log(total))[:, 0] + np.log(width) - np.log(np.pi) / 2
-        return log_likelihoods, nodes, parts / total, lean
+        return log_likelihoods, nodes, parts / total, lean, bend
 
     def group_scores(self, at: Array) -> tuple[Array, Array]:
         """The log-likelihood of each group, and the gradient of the exact integral."""
-        log_likelihoods, nodes, posterior, lean = self.integrate(at)
+        log_likelihoods, nodes, posterior, lean, _ = self.integrate(at)
         each = np.repeat(posterior, self.sizes, axis=0)
         rows = (lean * each).sum(axis=1)
         by_sd = float(np.exp(at[-1])) * (self._sum(lean) * posterior * nodes).sum(axis=1)
@@ -127,14 +122,25 @@ class GroupModel:
         information = scores.T @ (scores * self.weights[:, None]) + 1e-9 * np.eye(len(at))
         return Point(at, float(self.weights @ log_likelihoods), gradient, information)
 
+    def coefficients(self, at: Array, log_sd: float) -> Point:
+        """Height, gradient and minus the Hessian (Louis 1982) by the coefficients, where groups differ so much."""
+        log_likelihoods, _, posterior, lean, bend = self.integrate(np.append(at, log_sd))
+        scores = self._sum(self.columns[:, :, None] * lean[:, None, :])
+        means = (scores * posterior[:, None, :]).sum(axis=2)
+        inner = self.each * (bend * np.repeat(posterior, self.sizes, axis=0)).sum(axis=1)
+        weighted = posterior * self.weights[:, None]
+        hessian = self.columns.T @ (self.columns * inner[:, None]) - means.T @ (means * self.weights[:, None])
+        flat = scores.transpose(1, 0, 2).reshape(len(at), -1)
+        hessian += (flat * weighted.ravel()) @ flat.T
+        return Point(at, float(self.weights @ log_likelihoods), self.weights @ means, -hessian)
+
 
 def maximum_without_groups(model: GroupModel) -> Point:
     """The maximum with a standard deviation of 0: plain logistic regression through the designs."""
 
     def evaluate(at: Array) -> Point:
         log, lean, _ = model.logs(model.columns @ at)
-        each = np.repeat(model.weights, model.sizes)
-        share = expit(model.columns @ at)
+        each, share = model.each, expit(model.columns @ at)
         # The information of the truths is above that of the reports: steps by it are short, and sure.
         weight = each * share * (1 - share) * (model.seen[1] - model.seen[0]) ** 2
         expected = model.columns.T @ (model.columns * (weight + 1e-12)[:, None])

@@ -17,12 +17,9 @@ _ROUNDING = 1e-12  # forty times what the incomplete beta function was seen to b
 class ScoreTest:
     """Tells one share from another by the number of reports that speak for the other.
 
-    It rejects when the Wilson interval, before it is cut to [0, 1], lies beyond the first share on the side
-    of the other: when more than n * null + critical * sqrt(n * null * (1 - null)) reports speak for the
-    other.
-
-    Power rises with n and falls whenever the number of reports to reject rises, as the teeth of a saw: n
-    people may be enough, and n + 1 not.
+    It rejects when the Wilson interval, before it is cut to [0, 1], lies beyond the first share on the side of the
+    other: when more than n * null + critical * sqrt(n * null * (1 - null)) reports speak for the other. Power rises
+    with n and falls whenever that number rises, as the teeth of a saw: n people may be enough, and n + 1 not.
 
     null, truth : probability of such a report at the first share, and at the other; null < truth.
     critical : at least 0, in standard errors: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided one.

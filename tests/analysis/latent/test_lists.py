@@ -135,6 +135,36 @@ def test_who_denies_at_the_floor_may_depend_on_covariates() -> None:
     assert fit.log_likelihood >= -7725.450232 - 1e-5
 
 
+def test_who_denies_at_the_ceiling_may_depend_on_covariates() -> None:
+    """At the fit an own likelihood has its height, a gradient of 0, and the curvature that the errors say."""
+    rng, n = np.random.default_rng(9), 4000
+    x, w = rng.normal(size=n), (rng.random(n) < 0.5) * 1.0
+    z = rng.random(n) < expit(-0.3 + 0.5 * x)
+    harmless = rng.binomial(3, expit(0.6 + 0.3 * x))
+    treated = rng.random(n) < 0.5
+    silent = (rng.random(n) < expit(-0.5 + 1.0 * w)) & treated & z & (harmless == 3)
+    y = harmless + (treated & z & ~silent)
+    frame = {"y": y, "x": x, "w": w, "t": treated}
+    fit = list_experiment("y ~ x", frame, treatment="t", items=3, method="ml", ceiling="~ w")
+    assert fit.labels[4:] == ("ceiling: Intercept", "ceiling: w")
+
+    def height(at):
+        trait, item, deny = expit(at[0] + at[1] * x), expit(at[2] + at[3] * x), expit(at[4] + at[5] * w)
+        law = np.array([[1, 3, 3, 1][k] * item**k * (1 - item) ** (3 - k) for k in range(4)] + [0 * x])
+        long = np.array([0 * x, law[0], law[1], law[2] + deny * law[3], (1 - deny) * law[3]])
+        chance = np.where(treated, trait * long + (1 - trait) * law, law)
+        return np.log(np.take_along_axis(chance, y[None], axis=0)).sum()
+
+    at, axes, d = np.asarray(fit.value), np.eye(6), 1e-3
+    slopes = np.array([(height(at + 1e-5 * axis) - height(at - 1e-5 * axis)) / 2e-5 for axis in axes])
+    bends = [(2 * height(at) - height(at + d * axis) - height(at - d * axis)) / d**2 for axis in axes]
+    assert fit.log_likelihood == pytest.approx(height(at), abs=1e-7)
+    assert slopes * fit.se == pytest.approx(np.zeros(6), abs=1e-4)
+    assert bends == pytest.approx(np.diag(np.linalg.inv(fit.cov)), rel=2e-3)
+    # 3.5 errors: once in 2,000 seeds.
+    assert abs(fit.value[5] - 1.0) < 3.5 * fit.se[5]
+
+
 def test_a_direct_question_beside_the_list() -> None:
     rng = np.random.default_rng(6)
     n = 3000
@@ -258,10 +288,7 @@ def test_items_asked_one_by_one_are_one_set_of_estimating_equations() -> None:
     assert float(fit.difference) == pytest.approx(np.nanmean(data["y"][t]) - control)
 
 
-def test_what_no_likelihood_is_offered_for_is_refused() -> None:
-    data = double_survey()
-    with pytest.raises(ValueError, match="`second` must go with method='nls'"):
-        list_experiment("a ~ x", data, treatment="t", items=4, second="b", method="ml")
+def test_items_that_are_no_items_are_refused() -> None:
     with pytest.raises(ValueError, match="must name the items of the short list, got 2"):
         list_experiment("y ~ x", item_survey(), treatment="t", items=3, control_items=["c0", "c1"])
     odd = item_survey()

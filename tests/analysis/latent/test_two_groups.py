@@ -219,3 +219,33 @@ def test_honesty_may_depend_on_covariates_of_its_own() -> None:
         latent.lie_detector("y ~ x", holes, p={0: 0.3, 1: 0.8}, group="g", honesty="~ w")
     with pytest.raises(ValueError, match="'v': there are"):
         latent.lie_detector("y ~ x", data, p={0: 0.3, 1: 0.8}, group="g", honesty="~ v")
+
+
+@pytest.mark.parametrize("model", ["extended_crosswise", "unknown_question"])
+def test_other_shares_may_depend_on_covariates_of_their_own(model) -> None:
+    """Who always says "different", and the innocuous prevalence: own likelihoods, as that of honesty above."""
+    crossed = model == "extended_crosswise"
+    odds, name = ({0: 0.15, 1: 0.85}, "always different") if crossed else ({0: 0.75, 1: 0.2}, "innocuous")
+    rng, x, group, p = people(26, odds[0], odds[1])
+    w = (rng.random(N) < 0.5) * 1.0
+    z, other = rng.random(N) < expit(-1 + 0.5 * x), rng.random(N) < expit((-2 if crossed else -0.4) + 0.9 * w)
+    coin = rng.random(N) < p
+    y = np.where(other, False, z == coin) * 1 if crossed else np.where(coin, z, other) * 1
+    data = {"y": y, "x": x, "w": w, "g": group}
+    further = {"always_different" if crossed else "innocuous": "~ w"}
+    fit = getattr(latent, model)("y ~ x", data, p=odds, group="g", **further)
+    assert fit.labels == ("Intercept", "x", f"{name}: Intercept", f"{name}: w")
+
+    def height(at):
+        trait, share = expit(at[0] + at[1] * x), expit(at[2] + at[3] * w)
+        one = (1 - share) * (trait * p + (1 - trait) * (1 - p)) if crossed else p * trait + (1 - p) * share
+        return np.log(np.where(y == 1, one, 1 - one)).sum()
+
+    slopes, se = brute(height, fit)
+    assert fit.log_likelihood == pytest.approx(height(fit.value), abs=1e-8)
+    assert slopes == pytest.approx(np.zeros(4), abs=1e-3)
+    assert fit.se == pytest.approx(se, rel=1e-3)
+    # 4 errors for two models: once in 8,000 seeds.
+    assert abs(fit.value[3] - 0.9) < 4 * fit.se[3]
+    smaller = getattr(latent, model)("y ~ x", data, p=odds, group="g")
+    assert fit.compare(smaller).statistic == pytest.approx(2 * (fit.log_likelihood - smaller.log_likelihood))

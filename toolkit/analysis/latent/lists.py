@@ -9,7 +9,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.model import (
     Errors,
     Fit,
@@ -35,33 +37,16 @@ from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats, with_column
 from toolkit.local.matrix.encoding import encode
 
+_NO_MODEL = "least squares does not model the control count; its errors are robust"
 _NONE = "no epsilon: who tells the least or the most possible has told the truth"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListFit(LatentFit):
-    """A fitted list experiment.
+    """A fitted list experiment: as a `LatentFit`, and
 
     Parameters
     ----------
-    coefficients : Estimate
-        The coefficients.
-    log_likelihood : float
-        At the coefficients.
-    rows : mapping
-        How many rows were used, and how many were left out, by where a value was missing.
-    title : str
-        What was fitted, in a few words.
-    provenance : FitProvenance
-        What another fit must share to be compared with this one.
-    answers : Answers
-        What people said.
-    predictors : tuple of Predictor
-        The covariates of each part of the model, the trait's first.
-    share : Share
-        How the prevalence follows from the coefficients.
-    model : Model, optional
-        The likelihood, where there is one.
     difference : Estimate
         The difference in means, which needs no model.
 
@@ -102,7 +87,7 @@ def list_experiment(
     treatment: Any,
     items: int,
     method: Literal["nls", "ml"] = "nls",
-    control: Literal["binomial", "beta-binomial"] = "binomial",
+    control: Literal["binomial", "beta-binomial", "logit-normal"] = "binomial",
     constrained: bool = True,
     floor: bool | str = False,
     ceiling: bool | str = False,
@@ -123,9 +108,12 @@ def list_experiment(
     what the long list adds to it, :math:`g(x'\delta)`; the errors count both steps. It does not assume how
     the control count is spread. The likelihoods do: they are more precise where they are right, and can be
     far off where not (of 1,000 simulated surveys in which the count depends on the trait, 26 in 100 intervals
-    of the constrained binomial one held the truth; 96 in 100 of least squares). Intervals of slopes from two lists, or
-    with items that were asked one by one, held them in 95.8 to 96.5 % of 2,000 surveys each of 600 and of 1,500 people;
-    of all coefficients from one list in 96.3 to 98.6 % (of 600 people 35 surveys had no solution, and were refused).
+    of the constrained binomial one held the truth; 96 in 100 of least squares): `agreement` holds them against the
+    difference in means. Of two lists, or items one by one, a likelihood takes all that a person tells together; where
+    people with one harmless item tend to have another, only that of control="logit-normal" is right. Intervals of
+    slopes by least squares from two lists, or with items that were asked one by one, held them in 95.8 to 96.5 % of
+    2,000 surveys each of 600 and of 1,500 people; of all coefficients from one list in 96.3 to 98.6 % (of 600 people 35
+    surveys had no solution, and were refused).
 
     Parameters
     ----------
@@ -139,8 +127,9 @@ def list_experiment(
         How many items the short list has.
     method : {"nls", "ml"}
         Least squares, or maximum likelihood.
-    control : {"binomial", "beta-binomial"}
-        The law of the control count, for "ml".
+    control : {"binomial", "beta-binomial", "logit-normal"}
+        The law of the control count, for "ml". With "logit-normal" the log odds of all harmless items of a person move
+        together; of several lists or single items the other laws take a person's items for independent.
     constrained : bool
         Whether it is the same for carriers and others, for "ml".
     floor : bool or str
@@ -155,18 +144,8 @@ def list_experiment(
         first.
     control_items : sequence of str, optional
         The modified design: columns of the harmless items, 0 or 1, which the others were asked one by one.
-    se : str, optional
-        As for `toolkit.analysis.logistic`.
-    sample : Sample, optional
-        As for `toolkit.analysis.logistic`.
-    weights : str or array, optional
-        As for `toolkit.analysis.logistic`.
-    strata : str or array, optional
-        As for `toolkit.analysis.logistic`.
-    clusters : str or array, optional
-        As for `toolkit.analysis.logistic`.
-    missing : {"refuse", "drop"}
-        What happens to rows with a missing value.
+    se, sample, weights, strata, clusters, missing : optional
+        As for `toolkit.analysis.logistic`; `missing` is "refuse" or "drop".
 
     Returns
     -------
@@ -184,21 +163,50 @@ def list_experiment(
     ('Intercept', 'x', 'control: Intercept', 'control: x')
     """
     choice(method, "method", ("nls", "ml"))
-    choice(control, "control", ("binomial", "beta-binomial"))
+    choice(control, "control", ("binomial", "beta-binomial", "logit-normal"))
     most = whole(items, "items")
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
-    edges: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling}
-    for_ml = edges | {"control": control != "binomial", "constrained": not constrained}
-    for_ml |= {"direct": direct is not None, "se": se is not None}
-    for_nls = {"second": second is not None, "control_items": control_items is not None}
-    _only_for(method, for_ml if method == "nls" else for_nls)
-    named = {"treatment": treatment, "direct": direct, "second": second}
-    shares = {name: text for name, text in edges.items() if isinstance(text, str)}
-    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
+    rest: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling, "direct": direct is not None}
+    for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
     if method == "nls":
-        return _squares(answers, counts, treated, most)
-    there = (bool(floor), bool(ceiling), direct is not None)
-    return _likelihood(answers, counts, ListLaw(most, treated, control == "beta-binomial", constrained, *there), se)
+        _only_for(rest | for_ml, "method='ml'", "method='nls'", _NO_MODEL)
+    joint = _is_joint(second is not None, control_items is not None, control, rest)
+    named = {"treatment": treatment, "direct": direct, "second": second}
+    shares = {name: text for name, text in rest.items() if isinstance(text, str)}
+    answers, counts, treated = _read(formula, data, named, control_items, most, sampling, missing, shares)
+    design = _design(answers, counts, treated, most)
+    if method == "nls":
+        return _least_squares(answers, design)
+    if joint:
+        return _of_all(answers, treated, design, constrained, control == "logit-normal", se)
+    law = ListLaw(most, treated, control != "binomial", constrained, *map(bool, rest.values()))
+    return _of_one_list(answers, counts, law, design, se)
+
+
+def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Errors | None) -> ListFit:
+    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
+    return _likelihood(answers, law, ((1 + law.direct) * counts + confessed).astype(np.intp), design, se)
+
+
+def _of_all(
+    answers: Answers, treated: Mask, design: "Lists", constrained: bool, shared: bool, se: Errors | None
+) -> ListFit:
+    single = any(name.startswith("control item ") for name in design.short)
+    parts = {name: part.most for name, part in design.short.items()}
+    law = JointLaw(parts, single, treated, constrained, shared)
+    return _likelihood(answers, law, law.codes(design.columns), design, se)
+
+
+def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, object]) -> bool:
+    """Whether all that a person tells is taken together; what no such likelihood knows is refused."""
+    if second and single:
+        refuse("`second` must go without `control_items`", "both", "these are two designs")
+    if not (second or single or control == "logit-normal"):
+        return False
+    why = "no likelihood of them with several lists, single items or a normal spread is offered"
+    rest = {**rest, "control='beta-binomial'": control == "beta-binomial"}
+    _only_for(rest, "one list, and a binomial or beta-binomial control count", "another", why)
+    return True
 
 
 def _read(
@@ -239,34 +247,30 @@ def _with_sums(formula: str, data: Any, treatment: Any, control_items: Sequence[
     return with_column(frame, left, np.where(treated, np.nan if counts is None else counts, np.sum(single, axis=0)))
 
 
-def _squares(answers: Answers, counts: Array, treated: Mask, most: int) -> ListFit:
-    """Least squares of the design that the columns are of: one list, two, or items that were asked one by one."""
+def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists":
+    """What the columns are of: one list, two, or items that were asked one by one."""
     single = {
         name: values.astype(float) for name, values in answers.columns.items() if name.startswith("control item ")
     }
-    if single:
-        short = {name: Told(~treated, values, 1) for name, values in single.items()}
-        plain = mean_difference(counts[~treated], counts[treated], "difference in means")
-        long = [Told(treated, counts, holds=tuple(range(most)))]
-        return _least_squares(answers, short, long, plain, "list experiment, modified design")
-    if "second" in answers.columns:
+    if "second" in answers.columns and not single:
         other = _counts(answers.columns["second"], ~treated, most)
-        plain, _ = double_list(counts, other, treated, items=most)
         short = {"control": Told(~treated, counts, most), "second control": Told(treated, other, most)}
         long = [Told(treated, counts, holds=(0,)), Told(~treated, other, holds=(1,))]
-        return _least_squares(answers, short, long, plain, "double list experiment")
+        plain, _ = double_list(counts, other, treated, items=most)
+        return Lists(short, long, plain, "double list experiment", [counts, other])
     plain = mean_difference(counts[~treated], counts[treated], "difference in means")
+    if single:
+        short = {name: Told(~treated, values, 1) for name, values in single.items()}
+        long = [Told(treated, counts, holds=tuple(range(most)))]
+        return Lists(short, long, plain, "list experiment, modified design", [*single.values(), counts])
     long = [Told(treated, counts, holds=(0,))]
-    return _least_squares(answers, {"control": Told(~treated, counts, most)}, long, plain, "list experiment")
+    return Lists({"control": Told(~treated, counts, most)}, long, plain, "list experiment", [counts])
 
 
-def _only_for(method: str, options: Mapping[str, object]) -> None:
-    """Refuse what only the other method knows."""
+def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
+    """Refuse what only another model knows."""
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
-        other = "ml" if method == "nls" else "nls"
-        why = "least squares does not model the control count; its errors are robust"
-        why = why if method == "nls" else "no likelihood of such lists is offered"
-        refuse(f"{names} must go with method={other!r}", f"method={method!r}", why)
+        refuse(f"{names} must go with {other}", received, why)
 
 
 def _counts(values: Any, treated: Mask, most: int) -> Array:
@@ -292,18 +296,34 @@ class Told:
     holds: tuple[int, ...] = ()
 
 
-def _least_squares(
-    answers: Answers, short: Mapping[str, Told], long: Sequence[Told], plain: Estimate, title: str
-) -> ListFit:
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """A design: its short lists or single items by name, its long lists, the difference in means; all counts."""
+
+    short: dict[str, Told]
+    long: list[Told]
+    plain: Estimate
+    title: str
+    columns: list[Array]
+
+    def starts(self, x: Array, mass: Array) -> list[Array]:
+        """The curve of each short list or single item alone, by least squares."""
+        return [
+            _curve_fit(x[one.rows], one.counts[one.rows] / one.most, mass[one.rows], np.zeros(x.shape[1]))
+            for one in self.short.values()
+        ]
+
+
+def _least_squares(answers: Answers, design: Lists) -> ListFit:
     """Both steps, and the sandwich of both together (Imai 2011, appendix): a curve for each short list or control
     item, then what long lists add to their sum. A person's row of scores holds all that the person told.
     """
     x, mass = answers.covariates.matrix, answers.people.mass
-    width, curves = x.shape[1], list(short.values())
-    at = [_curve_fit(x[c.rows], c.counts[c.rows] / c.most, mass[c.rows], np.zeros(width)) for c in curves]
+    width, curves, long = x.shape[1], list(design.short.values()), design.long
+    at = design.starts(x, mass)
     shares = [expit(x @ one) for one in at]
     rests = [one.counts - sum(curves[k].most * shares[k] for k in one.holds) for one in long]
-    start = _intercept_only(answers.covariates.labels, float(np.asarray(plain.value)))
+    start = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
     stacked = [
         np.concatenate([part[one.rows] for part, one in zip(parts, long, strict=True)])
         for parts in ([x] * len(long), rests, [mass] * len(long))
@@ -329,7 +349,8 @@ def _least_squares(
     inverse = np.linalg.inv(bread)
     cov = inverse @ _scatter(answers.people, np.column_stack(scores)) @ inverse.T
     reports = tuple(np.where(c.rows, c.counts, -1) for c in (*curves, *long))
-    return _as_list_fit(answers, tuple(short), np.concatenate([delta, *at]), cov, (plain, title, reports))
+    about = (design.plain, design.title, reports)
+    return _as_list_fit(answers, tuple(design.short), np.concatenate([delta, *at]), cov, about)
 
 
 def _scatter(people: People, scores: Array) -> Array:
@@ -367,18 +388,8 @@ def _as_list_fit(
     estimate = as_estimate(value, cov, labels, people, None, method, answers.notes)
     provenance = FitProvenance(("nls", *reports, people.mass), covariates.matrix, "robust", False, people.df)
     used, about_it = {"used": people.n, **answers.dropped}, f"{title} with covariates (nonlinear least squares)"
-    return ListFit(
-        _without_randomization(estimate),
-        np.nan,
-        used,
-        about_it,
-        provenance,
-        answers,
-        predictors,
-        trait_share,
-        None,
-        plain,
-    )
+    parts = (_without_randomization(estimate), np.nan, used, about_it, provenance, answers, predictors)
+    return ListFit(*parts, trait_share, None, plain)
 
 
 def _without_randomization(estimate: Estimate) -> Estimate:
@@ -418,9 +429,9 @@ class ListLaw:
         return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
 
     @property
-    def described(self) -> str:
+    def more(self) -> str:
         parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
-        return ", ".join([f"list experiment, {self.form} control count", *(name for name, there in parts if there)])
+        return "".join(f", {name}" for name, there in parts if there)
 
     def without(self, name: str) -> "ListLaw":
         """The same without a share that went to 0."""
@@ -502,39 +513,35 @@ class ListLaw:
         return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
 
 
-def _likelihood(answers: Answers, counts: Array, law: ListLaw, se: Errors | None) -> ListFit:
+def _likelihood(
+    answers: Answers, law: ListLaw | JointLaw, codes: npt.NDArray[np.intp], design: Lists, se: Errors | None
+) -> ListFit:
     """The maximum; shares that go to 0 on the way are left out, and said."""
-    plain = mean_difference(counts[~law.treated], counts[law.treated], "difference in means")
-    confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
-    codes = ((1 + law.direct) * counts + confessed).astype(np.intp)
     notes: tuple[str, ...] = ()
+    controls = dict(zip(design.short, design.starts(answers.covariates.matrix, answers.people.mass), strict=True))
+    controls |= {f"{name} of carriers": start for name, start in controls.items()}
+    controls[""] = _intercept_only(answers.covariates.labels, float(np.asarray(design.plain.value)))
     while True:
-        predictors = _predictors(answers, law, counts, plain)
+        predictors = tuple(
+            Predictor(name, answers.covariates, controls[name])
+            if name in controls
+            else further_share(name, answers, _STARTS.get(name, -1.0), may_vanish=name != "confession")
+            for name in law.names
+        )
         model = Model(law.probabilities, tuple(one.covariates.matrix for one in predictors), codes, answers.people)
         gone = vanishing_share(model, predictors, np.concatenate([one.start for one in predictors]))
         if gone is None:
             break
         law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
-    title, shared = f"list experiment with covariates ({law.form})", (law.treated, law.direct)
-    how = Fit(title, law.described, shared, trait_share, se, notes)
+    title, shared = f"{design.title} with covariates ({law.form})", (law.treated, law.direct)
+    how = Fit(title, f"{design.title}, {law.form} control count{law.more}", shared, trait_share, se, notes)
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
     parts = {field.name: getattr(fit, field.name) for field in fields(LatentFit)}
-    return ListFit(**(parts | {"coefficients": _without_randomization(fit.coefficients)}), difference=plain)
+    parts |= {"coefficients": _without_randomization(fit.coefficients)}
+    return ListFit(**parts, difference=design.plain)
 
 
-def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) -> tuple[Predictor, ...]:
-    covariates, short = answers.covariates, ~law.treated
-    x, mass = covariates.matrix[short], answers.people.mass[short]
-    control = _curve_fit(x, counts[short] / law.items, mass, np.zeros(x.shape[1]))
-    starts = {"": _intercept_only(covariates.labels, float(np.asarray(plain.value)))}
-    predictors = []
-    for name in law.names:
-        if name == "" or name.startswith("control"):
-            predictors.append(Predictor(name, covariates, starts.get(name, control)))
-        else:
-            start = -2.0 if name.startswith("overdispersion") else 0.0 if name == "confession" else -1.0
-            predictors.append(further_share(name, answers, start, may_vanish=name != "confession"))
-    return tuple(predictors)
+_STARTS = {"overdispersion": -2.0, "overdispersion of carriers": -2.0, "confession": 0.0}
 
 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:

@@ -51,19 +51,7 @@ FORM_ONLY = (
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A law, the covariates of each linear predictor, and the answers.
-
-    Parameters
-    ----------
-    law : callable
-        Probabilities of all answers, and their derivatives by the linear predictors.
-    columns : tuple of arrays
-        The covariates of each linear predictor, one row per person.
-    answers : array of int
-        What each person answered.
-    people : People
-        Weights, strata and clusters.
-    """
+    """A law, the covariates of each linear predictor with a row per person, what each answered, and their weights."""
 
     law: Law
     columns: tuple[Array, ...]

@@ -194,18 +194,7 @@ def with_matrix(design: Any) -> Design:
 class People:
     """One entry per row. Without any of them the rows are persons drawn independently, each counted once.
 
-    Parameters
-    ----------
-    rows : int
-        How many there are.
-    weights : array, optional
-        How much each person of a row weighs.
-    times : array, optional
-        How many persons a row stands for.
-    strata, clusters : array of int, optional
-        Groups as codes; clusters are told apart within their strata.
-    drawn : SampleRows, optional
-        A sample in their place, which knows all of this, and more.
+    `times` says how many persons a row stands for, `strata` and `clusters` are codes; `drawn` knows all of this.
     """
 
     rows: int

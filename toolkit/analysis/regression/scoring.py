@@ -207,10 +207,16 @@ def inner_maximum(observed: Callable[[Array], Array], ascent: Climb, advice: str
     return ascent.point.at
 
 
-def newton(evaluate: Evaluate, point: Point, steps: int = 60, exact: float = 1e-12) -> tuple[Point, bool]:
-    """Newton's method with differences of the gradient for the Hessian: where Fisher scoring is too slow."""
+def newton(
+    evaluate: Evaluate,
+    point: Point,
+    steps: int = 60,
+    exact: float = 1e-12,
+    bends: Callable[[Point], Array] | None = None,
+) -> tuple[Point, bool]:
+    """Newton's method, without `bends` with differences of the gradient: where Fisher scoring is too slow."""
     for _ in range(steps):
-        values, vectors = np.linalg.eigh(curvature(evaluate, point))
+        values, vectors = np.linalg.eigh(curvature(evaluate, point) if bends is None else bends(point))
         upward = vectors @ (vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max()))
         if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
             return point, True

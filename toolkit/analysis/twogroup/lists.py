@@ -168,7 +168,8 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
     variance = (1 - rest) ** 2 * share * (1 - share) / (len(confessed) - 1)
     se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(parts[0].se)) ** 2))
     moved = mean_difference(confessed[~on].astype(float), confessed[on].astype(float), "confessions by list")
-    return CombinedList(_of_lists(value, se, len(items_told), "list and direct question"), share, parts[1], moved)
+    n = len(items_told)
+    return CombinedList(_of_lists(value, se, n, "list and direct question", n - 2, "share"), share, parts[1], moved)
 
 
 def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
@@ -210,18 +211,18 @@ def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[E
     return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
 
 
-def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:
+def _of_lists(value: float, se: float, n: int, method: str, df: int, label: str) -> Estimate:
     return Estimate(
         value=value,
         se=se,
-        labels=("share",),
+        labels=(label,),
         cov=np.array([[se**2]]),
         n=n,
         loss=None,
         covers=Covers([Source.SAMPLING]),
         method=method,
         notes=("no epsilon: who tells the least or the most possible has told the truth",),
-        basis=Student(value, se, n - 2),
+        basis=Student(value, se, df),
     )
 
 
@@ -244,18 +245,7 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     value, se = float(long.mean() - short.mean()), float(np.sqrt(parts.sum()))
     spread = float((parts**2 / (np.array([len(long), len(short)]) - 1)).sum())
     df = int(parts.sum() ** 2 / spread) if spread > 0 else len(long) + len(short) - 2
-    return Estimate(
-        value=value,
-        se=se,
-        labels=("difference",),
-        cov=np.array([[se**2]]),
-        n=len(short) + len(long),
-        loss=None,
-        covers=Covers([Source.SAMPLING]),
-        method=method,
-        notes=("no epsilon: who tells the least or the most possible has told the truth",),
-        basis=Student(value, se, df),
-    )
+    return _of_lists(value, se, len(short) + len(long), method, df, "difference")
 
 
 def _numbers(values: Any, name: str) -> Array:

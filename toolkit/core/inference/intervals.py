@@ -348,9 +348,9 @@ class SampleShares:
     design's degrees of freedom, "wilson" holds all x with (value - x)**2 <= k V(x); m = min(V(value) / v, Kish's
     number), as an estimated v may be far too small where few clusters or heavy weights are. "korn-graubard" is Clopper
     and Pearson's interval (1998: m times the ratio of both t quantiles, squared), "logit" that of R's svyciprop, both
-    on the reports. In all 74 cells of benchmarks/coverage.py, enumerated or simulated 2,000 times, the first covers at
-    least .941 through a device, the second .953 for plain answers: they are the defaults there. `effective` is how many
-    people would have the same variance; a finite population makes `gain` times as many of them.
+    on the reports. In all 74 cells of benchmarks/interval_coverage.py, enumerated or simulated 2,000 times, the first
+    covers at least .941 through a device, the second .953 for plain answers: they are the defaults there. `effective`
+    is how many people would have the same variance; a finite population makes `gain` times as many of them.
     """
 
     shares: Shares

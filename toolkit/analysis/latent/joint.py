@@ -1,0 +1,118 @@
+"""Likelihoods of all that one person tells: one list, two, or harmless items one by one beside the long list."""
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, Mask
+from toolkit.core.checks import refuse
+from toolkit.core.inference.special import expit
+
+_SPREAD = "spread of people"
+_NODES = 25
+_MOST_ANSWERS = 600
+
+
+@dataclass(frozen=True, eq=False)
+class JointLaw:
+    """The probabilities of all that a person can tell of `parts`: short lists by name and length, or `single` items.
+
+    A person's harmless items are independent, or, if `shared`, their log odds move together by a normal amount. The
+    linear predictors: trait, each part (of others, and of carriers unless constrained), logarithm of the spread.
+    """
+
+    parts: dict[str, int]
+    single: bool
+    treated: Mask
+    constrained: bool
+    shared: bool
+    direct: ClassVar[bool] = False
+    more: ClassVar[str] = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        carriers = () if self.constrained else tuple(f"{name} of carriers" for name in self.parts)
+        return ("", *self.parts, *carriers, *([_SPREAD] if self.shared else ()))
+
+    @property
+    def form(self) -> str:
+        kind = "logit-normal" if self.shared else "binomial"
+        return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
+
+    def without(self, _: str) -> "JointLaw":
+        """The same for people who do not differ."""
+        return replace(self, shared=False)
+
+    @cached_property
+    def _cells(self) -> Array:
+        """All harmless counts: (cell, part)."""
+        return np.array(list(itertools.product(*(range(most + 1) for most in self.parts.values()))), dtype=float)
+
+    @cached_property
+    def _told(self) -> list[list[Array]]:
+        """What is told of each cell, as a matrix of 0 and 1: by others and carriers, with the short list and the long.
+
+        Two lists are told as a pair; items one by one as they are, their sum behind them for those with the long list.
+        """
+        most, cells = list(self.parts.values()), self._cells.astype(int)
+        two, first = len(most) == 2 and not self.single, len(cells) * self.single
+        many = (most[0] + 2) ** 2 if two else first + sum(most) + 2
+        if many > _MOST_ANSWERS:
+            refuse(f"people must have at most {_MOST_ANSWERS} ways to answer", many, "leave out method='ml'")
+        matrices = []
+        for carrier, long in itertools.product((0, 1), (0, 1)):
+            if two:
+                codes = (cells[:, 0] + carrier * long) * (most[0] + 2) + cells[:, 1] + carrier * (1 - long)
+            elif long or not self.single:
+                codes = first + cells.sum(axis=1) + carrier * long
+            else:
+                codes = np.arange(len(cells))
+            matrices.append(np.eye(many)[codes])
+        return [matrices[:2], matrices[2:]]
+
+    def codes(self, columns: list[Array]) -> npt.NDArray[np.intp]:
+        """The answer that each person gave, from the counts of each part, and at last those of the long list."""
+        if not self.single:
+            most = next(iter(self.parts.values()))
+            return np.asarray(columns[0] * (most + 2) + columns[1] if len(columns) > 1 else columns[0], dtype=np.intp)
+        pattern = np.array(columns[:-1]).T @ 2.0 ** np.arange(len(self.parts))[::-1]
+        return np.where(self.treated, len(self._cells) + columns[-1], pattern).astype(np.intp)
+
+    def probabilities(self, eta: Array) -> tuple[Array, Array]:
+        """Of all answers, with their derivatives by the linear predictors."""
+        trait, on, tables = expit(eta[0])[:, None], self.treated[:, None], []
+        for carrier in (0, 1):
+            law, slopes = self._harmless(eta, bool(carrier) and not self.constrained)
+            short, long = self._told[carrier]
+            tables.append((np.where(on, law @ long, law @ short), np.where(on, slopes @ long, slopes @ short)))
+        (lack, d_lack), (have, d_have) = tables
+        by = trait * d_have + (1 - trait) * d_lack
+        by[0] += trait * (1 - trait) * (have - lack)
+        return trait * have + (1 - trait) * lack, by
+
+    def _harmless(self, eta: Array, carrier: bool) -> tuple[Array, Array]:
+        """The law of the harmless counts of one class, and its derivatives by all predictors."""
+        most, cells = np.array([*self.parts.values()], dtype=float), self._cells
+        choose = np.array(
+            [math.prod(math.comb(int(m), int(c)) for m, c in zip(most, row, strict=True)) for row in cells]
+        )
+        first = 1 + carrier * len(most)
+        places, rows = slice(first, first + len(most)), eta.shape[1]
+        law, by = np.zeros((rows, len(cells))), np.zeros((len(eta), rows, len(cells)))
+        points, weights = np.polynomial.hermite.hermgauss(_NODES) if self.shared else (np.zeros(1), np.ones(1))
+        sd = np.exp(np.clip(eta[-1], -30, 3)) if self.shared else np.zeros(rows)
+        for point, weight in zip(np.sqrt(2) * points, weights / weights.sum(), strict=True):
+            at = eta[places] + sd * point
+            log = -np.logaddexp(0, -at).T @ cells.T - np.logaddexp(0, at).T @ (most - cells).T
+            part = weight * choose * np.exp(log)
+            leans = cells.T[:, None, :] - (most[:, None] * expit(at))[:, :, None]
+            law += part
+            by[places] += part * leans
+            if self.shared:
+                by[-1] += part * leans.sum(axis=0) * (sd * point)[:, None]
+        return law, by
