@@ -92,9 +92,9 @@ def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
     places, people, squares = np.arange(8), np.arange(4000)[:, None], []
     steps = [places, places * 1000, places * 2**26, places * 2**30, 2 ** (places * 4), places]
     for key in range(40):
-        for number, each in enumerate(steps):
+        for number, span in enumerate(steps):
             tags = people * 2**19 if number == 5 else people
-            _, draws = Persons("id", "id", Caps(1), bytes([key] * 32)).draws(tags, 3, each + 1)
+            _, draws = Persons("id", "id", Caps(1), bytes([key] * 32)).draws(tags, 3, span + 1)
             counts = np.bincount(draws.argmin(axis=1), minlength=8)
             squares.append(((counts - 500) ** 2 / 500).sum())
     assert abs(np.mean(squares) - 7) < 4.5 * np.sqrt(2 * 7 / len(squares))

@@ -43,10 +43,28 @@ _NONE = "no epsilon: who tells the least or the most possible has told the truth
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ListFit(LatentFit):
-    """A fitted list experiment: as a `LatentFit`, and
+    """A fitted list experiment.
 
     Parameters
     ----------
+    coefficients : Estimate
+        The coefficients.
+    log_likelihood : float
+        At the coefficients.
+    rows : mapping
+        How many rows were used, and how many were left out, by where a value was missing.
+    title : str
+        What was fitted, in a few words.
+    provenance : FitProvenance
+        What another fit must share to be compared with this one.
+    answers : Answers
+        What people said.
+    predictors : tuple of Predictor
+        The covariates of each part of the model, the trait's first.
+    share : Share
+        How the prevalence follows from the coefficients.
+    model : Model, optional
+        The likelihood, where there is one.
     difference : Estimate
         The difference in means, which needs no model.
 
@@ -169,7 +187,7 @@ def list_experiment(
     rest: dict[str, bool | str] = {"floor": floor, "ceiling": ceiling, "direct": direct is not None}
     for_ml = {"control": control != "binomial", "constrained": not constrained, "se": se is not None}
     if method == "nls":
-        _only_for(rest | for_ml, "method='ml'", "method='nls'", _NO_MODEL)
+        _only_for({**rest, **for_ml}, "method='ml'", "method='nls'", _NO_MODEL)
     joint = _is_joint(second is not None, control_items is not None, control, rest)
     named = {"treatment": treatment, "direct": direct, "second": second}
     shares = {name: text for name, text in rest.items() if isinstance(text, str)}
