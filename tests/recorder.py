@@ -23,7 +23,7 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import Answer
 from toolkit.central.publishing.keys import KeyThreshold
-from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread
 from toolkit.central.publishing.top import TopK
 from toolkit.central.robust import releases
 from toolkit.central.robust.inverse import InverseSensitivity
@@ -101,6 +101,12 @@ class Met:
     numbers: Any
 
 
+def _values(spread: Spread) -> Any:
+    """The step of every value."""
+    counts = np.diff(spread._below)
+    return np.repeat(np.arange(len(counts)), counts)
+
+
 class Meeting:
     """In place of every mechanism: what reaches it is kept, and what comes out is given."""
 
@@ -113,6 +119,7 @@ class Meeting:
         self._watch(patch, KeyThreshold, "release", dict, None)
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
         self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
+        self._watch(patch, RecursiveQuantiles, "choose_spread", _values, lambda one: list(range(len(one.quantiles))))
         self._watch(patch, InverseSensitivity, "point", np.asarray, lambda one: float(one.bounds.low))
         self._watch(patch, releases.SmoothSensitivity, "draw", lambda summary: summary, None)
         choose = Exponential.choose

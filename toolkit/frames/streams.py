@@ -143,8 +143,9 @@ class Source(ABC):
         """With the rank of each row within its group from 1 on, or `dense`, that of its different values."""
 
     def least(self, rows: Rows, by: Sequence[str], order: str, cap: int) -> Rows:
-        """Of each group the rows with the smallest numbers; other columns need not be there any more."""
-        return self.filtered(self.ranked(rows, by, [order], "rank"), self.term("rank") <= self.constant(cap))
+        """Of each group the smallest numbers, without other columns."""
+        ranked = self.filtered(self.ranked(rows, by, [order], "place"), self.term("place") <= self.constant(cap))
+        return self.extended(ranked, {name: self.term(name) for name in (*by, order)}, only=True)
 
     @abstractmethod
     def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
