@@ -190,7 +190,9 @@ def test_and_nothing_of_a_value_that_it_cannot_read_is_told_or_written(
     assert "Bob" not in written
     with pytest.raises(Exception, match="Bob"):
         broken.collect()
-    assert "Bob" in "".join(capfd.readouterr()) + "".join(file.read_text() for file in files)
+    written = "".join(capfd.readouterr()) + "".join(file.read_text() for file in files)
+    assert "Bob" in written
+    assert " INFO " not in written, "afterwards a script hears warnings only, as before"
 
 
 @pytest.mark.slow

@@ -335,20 +335,20 @@ def _silent(table: Any) -> Iterator[None]:
     """Spark writes the value that a task failed at to stderr, and so does the logger of PySpark: both are silent
     meanwhile. What executors write on other machines is in files there.
     """
-    logger, context, level = logging.Logger("none"), None, "WARN"
+    logger, root, level = logging.Logger("none"), None, None
     with suppress(Exception):  # its own class, which must make it
         from pyspark.logger import PySparkLogger
 
         logger = PySparkLogger.getLogger("SQLQueryContextLogger")
     disabled = logger.disabled
     with suppress(Exception):  # a session over a network has none
-        context = table.sparkSession.sparkContext
-        level = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString()
-        context.setLogLevel("OFF")
+        log4j = table.sparkSession.sparkContext._jvm.org.apache.logging.log4j
+        root, level = log4j.core.config.Configurator, log4j.LogManager.getRootLogger().getLevel()
+        root.setRootLevel(log4j.Level.OFF)  # `setLogLevel` would forget that a script hears warnings only
     logger.disabled = True
     try:
         yield
     finally:
         logger.disabled = disabled
         with suppress(Exception):
-            context.setLogLevel(level)  # type: ignore[union-attr]
+            root.setRootLevel(level)  # type: ignore[union-attr]
