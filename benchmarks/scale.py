@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,13 +59,23 @@ def memory() -> None:
     )
 
 
+def held(work: Callable[[], object]) -> None:
+    """What Python and numpy hold at most while it works, without the engine in the same process."""
+    tracemalloc.start()
+    work()
+    print(f"{'peak of Python and numpy alone':42} {tracemalloc.get_traced_memory()[1] / 2**20:7.1f} MiB")
+    tracemalloc.stop()
+
+
 def measured(table: Any, own: Callable[[str], object], sums: str) -> None:
     """Means by 100 groups, deciles, and people with several rows."""
     bounds: dict[str, Any] = {"bounds": (0, 100), "epsilon": 1}
     rows = Curator(table, Ledger(Pure(10**9)), "add_remove")
     by = {"g": KEYS}
     limit = {"duckdb": 1.8, "polars": 1.8, "spark": 1.5}[ENGINE]
-    compared("means by 100 groups", lambda: rows.mean("x", by=by, missing="drop", **bounds), lambda: own(sums), limit)
+    means = lambda: rows.mean("x", by=by, missing="drop", **bounds)  # noqa: E731
+    compared("means by 100 groups", means, lambda: own(sums), limit)
+    held(means)
     memory()
     if ENGINE == "duckdb":
         for caps, most in (({}, 1.2), ({"groups": 2, "rows_in_group": 2}, 2.5)):

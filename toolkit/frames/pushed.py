@@ -230,12 +230,13 @@ def _added_up(
     elif listed:
         keys = [f"{'k' if _listed(axis) else 'c'}{place}" for place, axis in enumerate(rows.axes)]
         table = source.grouped(table, [*keys, *by], terms)
-        table = _placed(frame, rows, table, [*by, *terms], axes)
+        table = _placed(frame, rows, table, [*by, *terms], axes, groups=len(axes) > 0)
         terms = {name: source.again(name) for name in terms}
     else:
         table = _placed(frame, rows, table, _steps(columns), axes)
-    cells = ["code"] if len(axes) else []
-    return source.fetched(source.grouped(table, [*cells, *by], terms))
+    found = source.fetched(source.grouped(table, [*(["code"] if len(axes) else []), *by], terms))
+    known = found["code"] >= 0 if len(axes) else slice(None)
+    return {name: numbers[known] for name, numbers in found.items()}
 
 
 def _steps(columns: Sequence[Any]) -> list[str]:
@@ -332,9 +333,12 @@ def _marks(axis: Any) -> tuple[int, int]:
     return items.index(MISSING) if MISSING in items else other, other
 
 
-def _placed(frame: Frame, rows: Grouping, table: Rows, more: Sequence[str], axes: Sequence[int] | None) -> Rows:
+def _placed(
+    frame: Frame, rows: Grouping, table: Rows, more: Sequence[str], axes: Sequence[int] | None, *, groups: bool = False
+) -> Rows:
     """Codes c0, … of keys that are looked up; then rows that have one in each column, with the number of their cell in
-    some axes, or with the codes, if these are None.
+    some axes, or with the codes, if these are None. Rows that are `groups` all stay, with -1 for such as have none:
+    engines ask a condition on groups of every row before.
     """
     source, codes = _source(frame), dict[str, Term]()
     for place, axis in enumerate(rows.axes):
@@ -344,18 +348,21 @@ def _placed(frame: Frame, rows: Grouping, table: Rows, more: Sequence[str], axes
             key, (absent, other) = source.term(f"k{place}"), _marks(axis)
             rest = source.case(source.missing(key), source.constant(absent), source.constant(other))
             if pairs:
-                table = source.placed(table, f"k{place}", pairs, f"l{place}")
+                table = source.placed(table, f"k{place}", pairs, f"l{place}", few=groups)
                 code = source.term(f"l{place}")
                 rest = source.case(source.missing(code), rest, code)
             codes[f"c{place}"] = rest
     if not codes and not more:
         return table
     table = source.extended(table, codes | _same(source, more), only=True)
-    if codes:
-        table = source.filtered(table, _all([source.term(name) >= source.constant(0) for name in codes]))
+    known = [source.term(name) >= source.constant(0) for name in codes]
+    if known and not groups:
+        table = source.filtered(table, _all(known))
     if axes is None:
         return table
-    return source.extended(table, {"code": _cell(source, rows, axes), **_same(source, more)}, only=True)
+    cell = _cell(source, rows, axes)
+    cell = source.case(_all(known), cell, source.constant(-1)) if groups else cell
+    return source.extended(table, {"code": cell, **_same(source, more)}, only=True)
 
 
 def _cell(source: Source, rows: Grouping, axes: Sequence[int]) -> Term:

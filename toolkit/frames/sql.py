@@ -21,6 +21,7 @@ from toolkit.frames.column import Column
 from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
 
 _DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
+_MOST_LOOKED_UP = 1000  # keys of groups that are found in a list
 _MOST_LISTED = 100  # numbers of a group that are collected without sorting
 
 
@@ -88,9 +89,9 @@ class Sql(Source):
 
     def clamped(self, term: Term, column: Column, low: float, high: float) -> Term:  # noqa: ARG002
         value = Text(f"cast({term.text} as double)")
-        inside = self.case(value < self.constant(low), self.constant(low), value)
         beyond = self.case(value <= self.constant(float("inf")), self.constant(high))  # NaN is above all
-        return self.case(value <= self.constant(high), inside, beyond)
+        outside = self.case(value < self.constant(low), self.constant(low), beyond)
+        return self.case((value >= self.constant(low)) & (value <= self.constant(high)), value, outside)
 
     @abstractmethod
     def _moment(self, term: Term, column: Column, days: bool) -> Term:
@@ -137,7 +138,7 @@ class Sql(Source):
         groups = f" group by {', '.join(by)}" if by else ""
         return f"(select {', '.join(listed)} from {rows}{groups})"
 
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:  # noqa: ARG002
         table = self._listed(codes, name)
         return f"(select a.*, b.{name} from {rows} a left join {table} b on a.{key} = b.value)"
 
@@ -211,9 +212,15 @@ class Relation(Sql):
         return f"(select {', '.join(by)}, {least} as {order} from {rows} group by {', '.join(by)})"
 
     def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
-        values = ", ".join(self.constant(value).text for value, _ in codes)
-        places = ", ".join(f"{code}::bigint" for _, code in codes)
-        return f"(select unnest([{values}]) as value, unnest([{places}]) as {name})"
+        # One constant for all values: binding one for each takes longer than the join.
+        values = [value for value, _ in codes]
+        if isinstance(values[0], str):
+            each = f"unhex(unnest(string_split('{','.join(value.encode().hex() for value in values)}', ',')))"
+        else:
+            kind = "double" if any(isinstance(value, float) for value in values) else self._long
+            kind = "bigint" if kind != "double" and max(map(abs, values)) < 2**63 else kind
+            each = f"unnest(cast('{values}' as {kind}[]))"
+        return f"(select {each} as value, unnest(cast('{[code for _, code in codes]}' as bigint[])) as {name})"
 
     def fetched(self, rows: Rows) -> dict[str, npt.NDArray[Any]]:
         result = self._table.query("confidential", f"select * from {rows}")
@@ -281,6 +288,14 @@ class Spark(Sql):
         shift = -(-most.bit_length() // 2)
         high = Text(f"sum(shiftright({term.text}, {shift}))")
         return {0: Text(f"sum({term.text} & {2**shift - 1})"), shift: high}
+
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:
+        if not few or len(codes) > _MOST_LOOKED_UP:
+            return super().placed(rows, key, codes, name)
+        # Of groups, which are few: a join would be a job of its own.
+        values, places = (", ".join(self.constant(one).text for one in each) for each in zip(*codes, strict=True))
+        code = f"element_at(array({places}), cast(array_position(array({values}), {key}) as int))"
+        return self.extended(rows, {name: self.case(Text(f"({key} in ({values}))"), Text(code))})
 
     def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
         listed = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)
