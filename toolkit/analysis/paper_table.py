@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toolkit.analysis.group_estimate import GroupEstimate
 from toolkit.analysis.reports import QuestionModel, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -115,7 +118,7 @@ def _sample_columns(line: Line) -> dict[str, Any]:
     return {"weighted": "yes" if line.of.weighted else "no", "df": df, "deff": deff}
 
 
-def latex(table: Any, designs: Mapping[str, str]) -> str:
+def latex(table: "pd.DataFrame", designs: Mapping[str, str]) -> str:
     """A frame of text as a tabular; the designs in words stand below it, as comments."""
     lines = [r"\begin{tabular}{" + "l" * len(table.columns) + "}", r"\toprule"]
     lines += [_line(table.columns), r"\midrule"]

@@ -80,7 +80,7 @@ class FitTable:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_latex(self, path: Any = None) -> str | None:
+    def to_latex(self, path: str | Path | None = None) -> str | None:
         """Write the table as a LaTeX tabular (with booktabs); the notes stand below it, as comments.
 
         Parameters
@@ -138,7 +138,11 @@ def p_value(p: float) -> str:
 
 
 def compare_models(
-    fits: Any, *, below: Literal["se", "interval", "p"] = "se", stars: bool = True, exp: bool = False
+    fits: Mapping[str, Any] | Sequence[Any],
+    *,
+    below: Literal["se", "interval", "p"] = "se",
+    stars: bool = True,
+    exp: bool = False,
 ) -> FitTable:
     """Put several fits side by side, one column each: coefficients, errors, people, likelihood, privacy.
 
@@ -210,7 +214,7 @@ def compare_models(
     )
 
 
-def _named(fits: Any) -> Mapping[str, Any]:
+def _named(fits: object) -> Mapping[str, Any]:
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
         refuse("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
     named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}
