@@ -22,7 +22,7 @@ from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, 
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
-from toolkit.analysis.reports import Asked, Data, QuestionModel
+from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.twogroup.group_counts import boundary_test
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
@@ -33,6 +33,7 @@ from toolkit.core.inference.intervals import Interval, Mapped, Normal
 from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
+from toolkit.local.design import Design
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -378,7 +379,7 @@ def _normal_rule() -> tuple[Array, Array]:
 def mixed_logistic(
     formula: str,
     data: Data,
-    design: QuestionModel | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
     group: str,
     design_by: Values | None = None,

@@ -78,7 +78,7 @@ class Asked(Protocol):
 
 Data: TypeAlias = DataFrame | Mapping[str, Values]
 """A frame, or a mapping of names to arrays."""
-Designs: TypeAlias = Mapping[str, QuestionModel | Mapping[str, Any]] | Asked
+Designs: TypeAlias = Mapping[str, Any] | Asked
 """What hides each column: its design, or what `to_dict` wrote; or the survey that asked."""
 
 

@@ -6,7 +6,7 @@ the truths, and a sandwich their errors; nothing is assumed of how truths or noi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from toolkit.analysis.regression.covariates import Covariates, sides, standardiz
 from toolkit.analysis.regression.fitted import MANY, FitProvenance, Fitted, covers_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
-from toolkit.analysis.reports import Data, QuestionModel
+from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse
@@ -100,10 +100,16 @@ _OTHERS = "other items"
 Device = tuple[Sequence[Any], Pure | None]  # what hid each outcome, None for nothing, and what all cost
 
 
+class Scored(Protocol):
+    """What gives each report a score that is right on average: every randomizer of numbers, and a design."""
+
+    def scores(self, reports: Any, /) -> Array: ...
+
+
 def linear(
     formula: str,
     data: Data,
-    design: QuestionModel | Mapping[str, Any] | None = None,
+    design: Scored | Mapping[str, Any] | None = None,
     *,
     treatment: Values | None = None,
     se: Literal["HC1", "HC3"] | None = None,

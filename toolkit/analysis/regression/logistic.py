@@ -23,13 +23,14 @@ from toolkit.analysis.regression.scoring import (
     kind_of_error,
     penalized_maximum,
 )
-from toolkit.analysis.reports import Asked, Data, QuestionModel
+from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
+from toolkit.local.design import Design
 
 _FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
@@ -297,7 +298,7 @@ class LogisticFit(Fitted):
 def logistic(
     formula: str | Values,
     data: Data | Values,
-    design: QuestionModel | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
     design_by: Values | None = None,
     link: Literal["logit", "probit", "cloglog"] = "logit",

@@ -22,12 +22,13 @@ from toolkit.analysis.regression.scoring import (
     penalized_maximum,
     with_penalty,
 )
-from toolkit.analysis.reports import Asked, Data, QuestionModel
+from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.sampling.sample import Sampled
 from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
+from toolkit.local.design import Design
 
 _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 
@@ -231,7 +232,7 @@ class MultinomialFit(Fitted):
 def multinomial(
     formula: str | Values,
     data: Data | Values,
-    design: QuestionModel | Mapping[Any, Any] | Asked,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
     base: str | int | None = None,
     design_by: Values | None = None,
