@@ -12,7 +12,7 @@ import numpy as np
 
 from toolkit.analysis.group_estimate import GroupEstimate, entry
 from toolkit.analysis.homogeneity import TableTest
-from toolkit.analysis.paper_table import latex, paper_rows
+from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
@@ -391,11 +391,10 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        text = latex(self.to_table(level), {name: design.describe() for name, design in self.designs.items()})
-        if path is None:
-            return text
-        Path(path).write_text(text, encoding="utf-8")
-        return None
+        table = self.to_table(level)
+        rows = [[escape(str(cell)) for cell in row] for row in (table.columns, *table.itertuples(index=False))]
+        designs = [f"{name}: {design.describe()}" for name, design in self.designs.items()]
+        return latex([rows[:1], rows[1:]], "l" * len(table.columns), designs, path)
 
     def report(self, path: str | Path, *, title: str = "Findings", level: float = 0.95) -> Path:
         """Write a report for readers: estimates with a picture, what hid the answers, methods and notes.

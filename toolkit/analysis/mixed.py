@@ -12,7 +12,6 @@ from toolkit.analysis.random_intercepts import (
     LEAST_LOG_SD,
     MOST_NODES,
     QUADRATURE,
-    Codes,
     GroupModel,
     maximum,
     maximum_without_groups,
@@ -20,7 +19,7 @@ from toolkit.analysis.random_intercepts import (
 from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
-from toolkit.analysis.regression.rows import People, Rows, read_rows
+from toolkit.analysis.regression.rows import Codes, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
 from toolkit.analysis.twogroup.group_counts import boundary_test

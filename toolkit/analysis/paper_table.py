@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.group_estimate import GroupEstimate
 from toolkit.analysis.reports import QuestionModel, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -118,18 +116,19 @@ def _sample_columns(line: Line) -> dict[str, Any]:
     return {"weighted": "yes" if line.of.weighted else "no", "df": df, "deff": deff}
 
 
-def latex(table: "pd.DataFrame", designs: Mapping[str, str]) -> str:
-    """A frame of text as a tabular; the designs in words stand below it, as comments."""
-    lines = [r"\begin{tabular}{" + "l" * len(table.columns) + "}", r"\toprule"]
-    lines += [_line(table.columns), r"\midrule"]
-    lines += [_line(row) for row in table.itertuples(index=False)]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {name}: {' '.join(words.split())}" for name, words in designs.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: Iterable[Any]) -> str:
-    return " & ".join(escape(str(cell)) for cell in cells) + r" \\"
+def latex(
+    parts: Iterable[Iterable[Iterable[str]]], columns: str, comments: Iterable[str], path: str | Path | None
+) -> str | None:
+    """Parts of a table, their cells escaped, with a rule above each, and comments below; the text without a path."""
+    lines = [rf"\begin{{tabular}}{{{columns}}}"]
+    for place, part in enumerate(parts):
+        lines += [r"\midrule" if place else r"\toprule", *(" & ".join(row) + r" \\" for row in part)]
+    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(comment.split())}" for comment in comments)]
+    text = "\n".join(lines) + "\n"
+    if path is None:
+        return text
+    Path(path).write_text(text, encoding="utf-8")
+    return None
 
 
 def escape(text: str) -> str:

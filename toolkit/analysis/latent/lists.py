@@ -25,11 +25,11 @@ from toolkit.analysis.latent.model import (
 )
 from toolkit.analysis.regression.covariates import sides
 from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
-from toolkit.analysis.regression.rows import Answers, People, read_answers
+from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
 from toolkit.analysis.regression.scoring import Error, Point, climb
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
-from toolkit.analysis.twogroup.lists import double_list, item_counts, mean_difference
+from toolkit.analysis.twogroup.lists import NO_EPSILON, double_list, item_counts, mean_difference
 from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import Source
@@ -39,7 +39,6 @@ from toolkit.frames.table import as_frame, column, floats, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
-_NONE = "no epsilon: who tells the least or the most possible has told the truth"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -246,7 +245,7 @@ def _read(
     answers = read_answers(formula, data, columns, sampling, missing, shares)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
-    return replace(answers, notes=(*answers.notes, _NONE)), counts, treated
+    return replace(answers, notes=(*answers.notes, NO_EPSILON)), counts, treated
 
 
 def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], most: int) -> Any:
@@ -532,9 +531,7 @@ class ListLaw:
         return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
 
 
-def _likelihood(
-    answers: Answers, law: ListLaw | JointLaw, codes: npt.NDArray[np.intp], design: Lists, se: Error | None
-) -> ListFit:
+def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: Error | None) -> ListFit:
     """The maximum; shares that go to 0 on the way are left out, and said."""
     notes: tuple[str, ...] = ()
     controls = dict(zip(design.short, design.starts(answers.covariates.matrix, answers.people.mass), strict=True))

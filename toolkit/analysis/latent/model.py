@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
-from toolkit.analysis.regression.rows import Answers, People
+from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -38,8 +37,6 @@ Law = Callable[[Array], tuple[Array, Array]]
 
 Share = Callable[[Array], tuple[Array, Array]]
 """Linear predictors -> each person's probability of the trait, and its derivatives (predictor, person)."""
-
-Codes = npt.NDArray[np.intp]
 
 _TINY = 1e-300
 _UNIDENTIFIED = 1e-8

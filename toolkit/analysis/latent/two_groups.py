@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.latent.model import Codes, Fit, LatentFit, Predictor, fit_latent, further_share, lean, trait_share
-from toolkit.analysis.regression.rows import Answers, read_answers
+from toolkit.analysis.latent.model import Fit, LatentFit, Predictor, fit_latent, further_share, lean, trait_share
+from toolkit.analysis.regression.rows import Answers, Codes, read_answers
 from toolkit.analysis.regression.scoring import Error
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.paper_table import escape
+from toolkit.analysis.paper_table import escape, latex
 from toolkit.core.checks import choice, refuse
 from toolkit.core.extras import extra
 
@@ -94,17 +94,8 @@ class FitTable:
             The text, where there is no path.
         """
         parts = [[self.head], self.rows, *([self.measures] if self.measures else [])]
-        rules = (r"\toprule", r"\midrule", r"\midrule")
-        lines = [r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}"]
-        for rule, part in zip(rules, parts, strict=False):
-            lines += [rule, *(" & ".join(map(_latex, row)) + r" \\" for row in part)]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [f"% {' '.join(note.split())}" for note in (self.title, *self.notes)]
-        text = "\n".join(lines) + "\n"
-        if path is None:
-            return text
-        Path(path).write_text(text, encoding="utf-8")
-        return None
+        cells = [[map(_latex, row) for row in part] for part in parts]
+        return latex(cells, "l" + "r" * (len(self.head) - 1), (self.title, *self.notes), path)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the same text as a data frame.

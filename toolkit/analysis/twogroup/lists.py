@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.twogroup.group_counts import ModelTest
-from toolkit.core.arrays import Array, Codes
+from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
 from toolkit.frames.table import floats
+
+NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,12 +228,12 @@ def _of_lists(value: float, se: float, n: int, method: str, df: int, label: str)
         loss=None,
         covers=Covers([Source.SAMPLING]),
         method=method,
-        notes=("no epsilon: who tells the least or the most possible has told the truth",),
+        notes=(NO_EPSILON,),
         basis=Student(value, se, df),
     )
 
 
-def _truths(values: Iterable[object], name: str) -> npt.NDArray[np.bool_]:
+def _truths(values: Iterable[object], name: str) -> Mask:
     numbers = _numbers(values, name)
     if np.any((numbers != 0) & (numbers != 1)):
         refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
