@@ -507,7 +507,8 @@ def bounds(
         ends = [min(max(end, 0.0), 1.0) for end in ends]
     else:
         level_of_each = level
-        ends = [float(probability(end, "share")) for end in (share if isinstance(share, Sequence) else [share])]
+        given = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share
+        ends = [float(probability(end, "share")) for end in given]
     limits = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
     low, high, least, most = (
         float(pick(values)) for pick, values in zip((max, min, max, min), zip(*limits, strict=True), strict=True)
