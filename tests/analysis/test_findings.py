@@ -215,9 +215,7 @@ def test_latex_reads_nothing_but_text() -> None:
 
 
 def test_designs_stand_below_the_table_as_comments_of_one_line() -> None:
-    import pandas as pd
-
-    text = latex(pd.DataFrame({"a": ["1"]}), {"q": "two\nlines"})
+    text = latex([[["a"]], [["1"]]], "l", ["q: two\nlines"], None)
     assert text.splitlines()[-1] == "% q: two lines"
 
 

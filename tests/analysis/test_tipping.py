@@ -181,6 +181,7 @@ def test_bounds_hold_whatever_those_who_do_not_follow_have() -> None:
     anything = bounds(WOMEN, 0.05)
     assert anything.low < women.low
     assert anything.high >= women.high
+    assert repr(bounds(WOMEN, "1/20")) == repr(anything)
     none = bounds(WOMEN, 0)
     assert (none.low, none.high) == pytest.approx((WOMEN.value, WOMEN.value))
     assert tuple(none.interval) == pytest.approx(tuple(WOMEN.interval()))

@@ -25,9 +25,7 @@ _MOST = 1e9  # times as many people: in a census nobody else could have been dra
 
 @dataclass(frozen=True, eq=False)
 class Reports:
-    """The different reports of a group: `sent` with None for none, their `scores`, and for each the sums of
-    the `weights` and of their `squares` over the people who sent it.
-    """
+    """A group's different reports, as `sent`: None for none; `scores`; sums of people's `weights` and `squares`."""
 
     design: QuestionModel
     sent: Sequence[Any]
@@ -43,9 +41,7 @@ class Reports:
         return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
 
     def worth(self) -> tuple["Worth | None", Array]:
-        """What as many people who weigh the same would show, None where no share is estimated; and the
-        variance that must be added where all reports agree.
-        """
+        """What as many people of one weight would show, if shares; and the variance to add where all reports agree."""
         known = ~np.isnan(self.scores) & (self.weights > 0)[:, None]
         mass, squares = (part @ known for part in (self.weights, self.squares))
         people = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)

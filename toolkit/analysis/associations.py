@@ -2,7 +2,7 @@
 `homogeneity`: whether groups have the same shares.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from toolkit.analysis.estimating import CountSource, estimates
 from toolkit.analysis.homogeneity import TableTest, chi_squared
 from toolkit.analysis.regression.rows import design_of
-from toolkit.analysis.reports import checked_designs, with_matrix
+from toolkit.analysis.reports import Designs, checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse
@@ -135,26 +135,16 @@ class Association:
         result = chi_squared(seen) if self.drawn is None else self.drawn
         return replace(result, method=f"independence: {result.method}")
 
-    @property
-    def _cov(self) -> Array:
-        return np.asarray(self.table.cov)
-
-    def _df(self) -> int:
-        return int(getattr(self.table.basis, "df", 0))
-
-    def _binary(self) -> None:
+    def _function(self, name: str, value: Callable[[Array], Any], gradient: Callable[[Array], Array]) -> Estimate:
+        """A function of the four shares: by the delta method; by draws where a share is not above 0."""
         if self.shape != (2, 2):
             rule = "both questions must have two answers"
             refuse(rule, f"{self.shape[0]} and {self.shape[1]}", "use .table and .test() for more")
-
-    def _function(self, name: str, value: Any, gradient: Any) -> Estimate:
-        """A function of the four shares: by the delta method; by draws where a share is not above 0."""
-        self._binary()
-        shares = np.asarray(self.table.value)
+        shares, df = np.asarray(self.table.value), int(getattr(self.table.basis, "df", 0))
         if shares.min() > 0:
             slope = gradient(shares)
-            point, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
-            basis: Any = Student(point, se, self._df()) if self._df() else Normal(point, se)
+            point, se = float(value(shares)), float(np.sqrt(slope @ np.asarray(self.table.cov) @ slope))
+            basis: Any = Student(point, se, df) if df else Normal(point, se)
             notes: tuple[str, ...] = ()
             how = "by the delta method"
         else:
@@ -192,7 +182,7 @@ class Association:
 
 @explains('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
 def association(
-    data: Any, designs: Any, *, of: Sequence[str] = (), sample: Sample | None = None, missing: Any = ()
+    data: Any, designs: Designs, *, of: Sequence[str] = (), sample: Sample | None = None, missing: Sequence[Any] = ()
 ) -> Association:
     """Estimate how two hidden answers of the same people go together.
 
@@ -258,7 +248,7 @@ def _phi(x: Array) -> Any:
     return (x[..., 3] - first * second) / np.sqrt(first * (1 - first) * second * (1 - second))
 
 
-def _numeric_gradient(function: Any, at: Array) -> Array:
+def _numeric_gradient(function: Callable[[Array], Any], at: Array) -> Array:
     """Central differences: exact to ten digits for the smooth functions here."""
     steps = np.eye(len(at)) * 1e-5
     return np.array([(function(at + step) - function(at - step)) / 2e-5 for step in steps])

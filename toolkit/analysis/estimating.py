@@ -15,10 +15,10 @@ from toolkit.analysis.from_sample import SampleSource
 from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.plain import question_model
-from toolkit.analysis.reports import QuestionModel, Reader, checked_designs, with_matrix
+from toolkit.analysis.reports import Designs, QuestionModel, Reader, checked_designs, with_matrix
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, DataFrame
 from toolkit.core.checks import choice, explains, is_missing, refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -29,6 +29,7 @@ from toolkit.local.design import Design
 
 METHODS = ("moment", "mle", "simplex")
 _SAMPLING = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})
+_SAMPLE = 'Sample(weights="w", clusters="school")'
 _CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this
 
 
@@ -38,11 +39,11 @@ _CELLS = 256  # questions are counted together as long as their reports combine 
     weights='write sample=Sample(weights="w")',
 )
 def estimates(
-    frame: Any,
-    designs: Any,
+    frame: DataFrame,
+    designs: Designs,
     by: Sequence[str] | str | None = None,
     *,
-    sample: Any = None,
+    sample: Sample | Replicates | None = None,
     missing: Sequence[Any] = (),
     method: str | None = None,
 ) -> Findings:
@@ -89,8 +90,7 @@ def estimates(
         consequence = "people cannot be sorted by a hidden answer"
         refuse("`by` must name columns that nothing hides", ", ".join(both), consequence)
     if sample is not None and not isinstance(sample, Sample | Replicates):
-        rule = "`sample` must be a Sample or Replicates"
-        refuse(rule, type(sample).__name__, 'Sample(weights="w", clusters="school")', TypeError)
+        refuse("`sample` must be a Sample or Replicates", type(sample).__name__, _SAMPLE, TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, model, codes) for name, model in models.items()}
     way = checked_method(method)
@@ -107,7 +107,7 @@ def estimates(
     return Findings(models, names, rows, source, notes)
 
 
-def _of_survey(designs: Any, by: tuple[str, ...], columns: Sequence[Any]) -> tuple[Any, tuple[str, ...]]:
+def _of_survey(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) -> tuple[Any, tuple[str, ...]]:
     """The models of a survey's questions, without those that make the groups; a note names those without a column."""
     if not hasattr(designs, "questions"):
         return designs, ()
@@ -119,12 +119,15 @@ def _of_survey(designs: Any, by: tuple[str, ...], columns: Sequence[Any]) -> tup
     return there, (f"the frame has no column of the survey's {lost}",) if lost else ()
 
 
-def _group_names(by: Any) -> tuple[str, ...]:
+def _group_names(by: object) -> tuple[str, ...]:
     """The columns that make the groups."""
     if hasattr(by, "to_numpy"):
-        remedy = f"write by={by.name!r}" if isinstance(getattr(by, "name", None), str) else 'write by="city"'
+        name = getattr(by, "name", None)
+        remedy = f"write by={name!r}" if isinstance(name, str) else 'write by="city"'
         refuse("`by` must be names of columns", f"a {type(by).__name__}", remedy, TypeError)
-    names = () if by is None else (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+    names: tuple[Any, ...] = () if by is None else (by,)
+    if isinstance(by, Iterable) and not isinstance(by, str):
+        names = tuple(by)
     if bad := [name for name in names if not isinstance(name, str)]:
         refuse("`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError)
     return names
@@ -301,9 +304,7 @@ def _estimate(design: QuestionModel, values: Sequence[tuple[Any, int]], method: 
 
 
 def _mean_of(scores: Array, counts: Array, law: Array) -> Estimate:
-    """The mean of scores by code, each with the number of people who have it. `law` : the variance of one
-    person's where all are the same, else 0.
-    """
+    """The mean of scores by code, with people of each. `law` : one person's variance where all are the same, else 0."""
     n = int(counts.sum())
     value = float(counts @ scores / n)
     spread = float(counts @ (scores - value) ** 2) / (n - 1) if n > 1 else float("nan")

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from toolkit.analysis.group_estimate import GroupEstimate, entry
 from toolkit.analysis.homogeneity import TableTest
-from toolkit.analysis.paper_table import latex, paper_rows
+from toolkit.analysis.paper_table import escape, latex, paper_rows
 from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
@@ -110,7 +110,7 @@ class Findings:
     def _key(self, group: Group) -> Any:
         return group[0] if len(self.by) == 1 else group
 
-    def _group(self, key: Any) -> Group:
+    def _group(self, key: object) -> Group:
         group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
         known = {one.group for one in self.group_estimates}
         if not self.by or group not in known:
@@ -119,7 +119,7 @@ class Findings:
             refuse("`reference` must be one of the groups", repr(key)[:60], there)
         return group
 
-    def differences(self, reference: Any, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
+    def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
         """Compare every group with a reference, for each question and option.
 
         Of a sample differences go through its clusters; else groups are independent, and intervals are by MOVER.
@@ -355,7 +355,7 @@ class Findings:
         rows = paper_rows(self.designs, self.by, self.group_estimates, checked_level(level), self._groupless)
         return extra("pandas").DataFrame(rows)
 
-    def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
+    def to_csv(self, path: str | Path | IO[str] | None = None, level: float = 0.95) -> str | None:
         """Write the table for a paper as CSV, without an index; no label in it is a formula for a spreadsheet.
 
         Parameters
@@ -376,7 +376,7 @@ class Findings:
         text: str | None = table.rename(columns=harmless).to_csv(path, index=False)
         return text
 
-    def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
+    def to_latex(self, path: str | Path | None = None, level: float = 0.95) -> str | None:
         """Write the table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments.
 
         Parameters
@@ -391,11 +391,10 @@ class Findings:
         str or None
             The text, where there is no path.
         """
-        text = latex(self.to_table(level), {name: design.describe() for name, design in self.designs.items()})
-        if path is None:
-            return text
-        Path(path).write_text(text, encoding="utf-8")
-        return None
+        table = self.to_table(level)
+        rows = [[escape(str(cell)) for cell in row] for row in (table.columns, *table.itertuples(index=False))]
+        designs = [f"{name}: {design.describe()}" for name, design in self.designs.items()]
+        return latex([rows[:1], rows[1:]], "l" * len(table.columns), designs, path)
 
     def report(self, path: str | Path, *, title: str = "Findings", level: float = 0.95) -> Path:
         """Write a report for readers: estimates with a picture, what hid the answers, methods and notes.
@@ -435,7 +434,7 @@ class Findings:
         getattr(drawn, "ax", drawn).figure.savefig(out, format="png", dpi=150)
         return out.getvalue()
 
-    def plot(self, level: float = 0.95, ax: Any = None) -> Any:
+    def plot(self, level: float = 0.95, ax: object = None) -> Any:
         """Draw all shares with their intervals: a row for each question, group and option.
 
         Parameters

@@ -85,11 +85,12 @@ class SampleSource:
         notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
         if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
+        words = "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
         return replace(
             estimate,
             loss=design.loss,
             covers=_covers_of(estimate.covers, plain=design.loss is None),
-            method=f"{_design_words(design)}, {estimate.method}",
+            method=f"{words}, {estimate.method}",
             notes=(*estimate.notes, *notes),
         )
 
@@ -114,7 +115,8 @@ class SampleSource:
         scored = _scores_of(design, values)
         known = np.array([value is not None for value in values])[places]
         last = np.array([value == 1 for value in values])[places]
-        binary, estimated, weighted = len(design.report_options) == 2, [], _is_weighted(self.sample)
+        binary, estimated = len(design.report_options) == 2, []
+        weighted = bool({"weights", "known totals"} & {*described(self.sample)})
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
@@ -134,9 +136,7 @@ class SampleSource:
         return Reports.of(design, values, scored, places[where], weights[where])
 
     def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
-        """The estimate of a group. Its error is never 0 because all reports agree, and it says so where they
-        contradict their design.
-        """
+        """A group's estimate: no error of 0 where all reports agree, and a note where they contradict their design."""
         sample, noise = self._sample(reports.design)
         labels, (worth, added) = estimated_labels(reports.design), reports.worth()
         mean = sample.mean(scores, where, labels=labels, **noise)
@@ -261,14 +261,6 @@ def number_cells(column: Any) -> tuple[list[Any], Codes]:
             cells.append(cell)
         places[row] = first[key]
     return cells, places
-
-
-def _is_weighted(sample: Sample | Replicates) -> bool:
-    return isinstance(sample, Replicates) or sample.weights is not None or sample.calibration is not None
-
-
-def _design_words(design: QuestionModel) -> str:
-    return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
 
 
 def _covers_of(covers: Covers, *, plain: bool = False) -> Covers:

@@ -1,4 +1,4 @@
-"""`Found`: one question in one group: the estimate, and the people that it was made from."""
+"""`GroupEstimate`: one question in one group: the estimate, and the people that it was made from."""
 
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,6 +1,6 @@
 """`mixed_logistic`: a random intercept per group, through randomized answers; and poststratification."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,6 @@ from toolkit.analysis.random_intercepts import (
     LEAST_LOG_SD,
     MOST_NODES,
     QUADRATURE,
-    Codes,
     GroupModel,
     maximum,
     maximum_without_groups,
@@ -20,17 +19,20 @@ from toolkit.analysis.random_intercepts import (
 from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
-from toolkit.analysis.regression.rows import People, Rows, read_rows
+from toolkit.analysis.regression.rows import Codes, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
-from toolkit.core.arrays import Array
+from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.twogroup.group_counts import boundary_test
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.intervals import Interval, Mapped, Normal
-from toolkit.core.inference.special import chdtrc, expit, ndtr
+from toolkit.core.inference.special import expit, ndtr
 from toolkit.frames.table import as_frame, column, floats
 from toolkit.local.compliance import report_scores
+from toolkit.local.design import Design
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +102,7 @@ class MixedFit(Fitted):
         several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
         return [*super().measures(), *several]
 
-    def predict(self, data: Any, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
+    def predict(self, data: Data, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
         """The prevalence among people with these covariates, one entry per row.
 
         Parameters
@@ -157,7 +159,7 @@ class MixedFit(Fitted):
         by_sd = (slope * points).sum(axis=1) * self.group_sd
         return [Effect("", share @ chances, np.column_stack([matrix * slope.sum(axis=1)[:, None], by_sd]))]
 
-    def areas(self, census: Any, *, count: str) -> "pd.DataFrame":
+    def areas(self, census: Data, *, count: str) -> "pd.DataFrame":
         """Small areas: each group's prevalence by the model and a census, beside what its own reports say alone.
 
         Parameters
@@ -179,7 +181,7 @@ class MixedFit(Fitted):
         own = [self.direct[self.groups[one]] if one in self.groups else unseen for one in groups]
         return table.assign(**{name: [row[k] for row in own] for k, name in enumerate(("n", "direct", "direct se"))})
 
-    def poststratify(self, census: Any, *, count: str, by: str | None = None) -> Estimate:
+    def poststratify(self, census: Data, *, count: str, by: str | None = None) -> Estimate:
         """The prevalence in a population of counted cells: multilevel regression and poststratification.
 
         Each cell has the prevalence of its covariates and of its group, given the reports of that group;
@@ -220,7 +222,7 @@ class MixedFit(Fitted):
         mixture = self._mixture([(matrix, places, each)])
         return self._shares(value, np.sqrt(np.diag(cov)), cov, names, "poststratification", mixture)
 
-    def _places(self, data: Any) -> Codes:
+    def _places(self, data: object) -> Codes:
         """For each row the place of its group; of a group that the fit has not seen one of its own, below 0."""
         values = column(as_frame(data), self.group, "the groups").tolist()
         unseen = dict.fromkeys(value for value in values if value not in self.groups)
@@ -375,14 +377,14 @@ def _normal_rule() -> tuple[Array, Array]:
 
 def mixed_logistic(
     formula: str,
-    data: Any,
-    design: Any,
+    data: Data,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
     group: str,
-    design_by: Any = None,
+    design_by: Values | None = None,
     weights: str | None = None,
     nodes: int = 15,
-    missing: Any = "refuse",
+    missing: float | Iterable[object] = "refuse",
 ) -> MixedFit:
     r"""Regression of a yes/no truth behind randomized reports, with a random intercept per group.
 
@@ -462,7 +464,9 @@ def _group_weights(rows: Rows, codes: Codes, first: Codes) -> Array:
 def _as_fit(
     rows: Rows, model: GroupModel, point: Point, plain: Point, back: Array, named: tuple[str, Mapping[Any, int], bool]
 ) -> MixedFit:
-    (group, places, weighted), zero = named, _is_zero(point, plain)
+    group, places, weighted = named
+    zero = bool(point.at[-1] <= LEAST_LOG_SD or point.height <= plain.height + 1e-9)  # alike groups fit as well
+    edge = boundary_test(2 * (point.height - plain.height), "groups are alike")
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
     notes = (*rows.notes, f"{len(places):,} groups", *([_NO_DIFFERENCE] if zero else []))
     how = "clustered" if weighted else "observed"
@@ -487,7 +491,7 @@ def _as_fit(
         FitProvenance((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
-        _edge_test(max(2 * (point.height - plain.height), 0.0)),
+        Comparison(edge.statistic, 1, edge.p, "likelihood ratio, on the edge"),
         rows.covariates,
         group,
         places,
@@ -514,17 +518,6 @@ def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
     value, se, cov = (np.asarray(one) for one in (everything.value, everything.se, everything.cov))
     rest: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
     return replace(everything, value=value[:-1], se=se[:-1], basis=Normal(value[:-1], se[:-1]), **rest)
-
-
-def _is_zero(point: Point, plain: Point) -> bool:
-    """Whether groups without any differences are as likely."""
-    return bool(point.at[-1] <= LEAST_LOG_SD or point.height <= plain.height + 1e-9)
-
-
-def _edge_test(ratio: float) -> Comparison:
-    """A standard deviation of 0 lies on the edge: half of the time the likelihood ratio is 0."""
-    p = 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2)
-    return Comparison(ratio, 1, p, "likelihood ratio, on the edge")
 
 
 def _in_units(model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool) -> tuple[Array, Array]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,18 +116,19 @@ def _sample_columns(line: Line) -> dict[str, Any]:
     return {"weighted": "yes" if line.of.weighted else "no", "df": df, "deff": deff}
 
 
-def latex(table: Any, designs: Mapping[str, str]) -> str:
-    """A frame of text as a tabular; the designs in words stand below it, as comments."""
-    lines = [r"\begin{tabular}{" + "l" * len(table.columns) + "}", r"\toprule"]
-    lines += [_line(table.columns), r"\midrule"]
-    lines += [_line(row) for row in table.itertuples(index=False)]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [f"% {name}: {' '.join(words.split())}" for name, words in designs.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _line(cells: Iterable[Any]) -> str:
-    return " & ".join(escape(str(cell)) for cell in cells) + r" \\"
+def latex(
+    parts: Iterable[Iterable[Iterable[str]]], columns: str, comments: Iterable[str], path: str | Path | None
+) -> str | None:
+    """Parts of a table, their cells escaped, with a rule above each, and comments below; the text without a path."""
+    lines = [rf"\begin{{tabular}}{{{columns}}}"]
+    for place, part in enumerate(parts):
+        lines += [r"\midrule" if place else r"\toprule", *(" & ".join(row) + r" \\" for row in part)]
+    lines += [r"\bottomrule", r"\end{tabular}", *(f"% {' '.join(comment.split())}" for comment in comments)]
+    text = "\n".join(lines) + "\n"
+    if path is None:
+        return text
+    Path(path).write_text(text, encoding="utf-8")
+    return None
 
 
 def escape(text: str) -> str:

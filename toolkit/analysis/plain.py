@@ -1,14 +1,15 @@
 """`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.reports import Question, QuestionModel
 from toolkit.analysis.sampling.units import ALIKE
-from toolkit.core.arrays import Array, Counts, Labels
+from toolkit.core.arrays import Array, Codes, Counts, Label, Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -46,7 +47,7 @@ class Plain:
         number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
         return bool(number) and self.bounds[0] <= exact(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
 
-    def scores(self, reports: Any, option: Any = None) -> Array:
+    def scores(self, reports: Iterable[Any], option: Label | None = None) -> Array:
         """Each answer as it is: of two options whether it is the last one, of more a row of 0 and 1."""
         if self.asks == "number":
             return np.asarray(reports, dtype=np.float64)
@@ -63,7 +64,7 @@ class Plain:
         return self.scores(reports)
 
     def estimate_sent(
-        self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
+        self, reports: Sequence[Any], times: Sequence[int] | None = None, method: object = "moment", /
     ) -> Estimate:
         """Shares of the options, or the mean of a number, whatever the method; there is no privacy claim."""
         del method  # the unbiased estimate lies inside 0 to 1, and is the likeliest
@@ -120,7 +121,7 @@ def plain(
     return Plain("ticks" if multiple else "choice", labels)
 
 
-def question_model(question: Any) -> Any:
+def question_model(question: Question) -> QuestionModel:
     """What was asked by a question of a survey: its design, or plain answers."""
     if question.design is not None:
         return question.design
@@ -129,7 +130,7 @@ def question_model(question: Any) -> Any:
     return plain(question.options, multiple=question.kind == "ticks")
 
 
-def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
+def _shares(codes: Codes, times: Counts, options: Labels) -> Estimate:
     """Through the design that hides nothing, whose intervals are those of a share."""
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
@@ -152,9 +153,7 @@ def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
 
 
 def _mean(numbers: Array, counts: Counts) -> Estimate:
-    """The mean of numbers that each occur several times, with a t interval: its error is estimated from the
-    same answers.
-    """
+    """The mean of numbers that each occur several times, with a t interval by their own spread."""
     n = int(counts.sum())
     mean = float(counts @ numbers / n)
     alike = np.ptp(numbers[counts > 0]) == 0

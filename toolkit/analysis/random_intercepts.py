@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.analysis.regression.rows import Codes
 from toolkit.analysis.regression.scoring import Point, climb, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
@@ -21,8 +21,6 @@ QUADRATURE = 1e-7
 # Of the whole log-likelihood: twice as many nodes change it by less, or they are taken.
 _FINE = 0.01
 MOST_NODES = 127
-
-Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,17 +6,17 @@ no, truth values, 0 and 1 and the usual words stand for them; of any other desig
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Labels
+from toolkit.core.arrays import Array, DataFrame, Labels, Values
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
@@ -54,7 +54,35 @@ class QuestionModel(Protocol):
     def describe(self) -> str: ...
 
 
-def checked_designs(designs: Any) -> dict[str, QuestionModel]:
+class Question(Protocol):
+    """A question of a survey, as an analysis reads it; plain answers have no design."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def options(self) -> Labels: ...
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None: ...
+    @property
+    def design(self) -> QuestionModel | None: ...
+
+
+class Asked(Protocol):
+    """A survey, as an analysis reads it."""
+
+    @property
+    def questions(self) -> Sequence[Question]: ...
+
+
+Data: TypeAlias = DataFrame | Mapping[str, Values]
+"""A frame, or a mapping of names to arrays."""
+Designs: TypeAlias = Mapping[str, Any] | Asked
+"""What hides each column: its design, or what `to_dict` wrote; or the survey that asked."""
+
+
+def checked_designs(designs: object) -> dict[str, QuestionModel]:
     """What was asked in each column: the object itself, or the data that its `to_dict` wrote."""
     if not isinstance(designs, dict) or not designs:
         refuse("`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError)
@@ -107,9 +135,7 @@ STRANGE = object()
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells. `advice` :
-    what to do with cells that are no reports.
-    """
+    """Reads the cells of a column. `missing` : no answers, besides empty cells. `advice` : on what is no report."""
 
     name: str
     design: QuestionModel
@@ -138,7 +164,7 @@ class Reader:
         """The codes of no and yes, if the reports are these two."""
         return says_yes(self.design.report_options)
 
-    def read(self, cell: Any) -> Any:
+    def read(self, cell: object) -> Any:
         """A report's code, number or list; None where it is missing; STRANGE where it is neither."""
         if isinstance(cell, list | np.ndarray):
             return self._sent([part.item() if isinstance(part, np.generic) else part for part in cell])
@@ -156,14 +182,14 @@ class Reader:
         code = self._labels.get(cell_key(value)) if known else None
         return code if code is not None else self._by_word(value, STRANGE)
 
-    def _by_word(self, value: Any, otherwise: Any = None) -> Any:
+    def _by_word(self, value: object, otherwise: object = None) -> Any:
         """By a truth value, 0 or 1, or a word for yes or no."""
         if self._says_yes is None:
             return otherwise
         word = str(value).strip().casefold()
         return self._says_yes[word in YES] if word in YES | NO else otherwise
 
-    def _sent(self, value: Any) -> Any:
+    def _sent(self, value: object) -> Any:
         """A number, or a list of numbers as JSON text, as phones send them."""
         if isinstance(value, str):
             try:
@@ -198,10 +224,8 @@ class Reader:
         refuse(rule, f"{strange:,} of {rows:,} rows with something else", remedy)
 
 
-def _plain(cell: Any) -> Any:
-    """A cell as Python has it: whole numbers and dates as such, also where an engine made floats or points in
-    time of them.
-    """
+def _plain(cell: object) -> Any:
+    """A cell as Python has it: whole numbers and dates as such, also where an engine made floats or times of them."""
     value = cell.item() if isinstance(cell, np.generic) else cell
     if isinstance(value, datetime) and value == datetime.combine(value, time()):
         return value.date()
@@ -210,7 +234,7 @@ def _plain(cell: Any) -> Any:
     return int(value) if value == value and abs(value) != float("inf") and value == int(value) else float(value)
 
 
-def cell_key(cell: Any) -> str:
+def cell_key(cell: object) -> str:
     """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1.
 
     >>> cell_key("Yes ") == cell_key("yes"), cell_key("1") == cell_key(1.0)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Codes
+from toolkit.core.arrays import Array, Codes, Label, Values
 from toolkit.core.checks import Number, choice, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
@@ -114,7 +114,7 @@ def _share(seen: float, expected: float, otherwise: float) -> float:
     return share if 0 <= share <= 1 else math.nan
 
 
-def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
+def _row(estimate: object, design: Design | None) -> tuple[float, float]:
     """How probable the last report is from those without and with the last option."""
     if not isinstance(estimate, Estimate):
         consequence = "as design.estimate(…) or estimates(…)['question'] gives it"
@@ -303,7 +303,7 @@ class Sensitivity:
             points[name] = TippingPoint(self.null, self.level, {self.way: _root(off, 0)}, {self.way: doubt})
         return points
 
-    def plot(self, most: float = 0.2, ax: Any = None) -> Any:
+    def plot(self, most: float = 0.2, ax: object = None) -> Any:
         """Draw the estimate against the shares: contours of two groups, a band of one.
 
         Parameters
@@ -354,9 +354,9 @@ def _root(off: Callable[[float, int], float], place: int, most: float = 0.5) -> 
 
 def sensitivity(
     result: Any,
-    of: Any = None,
+    of: Label | Callable[[Any], Estimate] | None = None,
     *,
-    by: Any = None,
+    by: Values | None = None,
     way: Literal["self_protective", "random", "self_incriminating", "carriers"] = "self_protective",
     null: float = 0.0,
     level: float = 0.95,
@@ -415,7 +415,7 @@ def sensitivity(
     return Sensitivity(groups, way, float(null), level, source)
 
 
-def _groups(fit: Any, by: Any) -> tuple[tuple[str, ...], Codes]:
+def _groups(fit: Any, by: Values | None) -> tuple[tuple[str, ...], Codes]:
     rows = len(fit.data.channel.codes)
     if by is None:
         return ("everybody",), np.zeros(rows, dtype=np.intp)
@@ -459,7 +459,12 @@ class Bounds:
 
 
 def bounds(
-    estimate: Any, share: Any, *, way: str | None = None, level: float = 0.95, design: Design | None = None
+    estimate: Estimate | Sequence[Estimate],
+    share: Number | Sequence[Number] | Estimate,
+    *,
+    way: str | None = None,
+    level: float = 0.95,
+    design: Design | None = None,
 ) -> Bounds:
     """Bound a share if nothing is assumed of those who do not follow: all of them may have the trait, or none.
 
@@ -502,7 +507,8 @@ def bounds(
         ends = [min(max(end, 0.0), 1.0) for end in ends]
     else:
         level_of_each = level
-        ends = [float(probability(end, "share")) for end in (share if isinstance(share, Sequence) else [share])]
+        given = [share] if isinstance(share, str) or not isinstance(share, Sequence) else share
+        ends = [float(probability(end, "share")) for end in given]
     limits = [_arm(one, _row(one, design), ends, way, level_of_each) for one in arms]
     low, high, least, most = (
         float(pick(values)) for pick, values in zip((max, min, max, min), zip(*limits, strict=True), strict=True)

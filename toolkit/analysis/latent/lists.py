@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from toolkit.analysis.latent.joint import JointLaw
 from toolkit.analysis.latent.model import (
-    Errors,
     Fit,
     LatentFit,
     Model,
@@ -26,10 +25,12 @@ from toolkit.analysis.latent.model import (
 )
 from toolkit.analysis.regression.covariates import sides
 from toolkit.analysis.regression.fitted import Comparison, FitProvenance, as_estimate
-from toolkit.analysis.regression.rows import Answers, People, read_answers
-from toolkit.analysis.regression.scoring import Point, climb
-from toolkit.analysis.twogroup.lists import double_list, item_counts, mean_difference
-from toolkit.core.arrays import Array, Mask
+from toolkit.analysis.regression.rows import Answers, Codes, People, read_answers
+from toolkit.analysis.regression.scoring import Error, Point, climb
+from toolkit.analysis.reports import Data
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.analysis.twogroup.lists import NO_EPSILON, double_list, item_counts, mean_difference
+from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
@@ -38,7 +39,6 @@ from toolkit.frames.table import as_frame, column, floats, with_column
 from toolkit.local.matrix.encoding import encode
 
 _NO_MODEL = "least squares does not model the control count; its errors are robust"
-_NONE = "no epsilon: who tells the least or the most possible has told the truth"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,23 +100,23 @@ class ListFit(LatentFit):
 
 def list_experiment(
     formula: str,
-    data: Any,
+    data: Data,
     *,
-    treatment: Any,
+    treatment: Values,
     items: int,
     method: Literal["nls", "ml"] = "nls",
     control: Literal["binomial", "beta-binomial", "logit-normal"] = "binomial",
     constrained: bool = True,
     floor: bool | str = False,
     ceiling: bool | str = False,
-    direct: Any = None,
-    second: Any = None,
+    direct: Values | None = None,
+    second: Values | None = None,
     control_items: Sequence[str] | None = None,
-    se: Errors | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    se: Error | None = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> ListFit:
     r"""Who has the trait, from how many items of a list people say they have (Imai 2011).
@@ -201,13 +201,13 @@ def list_experiment(
     return _of_one_list(answers, counts, law, design, se)
 
 
-def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Errors | None) -> ListFit:
+def _of_one_list(answers: Answers, counts: Array, law: "ListLaw", design: "Lists", se: Error | None) -> ListFit:
     confessed = encode(answers.columns["direct"], ("no", "yes"), "direct").codes if law.direct else 0
     return _likelihood(answers, law, ((1 + law.direct) * counts + confessed).astype(np.intp), design, se)
 
 
 def _of_all(
-    answers: Answers, treated: Mask, design: "Lists", constrained: bool, shared: bool, se: Errors | None
+    answers: Answers, treated: Mask, design: "Lists", constrained: bool, shared: bool, se: Error | None
 ) -> ListFit:
     single = any(name.startswith("control item ") for name in design.short)
     parts = {name: part.most for name, part in design.short.items()}
@@ -229,7 +229,7 @@ def _is_joint(second: bool, single: bool, control: str, rest: Mapping[str, objec
 
 def _read(
     formula: str,
-    data: Any,
+    data: Data,
     named: Mapping[str, Any],
     control_items: Sequence[str] | None,
     most: int,
@@ -245,10 +245,10 @@ def _read(
     answers = read_answers(formula, data, columns, sampling, missing, shares)
     treated = encode(answers.columns["treatment"], ("no", "yes"), "treatment").codes == 1
     counts = _counts(answers.columns["answers"], treated, most)
-    return replace(answers, notes=(*answers.notes, _NONE)), counts, treated
+    return replace(answers, notes=(*answers.notes, NO_EPSILON)), counts, treated
 
 
-def _with_sums(formula: str, data: Any, treatment: Any, control_items: Sequence[str], most: int) -> Any:
+def _with_sums(formula: str, data: Data, treatment: object, control_items: Sequence[str], most: int) -> Any:
     """Those with the short list were asked item by item: their count is the sum; the others have no single items."""
     if len(control_items) != most:
         refuse("`control_items` must name the items of the short list", len(control_items), f"there are {most}")
@@ -291,7 +291,7 @@ def _only_for(options: Mapping[str, object], other: str, received: str, why: str
         refuse(f"{names} must go with {other}", received, why)
 
 
-def _counts(values: Any, treated: Mask, most: int) -> Array:
+def _counts(values: npt.NDArray[Any], treated: Mask, most: int) -> Array:
     rule = f"counts must be whole numbers from 0 to {most}, and to {most + 1} on the long list"
     counts = item_counts(values, most + treated, rule)
     for arm, name in ((treated, "long"), (~treated, "short")):
@@ -531,9 +531,7 @@ class ListLaw:
         return table, np.stack([d_no, d_yes], axis=3).reshape(len(d_no), rows, 2 * width)
 
 
-def _likelihood(
-    answers: Answers, law: ListLaw | JointLaw, codes: npt.NDArray[np.intp], design: Lists, se: Errors | None
-) -> ListFit:
+def _likelihood(answers: Answers, law: ListLaw | JointLaw, codes: Codes, design: Lists, se: Error | None) -> ListFit:
     """The maximum; shares that go to 0 on the way are left out, and said."""
     notes: tuple[str, ...] = ()
     controls = dict(zip(design.short, design.starts(answers.covariates.matrix, answers.people.mass), strict=True))

@@ -5,17 +5,16 @@ Likelihood, scores and expected information follow from it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, standardize
 from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted, as_estimate
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
-from toolkit.analysis.regression.rows import Answers, People
+from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
     Climb,
     Point,
@@ -26,6 +25,7 @@ from toolkit.analysis.regression.scoring import (
     kind_of_error,
     newton,
 )
+from toolkit.analysis.reports import Data
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -37,8 +37,6 @@ Law = Callable[[Array], tuple[Array, Array]]
 
 Share = Callable[[Array], tuple[Array, Array]]
 """Linear predictors -> each person's probability of the trait, and its derivatives (predictor, person)."""
-
-Codes = npt.NDArray[np.intp]
 
 _TINY = 1e-300
 _UNIDENTIFIED = 1e-8
@@ -100,11 +98,7 @@ class Model:
 
 @dataclass(frozen=True, eq=False)
 class Predictor:
-    """One linear predictor: its name (nothing for the trait), its covariates, and where the climb begins.
-
-    A predictor that `may_vanish` is the logit of a share; where that share goes to 0, the model without
-    it is fitted.
-    """
+    """A linear predictor; the trait's has no name. A share that `may_vanish` is left out where it goes to 0."""
 
     name: str
     covariates: Covariates
@@ -117,7 +111,7 @@ class Predictor:
         return tuple(f"{prefix}{label}" for label in self.covariates.labels)
 
 
-def _ones(new: Any) -> Array:
+def _ones(new: Sized) -> Array:
     return np.ones((len(new), 1))
 
 
@@ -195,7 +189,7 @@ class LatentFit(Fitted):
         """The covariates of the trait."""
         return self.predictors[0].covariates
 
-    def predict(self, data: Any = None) -> Estimate:
+    def predict(self, data: Data | None = None) -> Estimate:
         """The prevalence of the trait among people with these covariates, one entry per row.
 
         Parameters
@@ -279,7 +273,7 @@ class LatentFit(Fitted):
         shares_only = variable is None or levels is not None
         return margin_estimate(self.coefficients, self.answers.people, averaged, None, shares_only)
 
-    def _matrix(self, predictor: Predictor, data: Any) -> Array:
+    def _matrix(self, predictor: Predictor, data: Data) -> Array:
         """The covariates of new people; those of other shares are needed only where they move the trait's."""
         if predictor is self.predictors[0] or (predictor.covariates.data is not None and self.share is not trait_share):
             return predictor.covariates.of(data)
@@ -349,9 +343,7 @@ def vanishing_share(model: Model, predictors: Sequence[Predictor], start: Array)
 
 
 def _identified(information: Array) -> tuple[str, ...]:
-    """The least eigenvalue of the expected information with a diagonal of 1: near 0 where nothing tells two
-    parameters apart.
-    """
+    """The least eigenvalue of the information with a diagonal of 1: near 0 where nothing tells parameters apart."""
     scale = np.sqrt(np.diag(information))
     least = float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
     if least < _UNIDENTIFIED:
@@ -367,6 +359,3 @@ def _blocks(matrices: Sequence[Array]) -> Array:
         matrix[place : place + len(one), place : place + len(one)] = one
         place += len(one)
     return matrix
-
-
-Errors = Literal["observed", "expected", "opg", "robust"]

@@ -7,35 +7,28 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.latent.model import (
-    Codes,
-    Errors,
-    Fit,
-    LatentFit,
-    Predictor,
-    fit_latent,
-    further_share,
-    lean,
-    trait_share,
-)
-from toolkit.analysis.regression.rows import Answers, read_answers
+from toolkit.analysis.latent.model import Fit, LatentFit, Predictor, fit_latent, further_share, lean, trait_share
+from toolkit.analysis.regression.rows import Answers, Codes, read_answers
+from toolkit.analysis.regression.scoring import Error
+from toolkit.analysis.reports import Data
+from toolkit.analysis.sampling.sample import Sampled
 from toolkit.analysis.twogroup.group_counts import chances_by_group, group_places
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Values
 from toolkit.core.inference.special import expit
 from toolkit.local.matrix.encoding import encode
 
 
 def cheater_detection(
     formula: str,
-    data: Any,
+    data: Data,
     *,
     p: Mapping[Any, Any],
-    group: Any,
-    se: Errors | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    group: Values,
+    se: Error | None = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit:
     r"""Cheater detection with covariates: who has the trait, and who says no whatever the device demands.
@@ -83,16 +76,16 @@ def cheater_detection(
 
 def lie_detector(
     formula: str,
-    data: Any,
+    data: Data,
     *,
     p: Mapping[Any, Any],
-    group: Any,
+    group: Values,
     honesty: str | None = None,
-    se: Errors | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    se: Error | None = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit:
     r"""The stochastic lie detector with covariates: some carriers deny the trait.
@@ -136,16 +129,16 @@ def lie_detector(
 
 def extended_crosswise(
     formula: str,
-    data: Any,
+    data: Data,
     *,
     p: Mapping[Any, Any],
-    group: Any,
+    group: Values,
     always_different: str | None = None,
-    se: Errors | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    se: Error | None = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit:
     r"""The extended crosswise model with covariates, and a share who always answer "different".
@@ -193,16 +186,16 @@ def extended_crosswise(
 
 def unknown_question(
     formula: str,
-    data: Any,
+    data: Data,
     *,
     p: Mapping[Any, Any],
-    group: Any,
+    group: Values,
     innocuous: str | None = None,
-    se: Errors | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    se: Error | None = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LatentFit:
     r"""An unrelated question of unknown prevalence, with covariates of the trait.
@@ -292,7 +285,7 @@ def _unknown(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
 
 
 def _one_trait(
-    read: tuple[Answers, Codes, Array], curve: Curve, other: tuple[str, float], name: str, se: Errors | None
+    read: tuple[Answers, Codes, Array], curve: Curve, other: tuple[str, float], name: str, se: Error | None
 ) -> LatentFit:
     """A trait with a logit, and one more share."""
     answers, codes, odds = read
@@ -304,9 +297,9 @@ def _one_trait(
 
 def _read(
     formula: str,
-    data: Any,
-    p: Any,
-    group: Any,
+    data: Data,
+    p: Mapping[Any, Any],
+    group: Values,
     sampling: Mapping[str, Any],
     missing: str,
     shares: Mapping[str, str | None] = MappingProxyType({}),

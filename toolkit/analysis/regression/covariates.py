@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Mask
+from toolkit.core.arrays import Array, DataFrame, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.frames.table import (
@@ -23,6 +23,7 @@ from toolkit.frames.table import (
     as_frame,
     categories,
     column,
+    height,
     listed,
     names,
     numbers,
@@ -37,9 +38,7 @@ _NEAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """A matrix with one row per person, its columns' names, how the same columns are made of other data, and what
-    it was made of.
-    """
+    """A matrix, a row per person; its columns' names; how other data make the same columns; what it was made of."""
 
     matrix: Array
     labels: tuple[str, ...]
@@ -82,7 +81,7 @@ def sides(formula: str) -> tuple[str, str]:
     return name, right.strip()
 
 
-def variables(right: str, data: Any) -> tuple[str, ...]:
+def variables(right: str, data: object) -> tuple[str, ...]:
     """The columns that the right side of a formula speaks of; what is no column is refused by name."""
     mentioned, there = set(map(str, _formula(right).required_variables)), names(data)
     if unknown := sorted(name for name in mentioned if name not in there and name.partition(".")[0] != "np"):
@@ -108,16 +107,14 @@ def _term_text(term: Any) -> str:
     return ":".join(f"`{part}`" if part in named and not part.isidentifier() else part for part in parts)
 
 
-def absent_in(data: Any, columns: tuple[str, ...]) -> Mask:
+def absent_in(data: object, columns: tuple[str, ...]) -> Mask:
     """Rows in which one of these columns has no value."""
     gaps = [absent(column(data, name, "a covariate")) for name in columns]
-    return np.logical_or.reduce(gaps) if gaps else np.zeros(len(data), dtype=bool)
+    return np.logical_or.reduce(gaps) if gaps else np.zeros(height(data), dtype=bool)
 
 
-def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariates:
-    """The covariates of a formula's right side, with the levels and transforms that these data gave them; of
-    the frame only their columns stay, and those that are named `also`.
-    """
+def from_formula(right: str, data: DataFrame, also: tuple[str, ...] = ()) -> Covariates:
+    """A formula's right side, with levels and transforms of these data; its columns stay, and those `also` named."""
     formula = _formula(right)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
@@ -141,7 +138,7 @@ def _columns_behind(data: Any, wanted: tuple[str, ...], matrix: Array, labels: t
     return extra("pandas").DataFrame(cells, index=data.index, copy=False)
 
 
-def from_arrays(given: Any) -> Covariates:
+def from_arrays(given: object) -> Covariates:
     """Columns of numbers as they are, after a column of ones: the intercept comes first."""
     columns = _columns(given)
     if isinstance(given, np.ndarray) or not names(given):
@@ -153,14 +150,14 @@ def from_arrays(given: Any) -> Covariates:
     return Covariates(_checked(of(given), labels), labels, of, given if names(given) else columns)
 
 
-def _with_ones(count: int, new: Any) -> Array:
+def _with_ones(count: int, new: object) -> Array:
     columns = _columns(new)
     if columns.shape[1] != count:
         refuse(f"new data must have {count} columns", columns.shape[1], "the fit has as many")
     return np.column_stack([np.ones(len(columns)), columns])
 
 
-def _columns(values: Any) -> Array:
+def _columns(values: object) -> Array:
     table = np.column_stack(list(values.values())) if isinstance(values, dict) else array_of(values)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2:
@@ -182,7 +179,7 @@ def _formula(right: str) -> Any:
     return formula
 
 
-def _matrix_of(formula_or_spec: Any, data: Any) -> Any:
+def _matrix_of(formula_or_spec: Any, data: object) -> Any:
     matrix, problem = _compute_matrix(formula_or_spec, with_text_as_objects(as_frame(data)))
     if problem == "levels":
         refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
@@ -192,7 +189,7 @@ def _matrix_of(formula_or_spec: Any, data: Any) -> Any:
     return matrix
 
 
-def _compute_matrix(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
+def _compute_matrix(formula_or_spec: Any, frame: object) -> tuple[Any, str]:
     """The matrix; or none, and the part that failed. What others say of it may quote data, and stays here."""
     errors = extra("formulaic").errors
     with warnings.catch_warnings():
@@ -208,7 +205,7 @@ def _compute_matrix(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
     return matrix, ""
 
 
-def _again(spec: Any, new: Any) -> Array:
+def _again(spec: Any, new: object) -> Array:
     frame = as_frame(new)
     needs = tuple(sorted(str(name) for name in spec.required_variables if str(name) in names(frame)))
     if missing := int(np.count_nonzero(absent_in(frame, needs))):
@@ -234,12 +231,7 @@ def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
 
 
 def standardize(covariates: Covariates) -> tuple[Array, Array]:
-    """Columns with mean 0 and variance 1, and the matrix that turns their coefficients into the original
-    ones.
-
-    Without a constant column only the scale is changed. A column that the ones before it determine is
-    refused.
-    """
+    """Columns of mean 0 (if one is constant) and variance 1, and the matrix that turns their coefficients back."""
     matrix, width = covariates.matrix, covariates.matrix.shape[1]
     constant = np.flatnonzero((matrix == matrix[0]).all(axis=0) & (matrix[0] != 0))
     mean = np.zeros(width)
@@ -267,11 +259,8 @@ def _refuse_dependent(labels: tuple[str, ...], dependent: Mask) -> None:
         refuse(rule, repr(label), f"its coefficient is not determined: {remedy}")
 
 
-def _check_kind(data: Any, name: str, *, bare: bool) -> None:
-    """Refuse a covariate that would be read as something else than it is: by its name, with what to do.
-
-    `bare` : whether it stands in the formula as it is, and not in a function such as C(…).
-    """
+def _check_kind(data: object, name: str, *, bare: bool) -> None:
+    """Refuse a covariate that would be misread. `bare` : it stands in the formula as it is, and not in C(…)."""
     values = column(data, name, "a covariate")
     cells = values.tolist() if values.dtype.kind in "OUT" else []
     if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
@@ -293,7 +282,7 @@ def _check_kind(data: Any, name: str, *, bare: bool) -> None:
         refuse(rule, "numbers stored as text", remedy, TypeError)
 
 
-def _is_number(cell: Any) -> bool:
+def _is_number(cell: object) -> bool:
     """Whether a cell is a number in a text, or of a type that formulas do not know."""
     if not isinstance(cell, str):
         return isinstance(cell, int | float | Decimal | Fraction | np.number) and not isinstance(cell, bool)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.analysis.regression.rows import People, Rows
 from toolkit.analysis.regression.tables import FitTable, p_value
@@ -40,9 +42,7 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class FitProvenance:
-    """What two fits must share to be compared: the rows, their reports, designs and weights, and how the
-    errors were made.
-    """
+    """What two fits must share to be compared: rows, reports, designs, weights, and how errors were made."""
 
     reports: tuple[Any, ...]
     columns: Array
@@ -127,8 +127,8 @@ class Fitted:
 
     def __getitem__(self, label: str) -> Estimate:
         """One coefficient by its label, by itself; for sums and differences there is `contrast`."""
-        weights = self._weights({label: 1.0})
-        return part_of(self.coefficients, int(np.argmax(weights)))
+        place = int(np.argmax(self._weights({label: 1.0})))
+        return _alone(self.coefficients, float(self.value[place]), float(self.se[place]), self.labels[place])
 
     def contrast(self, weights: Mapping[str, float]) -> Estimate:
         """Estimate a weighted sum of coefficients, with the error that their covariance gives.
@@ -228,7 +228,7 @@ class Fitted:
             refuse(rule, "another", "their exponentials have no meaning")
         return self.coefficients.map(np.exp, np.exp)
 
-    def _series(self, values: Any) -> "pd.Series[Any]":
+    def _series(self, values: npt.ArrayLike) -> "pd.Series[Any]":
         return extra("pandas").Series(np.asarray(values, dtype=float), index=list(self.labels))
 
     @property
@@ -344,7 +344,7 @@ class Fitted:
             self.title, head, tuple(rows), measures, (f"covers {self.covers}; {self.method}", *self._notes())
         )
 
-    def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
+    def to_latex(self, path: str | Path | None = None, level: float = 0.95) -> str | None:
         """Write the summary as a LaTeX tabular (with booktabs).
 
         Parameters
@@ -361,7 +361,7 @@ class Fitted:
         """
         return self.summary(level).to_latex(path)
 
-    def plot(self, variable: str | None = None, *, level: float = 0.95, ax: Any = None) -> Any:
+    def plot(self, variable: str | None = None, *, level: float = 0.95, ax: object = None) -> Any:
         """Draw the coefficients with their intervals; or the mean prediction along a variable, with its band.
 
         Parameters
@@ -460,12 +460,6 @@ class Fitted:
         )
         loss = "no privacy claim" if estimate.loss is None else f"privacy loss {estimate.loss}"
         return f"{size}; covers {estimate.covers}; {loss}; {estimate.method}"
-
-
-def part_of(whole: Estimate, place: int) -> Estimate:
-    """One entry of an estimate by itself, with the same kind of interval."""
-    value, se = float(np.asarray(whole.value)[place]), float(np.asarray(whole.se)[place])
-    return _alone(whole, value, se, whole.labels[place])
 
 
 def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estimate:

@@ -6,21 +6,24 @@ the truths, and a sandwich their errors; nothing is assumed of how truths or noi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, sides, standardize
 from toolkit.analysis.regression.fitted import MANY, FitProvenance, Fitted, covers_of
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
-from toolkit.core.arrays import Array
+from toolkit.analysis.reports import Data
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import choice, refuse
 from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
-from toolkit.frames.table import Values, names, numbers
+from toolkit.frames.table import names, numbers
 from toolkit.local.compliance import report_scores
 from toolkit.local.matrix.encoding import encode
 
@@ -34,7 +37,7 @@ class LinearFit(Fitted):
     parts: tuple[str, ...]
     in_units = True
 
-    def predict(self, data: Any = None) -> Estimate:
+    def predict(self, data: Data | None = None) -> Estimate:
         """Estimate the mean of the outcome among people with these covariates, one entry per row.
 
         Parameters
@@ -94,19 +97,26 @@ class LinearFit(Fitted):
 
 
 _OTHERS = "other items"
+Device = tuple[Sequence[Any], Pure | None]  # what hid each outcome, None for nothing, and what all cost
+
+
+class Scored(Protocol):
+    """What gives each report a score that is right on average: every randomizer of numbers, and a design."""
+
+    def scores(self, reports: Any, /) -> Array: ...
 
 
 def linear(
     formula: str,
-    data: Any,
-    design: Any = None,
+    data: Data,
+    design: Scored | Mapping[str, Any] | None = None,
     *,
-    treatment: Any = None,
+    treatment: Values | None = None,
     se: Literal["HC1", "HC3"] | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
     missing: str = "refuse",
 ) -> LinearFit:
     r"""Regress a number on covariates, from reports that a device has randomized, or from sums that hide it.
@@ -159,7 +169,9 @@ def linear(
     """
     left, right = sides(formula)
     parts = [left] if left in names(data) else [part.strip(" `") for part in left.split("+")]
-    designs = design if isinstance(design, Mapping) and "weights" not in design else dict.fromkeys(parts, design)
+    designs: Mapping[str, Any] = dict.fromkeys(parts, design)
+    if isinstance(design, Mapping) and "weights" not in design:
+        designs = design
     named = {part: part for part in parts[1:]} | ({} if treatment is None else {"treatment": treatment})
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
     answers = read_answers(f"`{parts[0]}` ~ {right}", data, named, sampling, missing)
@@ -176,7 +188,7 @@ def linear(
     return _fit(answers, outcomes[0][:, None], ("", _OTHERS), se, (known, loss), on[:, None])
 
 
-def _scores(values: Values, design: Any, name: str) -> Array:
+def _scores(values: npt.NDArray[Any], design: object, name: str) -> Array:
     """What each report says of the truth, right on average."""
     if design is None:
         return numbers(values, f"the outcome {name!r}")
@@ -194,7 +206,7 @@ def _scores(values: Values, design: Any, name: str) -> Array:
 
 
 def _fit(
-    answers: Answers, outcomes: Array, parts: tuple[str, ...], se: str | None, device: Any, on: Any = None
+    answers: Answers, outcomes: Array, parts: tuple[str, ...], se: str | None, device: Device, on: Mask | None = None
 ) -> LinearFit:
     """Least squares of all outcomes together; of an item sum on the covariates of both parts."""
     people, covariates = answers.people, answers.covariates

@@ -1,7 +1,7 @@
 """`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from toolkit.analysis.regression.fitted import MANY, Fitted, as_estimate, proven
 from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
+    Error,
     Point,
     climb,
     covariance,
@@ -22,11 +23,14 @@ from toolkit.analysis.regression.scoring import (
     kind_of_error,
     penalized_maximum,
 )
-from toolkit.core.arrays import Array
+from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal, Student
 from toolkit.core.inference.special import expit, ndtr
+from toolkit.local.design import Design
 
 _FARTHEST = 700.0  # e**700 is still a float
 PERSONAL = (
@@ -93,9 +97,7 @@ def link_named(name: object) -> Link:
 
 @dataclass(frozen=True, eq=False)
 class BinaryModel:
-    """Columns of covariates, the link, the designs and the people; `jeffreys` adds half the log
-    determinant of the information.
-    """
+    """Covariates, link, designs and people; `jeffreys` adds half the log determinant of the information."""
 
     columns: Array
     link: Link
@@ -153,9 +155,7 @@ class BinaryModel:
         return {}
 
     def randomization(self, at: Array, share: Array) -> Array:
-        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
-        person counted with a share.
-        """
+        """The variance of the scores' sum given the truths, by the fit's chances; each person counts with a share."""
         eta = self.columns @ at
         yes, no = self.link.share(eta), self.link.rest(eta)
         spread = np.zeros_like(eta)
@@ -194,7 +194,7 @@ class LogisticFit(Fitted):
         """The covariates of the fit."""
         return self.data.covariates
 
-    def predict(self, data: Any = None) -> Estimate:
+    def predict(self, data: Data | Values | None = None) -> Estimate:
         """Estimate the prevalence among people with these covariates.
 
         The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is for the
@@ -294,25 +294,22 @@ class LogisticFit(Fitted):
         return influence_of(model, self.value)
 
 
-Error = Literal["observed", "expected", "opg", "robust"]
-
-
 @explains('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
 def logistic(
-    formula: Any,
-    data: Any,
-    design: Any,
+    formula: str | Values,
+    data: Data | Values,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
-    design_by: Any = None,
+    design_by: Values | None = None,
     link: Literal["logit", "probit", "cloglog"] = "logit",
     se: Error | None = None,
     penalty: Literal["jeffreys"] | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    times: Any = None,
-    missing: Any = "refuse",
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
+    times: Values | None = None,
+    missing: float | Iterable[object] = "refuse",
 ) -> LogisticFit:
     """Regress a yes/no truth on covariates, from reports that a design has randomized.
 

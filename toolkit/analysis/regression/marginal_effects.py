@@ -18,9 +18,7 @@ _STEP = 1e-4  # of a standard deviation, to both sides: the derivative of a form
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A quantity of each person, and its derivatives by the coefficients; `label` is the option it is of, if
-    there are several.
-    """
+    """A quantity of each person, and its derivatives by the coefficients; `label` is its option, if of several."""
 
     label: str
     each: Array
@@ -59,13 +57,12 @@ def _steps(values: Values, in_steps: bool) -> list[Any] | None:
     return distinct.tolist() if in_steps or len(distinct) == 2 else None
 
 
-def _everywhere(covariates: Covariates, level: Any) -> Values:
-    values = np.empty(len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object)
-    values[:] = level
-    return values
+def _everywhere(covariates: Covariates, level: object) -> Values:
+    kind = float if isinstance(level, int | float | np.number) else object
+    return np.full(len(covariates.matrix), level, dtype=kind)
 
 
-def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> list[Effect]:
+def _at(covariates: Covariates, shares: Shares, variable: str, level: object) -> list[Effect]:
     """The prevalences of each person if the variable had this value."""
     prevalences = shares(covariates.where(variable, _everywhere(covariates, level)))
     return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in prevalences]
@@ -89,10 +86,8 @@ def _named(change: str, option: str) -> str:
 def margin_estimate(
     coefficients: Estimate, people: People, averages: list[Effect], influence: Array | None, shares: bool
 ) -> Estimate:
-    """The effects averaged over people, with the covariance that the coefficients leave them; `shares` :
-    whether they are shares, and not their differences.
-
-    With `influence`, what each person moves the coefficients by, people are a sample, too.
+    """Effects averaged over people: `shares`, or differences. With `influence`, what each person moves the
+    coefficients by, people are a sample, too.
     """
     mass = people.mass / people.mass.sum()
     means = np.array([mass @ effect.each for effect in averages])
@@ -120,7 +115,7 @@ def margin_estimate(
     )
 
 
-def basis_of(coefficients: Estimate, value: Any, se: Any, *, shares: bool) -> Normal | Student:
+def basis_of(coefficients: Estimate, value: float | Array, se: float | Array, *, shares: bool) -> Normal | Student:
     """By t where the coefficients have degrees of freedom, else normal; of shares cut to 0 … 1.
 
     Through a design most of the error is randomization, which is nearly the same for small and large shares:

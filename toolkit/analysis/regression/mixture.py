@@ -88,13 +88,8 @@ def checked_outcome(values: Array, family: str) -> Array:
 class MixtureModel:
     """Coefficients stand in this order: of the outcome, its extra parameter, of the truths cell by cell.
 
-    Parameters
-    ----------
-    columns : for each cell of truths, the covariates of the outcome if that were the truth.
-    truths : covariates of the truths.
-    seen : Pr(the reports that were seen | cell), one row per cell, one column per person.
-    outcome, law : the outcome, and how it follows from its linear predictor.
-    newton : whether a step is taken by the observed information where that is positive definite.
+    `columns` : for each cell of truths the covariates of the outcome, if it were true. `seen` : Pr(the reports that
+    were seen | cell), one row per cell. `newton` : steps by the observed information, where that is positive definite.
     """
 
     columns: Array
@@ -194,9 +189,7 @@ class MixtureModel:
         return np.asarray(information)
 
     def _complete(self, at: Array, behind: Array, expected: bool = False) -> Array:
-        """Minus the Hessian of the complete log-likelihood, averaged over the cells behind each person; or
-        its mean over outcomes, which is positive definite everywhere.
-        """
+        """Minus the Hessian if truths were seen, averaged over cells; or its mean over outcomes, always definite."""
         beta, more, _ = self.parts(at)
         first, last = self.columns.shape[2], self.columns.shape[2] + self.law.extra
         information = np.zeros((self.width, self.width))

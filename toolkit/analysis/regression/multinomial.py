@@ -1,6 +1,6 @@
 """`multinomial`: who chose what? Regression of a truth among k options, seen through randomized reports."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -11,6 +11,7 @@ from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_o
 from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
+    Error,
     Point,
     climb,
     covariance,
@@ -21,12 +22,14 @@ from toolkit.analysis.regression.scoring import (
     penalized_maximum,
     with_penalty,
 )
-from toolkit.core.arrays import Array
+from toolkit.analysis.reports import Asked, Data
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import softmax
+from toolkit.local.design import Design
 
-Error = Literal["observed", "expected", "opg", "robust"]
 _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 
 
@@ -79,9 +82,7 @@ class OptionsModel:
         return self._blocks(_spread(shares) - _spread(joint / joint.sum(axis=0)))
 
     def randomization(self, at: Array, share: Array) -> Array:
-        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
-        person counted with a share.
-        """
+        """The variance of the scores' sum given the truths, by the fit's chances; each person counts with a share."""
         shares = self.shares(at)
         variance = np.zeros((len(shares), *shares.shape))
         for rows, matrix in self.channel.parts():
@@ -152,7 +153,7 @@ class MultinomialFit(Fitted):
         """The covariates of the fit."""
         return self.data.covariates
 
-    def predict(self, data: Any = None) -> Estimate:
+    def predict(self, data: Data | Values | None = None) -> Estimate:
         """Estimate the share of each option among people with these covariates.
 
         Parameters
@@ -229,20 +230,20 @@ class MultinomialFit(Fitted):
     design="reports are read through it",
 )
 def multinomial(
-    formula: Any,
-    data: Any,
-    design: Any,
+    formula: str | Values,
+    data: Data | Values,
+    design: Design | Mapping[Any, Any] | Asked,
     *,
     base: str | int | None = None,
-    design_by: Any = None,
+    design_by: Values | None = None,
     se: Error | None = None,
     penalty: Literal["jeffreys"] | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    times: Any = None,
-    missing: Any = "refuse",
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
+    times: Values | None = None,
+    missing: float | Iterable[object] = "refuse",
 ) -> MultinomialFit:
     """Regress a truth among k options on covariates, from reports that a design has randomized.
 

@@ -1,6 +1,6 @@
 """`predictor`: what follows from it? A randomized answer on the right-hand side of a regression."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
@@ -40,7 +40,9 @@ from toolkit.analysis.regression.scoring import (
     penalized_maximum,
     with_penalty,
 )
-from toolkit.core.arrays import Array
+from toolkit.analysis.reports import Data, Designs
+from toolkit.analysis.sampling.sample import Sampled
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
@@ -96,7 +98,7 @@ def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
 
 
 def read_hidden(
-    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: Any
+    formula: str, data: Any, designs: object, truth: str | None, sampling: Mapping[str, Any], missing: object
 ) -> Hidden:
     """A formula with randomized answers on its right side, and a frame."""
     left, right = sides(formula)
@@ -104,8 +106,8 @@ def read_hidden(
         explaining = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
         data, sampling = counted_rows(data, [left, *variables(right, data), *explaining], sampling)
     frame = as_frame(data)
-    designs = _of_survey(designs, variables(right, frame))
-    items = _items(designs, variables(right, frame))
+    known = _of_survey(designs, variables(right, frame))
+    items = _items(known, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
     if set(items) & set(variables(truth_side, frame)):
@@ -130,20 +132,20 @@ def read_hidden(
         labels=covered.labels,
         truths=from_formula(truth_side, empty),
         items=items,
-        channels=tuple(channel(columns[item], designs[item], None, codes) for item in items),
+        channels=tuple(channel(columns[item], known[item], None, codes) for item in items),
         people=drawn,
         dropped=dropped,
         said=notes,
     )
 
 
-def _of_survey(designs: Any, columns: tuple[str, ...]) -> Any:
+def _of_survey(designs: object, columns: tuple[str, ...]) -> Any:
     """Of a survey the designs of the questions among these columns."""
     questions = {one.name: one.design for one in getattr(designs, "questions", ())}
     return {name: questions[name] for name in columns if questions.get(name) is not None} if questions else designs
 
 
-def _items(designs: Any, terms: tuple[str, ...]) -> tuple[str, ...]:
+def _items(designs: object, terms: tuple[str, ...]) -> tuple[str, ...]:
     if not isinstance(designs, Mapping) or not designs:
         received = type(designs).__name__
         rule = "`designs` must map the randomized columns to their designs"
@@ -168,7 +170,7 @@ def _items(designs: Any, terms: tuple[str, ...]) -> tuple[str, ...]:
     return items
 
 
-def _with_truths(frame: Any, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
+def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...], count: int) -> Any:
     """The frame if everybody's truths were these."""
     for item, truth in zip(items, cell, strict=True):
         frame = with_column(frame, item, np.full(count, float(truth)))
@@ -204,19 +206,19 @@ class PredictorFit(Fitted):
 @explains('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
 def predictor(
     formula: str,
-    data: Any,
-    designs: Any,
+    data: Data,
+    designs: Designs,
     *,
     family: Literal["linear", "logistic"] = "linear",
     truth: str | None = None,
     se: Literal["observed", "opg", "robust"] | None = None,
     penalty: Literal["jeffreys"] | None = None,
-    sample: Any = None,
-    weights: Any = None,
-    strata: Any = None,
-    clusters: Any = None,
-    times: Any = None,
-    missing: Any = "refuse",
+    sample: Sampled | None = None,
+    weights: Values | None = None,
+    strata: Values | None = None,
+    clusters: Values | None = None,
+    times: Values | None = None,
+    missing: float | Iterable[object] = "refuse",
 ) -> PredictorFit:
     """Regress an outcome on truths that are seen through randomized reports, one or several.
 
@@ -295,9 +297,7 @@ def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
 
 
 def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
-    """EM's steps from zero first, then Newton's: EM is sure of its way, Newton arrives. Where it ends, and
-    what bends there.
-    """
+    """EM's steps are sure of their way, then Newton's arrive: where they end, and what bends there."""
     faster = replace(model, newton=True)
     slow, fast = (with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster))
     near = climb(slow, np.zeros(model.width), steps=15)

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, absent_in, from_arrays, from_formula, sides, variables
-from toolkit.analysis.reports import Reader, cell_key
+from toolkit.analysis.reports import Data, Reader, cell_key
 from toolkit.analysis.sampling.inputs import check_size
 from toolkit.analysis.sampling.sample import FINITE, Sample, SampleRows, checked_sample, described
-from toolkit.core.arrays import Array, Labels, Mask
+from toolkit.core.arrays import Array, DataFrame, Labels, Mask
 from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure
 from toolkit.frames.table import (
@@ -43,17 +43,7 @@ _LEAST = 1e-150  # and its square is still a float
 
 @dataclass(frozen=True, eq=False)
 class Channel:
-    """Reports as codes, and for each row the design that it came through.
-
-    Parameters
-    ----------
-    designs : tuple of Design
-        The designs; they share their options.
-    which : array of int
-        For each row the place of its design among them.
-    codes : array of int
-        For each row its report's code in that design.
-    """
+    """Reports as `codes` of their row's design: `which` is its place among `designs`, which share their options."""
 
     designs: tuple[Design, ...]
     which: Codes
@@ -95,10 +85,7 @@ class Channel:
         return np.asarray(np.maximum(self.seen[0] * rest + self.seen[1] * share, _LEAST))
 
     def curvature(self, share: Array, rest: Array) -> tuple[Array, Array]:
-        """Of two truths: the sums over all reports of difference**2 / probability, and of its derivative.
-
-        The first is the expected information of one report about the share of its sender's group.
-        """
+        """Sums over reports of difference**2 / probability, the information of one on a share; and its derivative."""
         kappa, slope = np.zeros_like(share), np.zeros_like(share)
         for rows, (without, having) in self.parts():
             for low, high in zip(without, having, strict=True):
@@ -112,10 +99,8 @@ class Channel:
         return kappa, slope
 
 
-def channel(reports: Values, design: Any, ways: Values | None, missing: tuple[Any, ...] = ()) -> Channel:
-    """Reports read by their designs; `ways` says for each row which one of a mapping of designs it is, `missing`
-    what stood for no answer, and must not be a report.
-    """
+def channel(reports: Values, design: object, ways: Values | None, missing: tuple[Any, ...] = ()) -> Channel:
+    """Reports read by their designs; `ways` says which of several is a row's, `missing` what stood for no answer."""
     if ways is None:
         if isinstance(design, Mapping) and "weights" not in design:
             if len(design) != 1:
@@ -154,7 +139,7 @@ def without_answer(reports: Values, codes: tuple[Any, ...] = ()) -> Mask:
     return np.fromiter((report in none for report in cells), dtype=bool, count=len(cells))
 
 
-def missing_codes(missing: Any) -> tuple[str, tuple[Any, ...]]:
+def missing_codes(missing: object) -> tuple[str, tuple[Any, ...]]:
     """What becomes of rows with missing values, and what stands for a missing report, besides empty cells.
 
     >>> missing_codes("refuse"), missing_codes((9, "refused"))
@@ -181,7 +166,7 @@ def report_codes(reports: Values, design: Design, missing: tuple[Any, ...]) -> C
     return np.fromiter((code[report] for report in cells), dtype=np.intp, count=len(cells))
 
 
-def with_matrix(design: Any) -> Design:
+def with_matrix(design: object) -> Design:
     """What has a table of probabilities, or the data that its `to_dict` wrote."""
     restored: Any = restore(design) if isinstance(design, dict) else design
     if isinstance(restored, type) or getattr(restored, "matrix", None) is None or not hasattr(restored, "scores_sent"):
@@ -192,10 +177,7 @@ def with_matrix(design: Any) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """One entry per row. Without any of them the rows are persons drawn independently, each counted once.
-
-    `times` says how many persons a row stands for, `strata` and `clusters` are codes; `drawn` knows all of this.
-    """
+    """Persons drawn independently, `times` of them a row, unless weights, strata, clusters or `drawn` say more."""
 
     rows: int
     weights: Array | None = None
@@ -307,7 +289,9 @@ class Rows:
     notes: tuple[str, ...] = ()
 
 
-def read_rows(formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: Any) -> Rows:
+def read_rows(
+    formula: Any, data: Any, design: object, design_by: object, sampling: Mapping[str, Any], missing: object
+) -> Rows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
     if isinstance(data, str):
@@ -352,15 +336,13 @@ class Answers:
 
 def read_answers(
     formula: str,
-    data: Any,
+    data: Data,
     named: Mapping[str, Any],
     sampling: Mapping[str, Any],
     missing: str,
     shares: Mapping[str, Any] | None = None,
 ) -> Answers:
-    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays; `shares` may
-    have covariates of their own, as right sides of formulas.
-    """
+    """The answers on a formula's left, its covariates and further columns; `shares` may have formulas of their own."""
     left, right = sides(formula)
     rights = {name: sides(f"y ~ {text.strip().removeprefix('~')}")[1] for name, text in (shares or {}).items()}
     if is_lazy(data):
@@ -378,7 +360,7 @@ def read_answers(
     return Answers(from_formula(right, rows), cut, people, dropped, notes, more)
 
 
-def design_of(design: Any, name: Any) -> Any:
+def design_of(design: object, name: object) -> Any:
     """The design of the question of this name, where a survey is given; plain answers have one that hides nothing."""
     if not hasattr(design, "questions"):
         return design
@@ -392,11 +374,9 @@ def design_of(design: Any, name: Any) -> Any:
     return Design(np.eye(len(question.options), dtype=np.int64), 1, question.options, name="direct")
 
 
-def counted_rows(data: Any, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The different rows of the columns that a model needs, as a frame of pandas, and `others`, further arguments
-    of the model, with the column that says how often each row comes.
-
-    Each of `others` must be a column's name, as rows without order cannot be paired with an array.
+def counted_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The different rows of these columns, and `others`, names of columns, with how often each row comes: rows
+    without order cannot be paired with an array.
     """
     sample = others.get("sample")
     if isinstance(sample, Sample) and sample.only_names:
@@ -415,7 +395,7 @@ def counted_rows(data: Any, needs: Sequence[str], others: Mapping[str, Any]) -> 
     return distinct_rows(data, by, times, TIMES), {**others, "times": TIMES}
 
 
-def sampling_columns(frame: Any, sampling: Mapping[str, Any]) -> dict[str, Values]:
+def sampling_columns(frame: object, sampling: Mapping[str, Any]) -> dict[str, Values]:
     """The columns of weights, times, strata and clusters that were given: by name, or as arrays."""
     values = {name: sampling[name] for name in SAMPLING if sampling.get(name) is not None}
     return {name: column(frame, value, f"`{name}`") for name, value in values.items()}
@@ -432,7 +412,7 @@ def who(
     used: Mask,
     sampling: Mapping[str, Any],
     dropped: Mapping[str, int],
-    data: Any,
+    data: DataFrame,
     *,
     finite: bool = True,
 ) -> tuple[People, tuple[str, ...]]:
@@ -456,9 +436,7 @@ def who(
 
 
 def complete(gaps: Mapping[str, Mask], missing: str, times: Values | None = None) -> tuple[Mask, dict[str, int]]:
-    """Rows in which nothing is missing, and how many others there are: each counted once, by its first gap; as
-    many times as it stands for people, if that is said.
-    """
+    """Rows without a gap; and how many people others stand for, each counted once, by its first gap."""
     each = np.ones(len(next(iter(gaps.values()))))
     if times is not None and (known := floats(times)) is not None:
         each = np.where(np.isnan(known), 1.0, known)

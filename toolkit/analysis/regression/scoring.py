@@ -5,7 +5,7 @@ Scoring goes up a likelihood by its expected information, with steps that are ha
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from toolkit.analysis.sampling.replicates import Replicates, spread
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 
-ERRORS = ("observed", "expected", "opg", "robust")
+Error = Literal["observed", "expected", "opg", "robust"]
 
 
 class Curved(Protocol):
@@ -44,7 +44,7 @@ def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
         return "replicate"
     if se is None:
         return "robust" if people.complex else "expected" if jeffreys else "observed"
-    if choice(se, "se", ERRORS) != "robust" and people.complex:
+    if choice(se, "se", get_args(Error)) != "robust" and people.complex:
         consequence = "with weights, strata or clusters the information is not the variance of the score"
         refuse("`se` must be 'robust' with weights, strata or clusters", repr(se), consequence)
     return se

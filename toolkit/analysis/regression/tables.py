@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.paper_table import escape
+from toolkit.analysis.paper_table import escape, latex
 from toolkit.core.checks import choice, refuse
 from toolkit.core.extras import extra
 
@@ -80,7 +80,7 @@ class FitTable:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def to_latex(self, path: Any = None) -> str | None:
+    def to_latex(self, path: str | Path | None = None) -> str | None:
         """Write the table as a LaTeX tabular (with booktabs); the notes stand below it, as comments.
 
         Parameters
@@ -94,17 +94,8 @@ class FitTable:
             The text, where there is no path.
         """
         parts = [[self.head], self.rows, *([self.measures] if self.measures else [])]
-        rules = (r"\toprule", r"\midrule", r"\midrule")
-        lines = [r"\begin{tabular}{l" + "r" * (len(self.head) - 1) + "}"]
-        for rule, part in zip(rules, parts, strict=False):
-            lines += [rule, *(" & ".join(map(_latex, row)) + r" \\" for row in part)]
-        lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [f"% {' '.join(note.split())}" for note in (self.title, *self.notes)]
-        text = "\n".join(lines) + "\n"
-        if path is None:
-            return text
-        Path(path).write_text(text, encoding="utf-8")
-        return None
+        cells = [[map(_latex, row) for row in part] for part in parts]
+        return latex(cells, "l" + "r" * (len(self.head) - 1), (self.title, *self.notes), path)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return the same text as a data frame.
@@ -138,7 +129,11 @@ def p_value(p: float) -> str:
 
 
 def compare_models(
-    fits: Any, *, below: Literal["se", "interval", "p"] = "se", stars: bool = True, exp: bool = False
+    fits: Mapping[str, Any] | Sequence[Any],
+    *,
+    below: Literal["se", "interval", "p"] = "se",
+    stars: bool = True,
+    exp: bool = False,
 ) -> FitTable:
     """Put several fits side by side, one column each: coefficients, errors, people, likelihood, privacy.
 
@@ -210,7 +205,7 @@ def compare_models(
     )
 
 
-def _named(fits: Any) -> Mapping[str, Any]:
+def _named(fits: object) -> Mapping[str, Any]:
     if not isinstance(fits, Mapping | Sequence) or isinstance(fits, str):
         refuse("`fits` must be several fits", type(fits).__name__, "write compare_models([one, two])", TypeError)
     named = dict(fits) if isinstance(fits, Mapping) else {f"({i})": fit for i, fit in enumerate(fits, 1)}

@@ -1,20 +1,23 @@
 """What a sample is given, as arrays; messages count what is wrong and never quote a person's value."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Mask
+from toolkit.core.arrays import Array, Mask, Values
 from toolkit.core.checks import is_missing, refuse
 from toolkit.frames.table import array_of, height, index_of, is_lazy, rows_in_order
 from toolkit.frames.table import column as named_column
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LEAST_WEIGHT = 1e-60
 
 
-def column(values: Any, name: str) -> npt.NDArray[Any]:
+def column(values: Values, name: str) -> npt.NDArray[Any]:
     """One value per row: of a list, an array, or a column of pandas, polars or pyarrow."""
     array = array_of(values)
     if array.ndim != 1 or len(array) == 0:
@@ -31,12 +34,12 @@ def columns(values: Any, name: str) -> Any:
     return values if values is None or number else column(values, name)
 
 
-def stages(values: Any) -> Any:
+def stages(values: object) -> Any:
     """A tuple of two names or columns is of two stages; any other one is a column of values."""
-    pair = isinstance(values, tuple) and len(values) == 2
-    if pair and all(isinstance(part, str) or np.ndim(part) == 1 for part in values):
+    if not isinstance(values, tuple):
         return values
-    return list(values) if isinstance(values, tuple) else values
+    pair = len(values) == 2 and all(isinstance(part, str) or np.ndim(part) == 1 for part in values)
+    return values if pair else list(values)
 
 
 def names_in(parts: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
@@ -45,7 +48,7 @@ def names_in(parts: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
     return tuple(part for part in flat if isinstance(part, str))
 
 
-def from_frame(frame: Any, values: Any, name: str) -> Any:
+def from_frame(frame: object, values: object, name: str) -> Any:
     """The same with names looked up in a frame."""
     if isinstance(values, tuple):
         return tuple(from_frame(frame, part, name) for part in values)
@@ -56,14 +59,14 @@ def from_frame(frame: Any, values: Any, name: str) -> Any:
     return named_column(frame, values, f"`{name}`")
 
 
-def check_frame(rows: int | None, index: Any, frame: Any) -> None:
+def check_frame(rows: int | None, index: "pd.Index[Any] | None", frame: object) -> None:
     """Refuse a frame with other rows than the columns of a sample."""
     if rows is not None and rows != height(frame):
         refuse(f"the frame must have {rows} rows, as the sample has", height(frame), "rows are matched by position")
     check_index(index, frame, "the frame")
 
 
-def check_index(index: Any, values: Any, what: str) -> None:
+def check_index(index: "pd.Index[Any] | None", values: object, what: str) -> None:
     """Refuse what has another index than the columns of a sample: its rows are those of other people."""
     other = index_of(values)
     if index is not None and other is not None and not index.equals(other):
@@ -71,7 +74,7 @@ def check_index(index: Any, values: Any, what: str) -> None:
         refuse(f"{what} must have the index of the sample's columns", "another", remedy)
 
 
-def one_index(columns: Sequence[Any]) -> Any:
+def one_index(columns: Sequence[object]) -> "pd.Index[Any] | None":
     """The index that all columns share; None where none of them has one."""
     known = [index for index in map(index_of, columns) if index is not None]
     if known and not all(known[0].equals(other) for other in known[1:]):
@@ -79,7 +82,7 @@ def one_index(columns: Sequence[Any]) -> Any:
     return known[0] if known else None
 
 
-def positive_weights(values: Any) -> Array:
+def positive_weights(values: Values) -> Array:
     """Weights above 0: rows with weight 0 must be dropped."""
     array = column(values, "weights")
     try:
@@ -101,7 +104,7 @@ def check_size(weights: Array) -> None:
         refuse(rule, f"{wrong} of {len(weights)} that do not", remedy)
 
 
-def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
+def codes(values: Values, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
     """What each row has, as a number, and the values in order: numbers by size, then texts by letters."""
     array = column(values, name)
     if array.dtype.kind in "biuU":
@@ -115,11 +118,11 @@ def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]
     return np.array([place[cell] for cell in cells], dtype=np.intp), tuple(names)
 
 
-def _order(cell: Any) -> tuple[bool, Any]:
+def _order(cell: object) -> tuple[bool, Any]:
     return isinstance(cell, str), cell if isinstance(cell, str | int | float) else str(cell)
 
 
-def mask(values: Any, rows: int) -> Mask:
+def mask(values: Values, rows: int) -> Mask:
     """A truth value for each row."""
     array = column(values, "where")
     cells = array.tolist() if array.dtype.kind == "O" else None
@@ -131,7 +134,7 @@ def mask(values: Any, rows: int) -> Mask:
     return array.astype(bool)
 
 
-def domain(values: Any, shape: tuple[int, ...]) -> Mask:
+def domain(values: Values, shape: tuple[int, ...]) -> Mask:
     """Who is in the domain: the same people for all columns of a table, or for each its own."""
     if isinstance(values, np.ndarray) and values.ndim == 2:
         if values.shape != shape or values.dtype.kind != "b":
@@ -140,7 +143,7 @@ def domain(values: Any, shape: tuple[int, ...]) -> Mask:
     return np.broadcast_to(mask(values, shape[0])[:, None], shape)
 
 
-def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
+def table(scores: Values, rows: int | None) -> tuple[Array, bool]:
     """Scores as a table, one row per person, and whether they were a single column."""
     array = array_of(scores)
     if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:

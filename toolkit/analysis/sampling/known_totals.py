@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
-from toolkit.core.arrays import Array
-from toolkit.core.checks import exact, refuse
+from toolkit.core.arrays import Array, Values
+from toolkit.core.checks import Number, exact, refuse
 
 _STEPS, _CLOSE = 1000, 1e-12
 
@@ -65,7 +65,7 @@ class Calibration:
         return np.asarray(values - dummies @ fitted)
 
 
-def margin(column: Any, totals: Any, name: str, rows: int | None) -> Margin:
+def margin(column: Values, totals: Mapping[Any, Number], name: str, rows: int | None) -> Margin:
     """A column's classes and their totals by name; the classes named must be those that people have."""
     place, names = codes(column, name)
     if rows is not None and len(place) != rows:

@@ -1,11 +1,12 @@
 """Errors by replicate weights: a survey is estimated again with each, and what differs is its error."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
@@ -18,12 +19,15 @@ from toolkit.analysis.sampling.inputs import (
     table,
 )
 from toolkit.analysis.sampling.known_totals import Calibration
-from toolkit.analysis.sampling.units import Units
-from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, exact, positive, refuse, whole
+from toolkit.analysis.sampling.units import Linear, Names, Units
+from toolkit.core.arrays import Array, DataFrame, Mask, Values
+from toolkit.core.checks import Number, choice, exact, positive, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.frames.table import index_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SCALES: dict[str, Callable[[int, float], float]] = {
     "JK1": lambda count, _: (count - 1) / count,
@@ -73,14 +77,14 @@ class Replicates:
     @classmethod
     def given(
         cls,
-        weights: Any,
-        replicates: Any,
+        weights: Values,
+        replicates: Iterable[object],
         *,
         kind: Kind | None = None,
-        scale: Any = None,
+        scale: Number | None = None,
         df: int | None = None,
-        factors: Any = None,
-        fay: Any = None,
+        factors: npt.ArrayLike | None = None,
+        fay: Number | None = None,
     ) -> "Replicates":
         """Use replicate weights that came with the data.
 
@@ -117,12 +121,12 @@ class Replicates:
         if each.shape != (count,) or not np.all(each >= 0) or (kind == "JKn" and factors is None):
             consequence = "they make the variance; JKn has (m - 1) / m of the stratum's clusters"
             refuse("`factors` must be at least 0, one factor per replicate", f"{each.size} of them", consequence)
-        factors, free = _scale(kind, scale, fay, count) * each, None if df is None else whole(df, "df")
+        scaled, free = _scale(kind, scale, fay, count) * each, None if df is None else whole(df, "df")
         if named:
-            return cls(weights, parts, factors, free)
-        return _with_columns(cls(weights, parts, factors, free, index=one_index([weights, replicates])))
+            return cls(weights, parts, scaled, free)
+        return _with_columns(cls(weights, parts, scaled, free, index=one_index([weights, replicates])))
 
-    def of(self, frame: Any) -> "Replicates":
+    def of(self, frame: DataFrame) -> "Replicates":
         """Return the replicates of a frame, their columns looked up there.
 
         Parameters
@@ -154,7 +158,7 @@ class Replicates:
         """The columns that are looked up in a frame."""
         return (self.weights, *self.replicate) if isinstance(self.weights, str) else ()
 
-    def mean(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
+    def mean(self, scores: Values, where: Values | None = None, *, labels: Names = None) -> Estimate:
         """Estimate the weighted mean of scores, in all or of a domain.
 
         Parameters
@@ -173,7 +177,7 @@ class Replicates:
         """
         return self._estimated(scores, (where,), labels, linear.mean)
 
-    def total(self, scores: Any, where: Any = None, *, labels: Any = None) -> Estimate:
+    def total(self, scores: Values, where: Values | None = None, *, labels: Names = None) -> Estimate:
         """Estimate the weighted sum of scores.
 
         Parameters
@@ -188,7 +192,7 @@ class Replicates:
         """
         return self._estimated(scores, (where,), labels, linear.total)
 
-    def difference(self, scores: Any, first: Any, second: Any, *, labels: Any = None) -> Estimate:
+    def difference(self, scores: Values, first: Values, second: Values, *, labels: Names = None) -> Estimate:
         """Estimate the mean of one domain less that of another.
 
         Parameters
@@ -207,7 +211,13 @@ class Replicates:
         """
         return self._estimated(scores, (first, second), labels, linear.mean)
 
-    def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, statistic: Any) -> Estimate:
+    def _estimated(
+        self,
+        scores: Values,
+        domains: tuple[Values | None, ...],
+        labels: Names,
+        statistic: Callable[[Array, Array, Mask], Linear],
+    ) -> Estimate:
         check_index(self.index, scores, "scores")
         numbers, single = table(scores, len(self.known_weights))
         known = ~np.isnan(numbers)
@@ -236,9 +246,7 @@ class Replicates:
 
 
 def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Array) -> tuple[Array, int]:
-    """The variance of what is estimated with each replicate's weights, and how many have no estimate, but NaN:
-    the others stand for them.
-    """
+    """The variance over the replicates; and how many have no estimate, but NaN: the others stand for them."""
     values = np.stack([value(sample.replicate(place)) for place in range(len(sample.factors))])
     there = np.asarray(~np.isnan(values).any(axis=1))
     apart, factors = (values - whole_sample)[there], sample.factors[there]
@@ -247,13 +255,13 @@ def spread(sample: Replicates, value: Callable[[Array], Array], whole_sample: Ar
     return (apart * factors[:, None]).T @ apart * (len(there) / there.sum()), int(np.count_nonzero(~there))
 
 
-def _scale(kind: str | None, scale: Any, fay: Any, count: int) -> float:
+def _scale(kind: str | None, scale: Number | None, fay: Number | None, count: int) -> float:
     """What the variance is multiplied with, by the kind or as the producer of the data says."""
-    if (kind is None) == (scale is None):
+    if kind is None and scale is not None:
+        return float(positive(scale, "scale", "it makes the variance"))
+    if kind is None or scale is not None:
         received = "neither" if kind is None else "both"
         refuse("exactly one of `kind` and `scale` must be given", received, "it is never guessed", TypeError)
-    if kind is None:
-        return float(positive(scale, "scale", "it makes the variance"))
     share = float(exact(0 if fay is None else fay, "fay"))
     if not 0 <= share < 1 or (fay is not None) != (choice(kind, "kind", tuple(_SCALES)) == "Fay"):
         refuse("`fay` must be a share below 1 with kind='Fay', and with no other", fay, "it is in the scale")
@@ -280,7 +288,9 @@ def _column(columns: Array, place: int) -> Array:
     return columns[:, place]
 
 
-def jackknife(units: Units, base: Array, calibration: Calibration | None, index: Any = None) -> Replicates:
+def jackknife(
+    units: Units, base: Array, calibration: Calibration | None, index: "pd.Index[Any] | None" = None
+) -> Replicates:
     """Each cluster left out once; the others of its stratum weigh m / (m - 1) times more."""
     if np.any(units.drawn < 2):
         refuse("every stratum must have at least two clusters", "one", "nobody stands in for it when it is left out")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from toolkit.analysis.sampling.inputs import (
 )
 from toolkit.analysis.sampling.known_totals import calibration
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
-from toolkit.analysis.sampling.units import Linear, Lonely, Units, units
-from toolkit.core.arrays import Array, Mask
+from toolkit.analysis.sampling.units import Linear, Lonely, Names, Noise, Units, units
+from toolkit.core.arrays import Array, DataFrame, Mask, Values
 from toolkit.core.checks import explains, refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 
-Noise = Literal["shares"] | float | Any
 _COLUMNS = ("weights", "strata", "clusters")
 _FIELDS = (*_COLUMNS, "population")
 FINITE = "the finite population is not used here: the errors are rather too large"
@@ -100,7 +99,7 @@ class Sample:
         if self.rows is not None:
             self.units()
 
-    def _set(self, **values: Any) -> None:
+    def _set(self, **values: object) -> None:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -128,7 +127,7 @@ class Sample:
         margins = self.calibration if isinstance(self.calibration, Mapping) else ()
         return (*names_in(self._parts()), *margins)
 
-    def of(self, frame: Any) -> "Sample":
+    def of(self, frame: DataFrame) -> "Sample":
         """Return the sample of a frame, its columns looked up there.
 
         Parameters
@@ -216,7 +215,9 @@ class Sample:
         weights = self.final_weights()
         return float(weights.sum() ** 2 / (weights**2).sum())
 
-    def mean(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
+    def mean(
+        self, scores: Values, where: Values | None = None, *, noise: Noise = None, labels: Names = None
+    ) -> Estimate:
         """Estimate the weighted mean (Hájek) of scores, in all or of a domain.
 
         Parameters
@@ -238,11 +239,13 @@ class Sample:
         """
         numbers, single = self._table(scores)
         inside = self._where(where, numbers)
-        linearized = linear.mean(numbers, self._weights(numbers), inside)
+        linearized = linear.mean(numbers, self.final_weights(len(numbers)), inside)
         estimate = self._estimated(linearized, numbers, single, noise, labels, "weighted mean")
         return linear.without_certainty(estimate, numbers, inside)
 
-    def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
+    def total(
+        self, scores: Values, where: Values | None = None, *, noise: Noise = None, labels: Names = None
+    ) -> Estimate:
         """Estimate the weighted sum of scores: a number of people, if weights say how many a row stands for.
 
         Parameters
@@ -257,7 +260,7 @@ class Sample:
         """
         numbers, single = self._table(scores)
         return self._estimated(
-            linear.total(numbers, self._weights(numbers), self._where(where, numbers)),
+            linear.total(numbers, self.final_weights(len(numbers)), self._where(where, numbers)),
             numbers,
             single,
             noise,
@@ -265,7 +268,9 @@ class Sample:
             "weighted total",
         )
 
-    def difference(self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None) -> Estimate:
+    def difference(
+        self, scores: Values, first: Values, second: Values, *, noise: Noise = None, labels: Names = None
+    ) -> Estimate:
         """Estimate the mean of one domain less that of another; clusters may hold members of both.
 
         Parameters
@@ -283,7 +288,7 @@ class Sample:
             With a t interval that is not cut.
         """
         numbers, single = self._table(scores)
-        weights = self._weights(numbers)
+        weights = self.final_weights(len(numbers))
         one, other = (linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second))
         return self._estimated(one - other, numbers, single, noise, labels, "difference of weighted means")
 
@@ -300,7 +305,7 @@ class Sample:
         base = np.ones(self.units().unit.shape) if self.weights is None else self.weights
         return jackknife(self.units(), base, self.calibration, self.index)
 
-    def poststratified(self, cells: Any, totals: Mapping[Any, Any]) -> "Sample":
+    def poststratified(self, cells: Values, totals: Mapping[Any, Any]) -> "Sample":
         """Return the sample with weights that add up to known totals of cells.
 
         Parameters
@@ -320,7 +325,9 @@ class Sample:
         check_index(self.index, cells, "`cells`")
         return replace(self, calibration=calibration({"cells": totals}, {"cells": cells}, self.rows))
 
-    def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any = None) -> "Sample":
+    def raked(
+        self, margins: Mapping[str, Mapping[Any, Any]], columns: DataFrame | Mapping[str, Values] | None = None
+    ) -> "Sample":
         """Return the sample with weights that add up to known totals of several columns.
 
         Parameters
@@ -340,23 +347,20 @@ class Sample:
         check_index(self.index, columns, "`columns`")
         return replace(self, calibration=calibration(margins, columns, self.rows))
 
-    def _table(self, scores: Any) -> tuple[Array, bool]:
+    def _table(self, scores: Values) -> tuple[Array, bool]:
         check_index(self.index, scores, "scores")
         return table(scores, self.rows)
 
-    def _weights(self, numbers: Array) -> Array:
-        return self.final_weights(len(numbers))
-
-    def _where(self, where: Any, numbers: Array) -> Mask:
+    def _where(self, where: Values | None, numbers: Array) -> Mask:
         """Who is in the domain, column by column: of those who have no score nothing is known."""
         check_index(self.index, where, "`where`")
         inside = ~np.isnan(numbers)
         return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
 
     def _estimated(
-        self, sums: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str
+        self, sums: Linear, numbers: Array, single: bool, noise: Noise, labels: Names, method: str
     ) -> Estimate:
-        weights = self._weights(numbers)
+        weights = self.final_weights(len(numbers))
         drawn, cov = self.units(len(numbers)), scatter(self, weights[:, None] * sums.influence, finite=True)
         if self.population is not None:
             cov = cov + linear.randomization(sums.factors, numbers, drawn.row_fraction(), noise)
@@ -376,7 +380,11 @@ class Sample:
         return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"
 
 
-def described(sample: Sample | Replicates) -> list[str]:
+Sampled: TypeAlias = Sample | Replicates
+"""How people were drawn."""
+
+
+def described(sample: Sampled) -> list[str]:
     """What is known of how people were drawn, in words."""
     if isinstance(sample, Replicates):
         return ["weights", f"{len(sample.factors)} replicates"]
@@ -385,19 +393,19 @@ def described(sample: Sample | Replicates) -> list[str]:
     return known + (["finite population"] if sample.population is not None else [])
 
 
-def weights_of(sample: Sample | Replicates, rows: int) -> Array:
+def weights_of(sample: Sampled, rows: int) -> Array:
     """One weight per row, after they were made to add up to known totals."""
     return sample.known_weights if isinstance(sample, Replicates) else sample.final_weights(rows)
 
 
-def df_of(sample: Sample | Replicates, inside: Mask) -> int:
+def df_of(sample: Sampled, inside: Mask) -> int:
     """Degrees of freedom of a domain, as R's survey package counts them: clusters with members less their strata.
     Of replicates those of the whole sample, as their clusters are not known.
     """
     return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
 
 
-def scatter(sample: Sample | Replicates, values: Array, *, finite: bool = False) -> Array:
+def scatter(sample: Sampled, values: Array, *, finite: bool = False) -> Array:
     """The variance of the sum of `values`, one row per person, weights in it already. If `finite`, that of
     drawing people from the population alone, as if nothing else were random.
     """
@@ -413,11 +421,9 @@ def scatter(sample: Sample | Replicates, values: Array, *, finite: bool = False)
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """`used` : which rows of the sample are in the model. The others add nothing to it, but their clusters
-    count: they could have had members.
-    """
+    """`used` : the rows that are in the model. Clusters of others count, as they could have had members."""
 
-    sample: Sample | Replicates
+    sample: Sampled
     used: Mask
 
     @property
@@ -431,9 +437,7 @@ class SampleRows:
 
     @property
     def fraction(self) -> Array | None:
-        """For each row in the model the share of its stratum's clusters that were drawn; None of a population
-        without end.
-        """
+        """For each row in the model the share of clusters drawn in its stratum; None of a population without end."""
         if isinstance(self.sample, Replicates) or self.sample.population is None:
             return None
         return self.sample.units(len(self.used)).row_fraction()[self.used]
@@ -445,7 +449,7 @@ class SampleRows:
         return scatter(self.sample, values, finite=finite)
 
 
-def checked_sample(sample: Any, others: list[str], data: Any) -> Sample | Replicates | None:
+def checked_sample(sample: object, others: list[str], data: DataFrame) -> Sampled | None:
     """A sample that says how people were drawn, its columns looked up in the data; None where it says nothing."""
     if not isinstance(sample, Sample | Replicates):
         refuse(

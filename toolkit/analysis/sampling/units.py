@@ -6,20 +6,27 @@ With z the sum of a cluster's linearized values, the variance of a total is the 
 its own second stage, in which it is the stratum (Särndal, Swensson and Wretman 1992, 4.3).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
-from toolkit.core.arrays import Array, Mask
-from toolkit.core.checks import choice, exact, refuse
+from toolkit.core.arrays import Array, Codes, Label, Mask
+from toolkit.core.checks import Number, choice, exact, refuse
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 
+Noise: TypeAlias = npt.ArrayLike | None
+"""How much of each score's variance is randomization: "shares", a number, or one number per row."""
+Column: TypeAlias = npt.NDArray[Any] | None
+Sizes: TypeAlias = Number | Mapping[Any, Number] | Column
+"""How many there are in all: of each stratum by name or in a column; None of a population without end."""
+Names: TypeAlias = Iterable[Label] | None
+"""What the columns of scores are called."""
 ALIKE = "all answers are equal, which says nothing about the error of their mean: there is no interval"
 
 
@@ -43,7 +50,7 @@ class Linear:
         )
 
 
-def mean(scores: Array, weights: Array, inside: Any) -> Linear:
+def mean(scores: Array, weights: Array, inside: Mask) -> Linear:
     """Sum w d S / sum w d, column by column."""
     if not inside.any(axis=0).all():
         refuse("`where` must hold for somebody with a score", "nobody", "an empty domain has no mean")
@@ -54,14 +61,14 @@ def mean(scores: Array, weights: Array, inside: Any) -> Linear:
     return Linear(value, (known - value) * share / weights[:, None], share, int(inside.any(axis=1).sum()))
 
 
-def total(scores: Array, weights: Array, inside: Any) -> Linear:
+def total(scores: Array, weights: Array, inside: Mask) -> Linear:
     """Sum w d S, column by column."""
     known = np.where(inside, scores, 0.0)
     factors = np.where(inside, weights[:, None], 0.0)
     return Linear((factors * known).sum(axis=0), known, factors, int(inside.any(axis=1).sum()))
 
 
-def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) -> Array:
+def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) -> Array:
     """The part of the randomization that the finite population correction took away, and that is there all
     the same: sum over people of fraction * factor**2 * variance of their score given their answer.
 
@@ -84,7 +91,9 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
-def as_estimate(sums: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: Covers) -> Estimate:
+def as_estimate(
+    sums: Linear, cov: Array, df: int, single: bool, labels: Names, method: str, covers: Covers
+) -> Estimate:
     """With a t interval of the design's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     value: Any = float(sums.value[0]) if single else sums.value
@@ -105,7 +114,7 @@ def as_estimate(sums: Linear, cov: Array, df: int, single: bool, labels: Any, me
     )
 
 
-def without_certainty(estimate: Estimate, scores: Array, inside: Any) -> Estimate:
+def without_certainty(estimate: Estimate, scores: Array, inside: Mask) -> Estimate:
     """The mean of scores that are all equal has no error that they could tell, rather than the error 0."""
     most, least = (np.where(inside, scores, end) for end in (-np.inf, np.inf))
     alike = most.max(axis=0) == least.min(axis=0)
@@ -126,9 +135,9 @@ class Units:
     its strata.
     """
 
-    unit: npt.NDArray[np.intp]
-    stratum: npt.NDArray[np.intp]
-    drawn: npt.NDArray[np.int64]
+    unit: Codes
+    stratum: Codes
+    drawn: Codes
     fraction: Array
     within: "Units | None" = None
 
@@ -172,7 +181,13 @@ class Units:
         return own if self.within is None else own * self.within.row_fraction()
 
 
-def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely) -> Units:
+def units(
+    rows: int,
+    strata: Column,
+    clusters: Column | tuple[Column, Column],
+    population: Sizes | tuple[Sizes, Sizes],
+    lonely: Lonely,
+) -> Units:
     """Clusters and strata from columns; clusters may be numbered within strata, or across them."""
     choice(lonely, "lonely", ("refuse", "collapse", "centre"))
     place, names = (np.zeros(rows, dtype=np.intp), ("all",)) if strata is None else codes(strata, "strata")
@@ -194,7 +209,7 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
     return Units(unit, stratum, drawn, drawn / there, None if inner is None else _second_stage(unit, second, inner))
 
 
-def _numbered(place: Any, own: Any, strata: int) -> tuple[Any, Any, Any]:
+def _numbered(place: Codes, own: Column, strata: int) -> tuple[Codes, Codes, Codes]:
     """The cluster of each row, by number, the stratum of each cluster, and how many each stratum has."""
     code = np.arange(len(place)) if own is None else codes(own, "clusters")[0]
     span = int(code.max()) + 1
@@ -202,7 +217,7 @@ def _numbered(place: Any, own: Any, strata: int) -> tuple[Any, Any, Any]:
     return unit, pairs // span, np.bincount(pairs // span, minlength=strata)
 
 
-def _second_stage(cluster: Any, second: Any, population: Any) -> Units:
+def _second_stage(cluster: Codes, second: Column, population: Sizes) -> Units:
     """Who was drawn inside of clusters; a person for each row where there is no column for it."""
     names = tuple(range(int(cluster.max()) + 1))
     unit, stratum, drawn = _numbered(cluster, second, len(names))
@@ -215,7 +230,7 @@ def _second_stage(cluster: Any, second: Any, population: Any) -> Units:
     return Units(unit, stratum, drawn, drawn / there)
 
 
-def _population(sizes: Any, place: Any, names: tuple[Any, ...], stratified: bool) -> Array:
+def _population(sizes: Sizes, place: Codes, names: tuple[Any, ...], stratified: bool) -> Array:
     """How many clusters each stratum has in all: infinite where that is not said."""
     if sizes is None:
         return np.full(len(names), np.inf)
@@ -238,7 +253,7 @@ def _population(sizes: Any, place: Any, names: tuple[Any, ...], stratified: bool
     return np.array([float(exact(sizes, "population"))] * len(names))
 
 
-def _collapse(stratum: Any, drawn: Any, there: Any) -> tuple[Any, Any, Any]:
+def _collapse(stratum: Codes, drawn: Codes, there: Array) -> tuple[Codes, Codes, Array]:
     """Strata of one cluster merged with the next in order; the last with the one before it."""
     into, number = np.arange(len(drawn)), drawn.copy()
     for place in range(len(drawn)):

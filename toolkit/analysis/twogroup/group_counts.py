@@ -1,19 +1,22 @@
 """Two groups: their counts and probabilities, however they are given, and likelihoods along a line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
-from toolkit.core.checks import probability, refuse
+from toolkit.core.arrays import Array, Values
+from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import chdtrc, xlogy
-from toolkit.frames.table import Values, array_of
+from toolkit.frames.table import array_of
 from toolkit.local.matrix.encoding import checked_counts, encode
+
+Chances: TypeAlias = Sequence[Number] | Mapping[Any, Number]
+"""A probability for each of two groups, in their order or by their names."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Groups:
         """The estimated variance of each share."""
         return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
 
-    def log_likelihood(self, yes: Any) -> float:
+    def log_likelihood(self, yes: npt.ArrayLike) -> float:
         """The log-likelihood if yes had these probabilities in the two groups."""
         yes = np.asarray(yes)
         return float(np.sum(xlogy(self.counts[:, 1], yes) + xlogy(self.counts[:, 0], 1 - yes)))
@@ -58,11 +61,8 @@ class Groups:
         """The log-likelihood of the shares as they were seen: no model can do better."""
         return self.log_likelihood(self.seen)
 
-    def likeliest(self, start: Any, end: Any) -> tuple[float, float]:
-        """Where on the line from `start` (0) to `end` (1) the likelihood is highest, and how high.
-
-        Along a line of probabilities of yes the log-likelihood is concave: bisection of its slope.
-        """
+    def likeliest(self, start: Iterable[float], end: Iterable[float]) -> tuple[float, float]:
+        """Where from `start` (0) to `end` (1) the likelihood is highest, and how high: it is concave there."""
         lines = [(float(a), float(b) - float(a)) for a, b in zip(start, end, strict=True)]
         counts = [(float(no), float(yes)) for no, yes in self.counts]
 
@@ -86,11 +86,8 @@ class Groups:
         return best, height(best)
 
 
-def read_groups(reports: Any, p: Any, by: Any, labels: tuple[str, str] = ("no", "yes")) -> Groups:
-    """Counts of no and yes by group, or reports and for each the group that it is of.
-
-    With counts, `p` holds a probability for each of the two rows; with reports, {group: probability}.
-    """
+def read_groups(reports: Values, p: Chances, by: Values | None, labels: tuple[str, str] = ("no", "yes")) -> Groups:
+    """Counts of no and yes of two groups, in the order of `p`; or reports, and `by` their groups, by name in `p`."""
     if not isinstance(p, Mapping) and (not isinstance(p, Sequence) or isinstance(p, str)):
         remedy = "(0.2, 0.8), or {group: 0.2, other: 0.8}"
         refuse("`p` must hold a probability for each group", type(p).__name__, remedy, TypeError)
@@ -117,7 +114,7 @@ def read_groups(reports: Any, p: Any, by: Any, labels: tuple[str, str] = ("no", 
     return Groups(counts, (chances[0], chances[1]))
 
 
-def chances_by_group(p: Any) -> dict[Any, float]:
+def chances_by_group(p: object) -> dict[Any, float]:
     """The probability that tells each group apart, by the group's name."""
     if not isinstance(p, Mapping):
         rule = "`p` must be a mapping, {group: probability}"
@@ -125,7 +122,7 @@ def chances_by_group(p: Any) -> dict[Any, float]:
     return {name: float(probability(chance, "p")) for name, chance in p.items()}
 
 
-def group_places(groups: Values, chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
+def group_places(groups: npt.NDArray[Any], chances: Mapping[Any, float]) -> npt.NDArray[np.intp]:
     """For each row the place of its group among those of `p`."""
     places = np.full(len(groups), -1, dtype=np.intp)
     for place, name in enumerate(chances):
@@ -143,9 +140,7 @@ def standard_errors(cov: Array) -> Array:
 
 
 def boundary_test(ratio: float, null: str) -> ModelTest:
-    """A likelihood ratio whose null lies on the edge: half the time it is 0, else chi-squared with one
-    degree of freedom.
-    """
+    """A likelihood ratio whose null lies on the edge: half the time 0, else chi-squared with one degree of freedom."""
     ratio = max(ratio, 0.0)
     return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
 
@@ -195,9 +190,7 @@ class Kinds:
 
     @cached_property
     def likeliest(self) -> tuple[Array, float]:
-        """The likeliest shares, and how likely: the unbiased ones where these are possible, else the best
-        point of the three edges.
-        """
+        """The likeliest shares, and how likely: the unbiased ones where possible, else the best point of the edges."""
         if self.value.min() >= 0:
             return self.value, self.groups.best
         corners = ((1.0, 1.0), self.sometimes, (0.0, 0.0))

@@ -3,6 +3,7 @@
 There is no epsilon here: who says "none" or "all" has told everything.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.twogroup.group_counts import ModelTest
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
 from toolkit.frames.table import floats
+
+NO_EPSILON = "no epsilon: who tells the least or the most possible has told the truth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class ListExperiment:
 
 
 @explains("list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)")
-def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
+def list_experiment(short: Iterable[object], long: Iterable[object], *, items: int) -> ListExperiment:
     """Estimate a share of carriers from how many items of a list people say they have, without and with the trait.
 
     Parameters
@@ -82,7 +85,7 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
 
 
 @explains("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
-def item_sum(short: Any, long: Any) -> Estimate:
+def item_sum(short: Iterable[object], long: Iterable[object]) -> Estimate:
     """Estimate the mean of a sensitive quantity, from sums that people told without and with it.
 
     Parameters
@@ -126,7 +129,9 @@ class CombinedList:
     unmoved: Estimate
 
 
-def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> CombinedList:
+def list_with_direct(
+    counts: Iterable[object], treated: Iterable[object], direct: Iterable[object], *, items: int
+) -> CombinedList:
     """The share of carriers from a list and a direct question to the same people (Aronow and others 2015).
 
     Those who confess are carriers; among the others the list tells how many are. Less variance than the list
@@ -172,7 +177,9 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
     return CombinedList(_of_lists(value, se, n, "list and direct question", n - 2, "share"), share, parts[1], moved)
 
 
-def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
+def double_list(
+    first: Iterable[object], second: Iterable[object], treated: Iterable[object], *, items: int
+) -> tuple[Estimate, ModelTest]:
     """Estimate the share of carriers from two lists to the same people.
 
     One half sees the long form of the first list, the other half that of the second.
@@ -221,12 +228,12 @@ def _of_lists(value: float, se: float, n: int, method: str, df: int, label: str)
         loss=None,
         covers=Covers([Source.SAMPLING]),
         method=method,
-        notes=("no epsilon: who tells the least or the most possible has told the truth",),
+        notes=(NO_EPSILON,),
         basis=Student(value, se, df),
     )
 
 
-def _truths(values: Any, name: str) -> npt.NDArray[np.bool_]:
+def _truths(values: Iterable[object], name: str) -> Mask:
     numbers = _numbers(values, name)
     if np.any((numbers != 0) & (numbers != 1)):
         refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
@@ -248,7 +255,7 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     return _of_lists(value, se, len(short) + len(long), method, df, "difference")
 
 
-def _numbers(values: Any, name: str) -> Array:
+def _numbers(values: Iterable[object], name: str) -> Array:
     numbers = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
     if numbers is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
@@ -259,11 +266,11 @@ def _numbers(values: Any, name: str) -> Array:
     return numbers
 
 
-def _counts(values: Any, most: int, name: str) -> Array:
+def _counts(values: Iterable[object], most: int, name: str) -> Array:
     return item_counts(_numbers(values, name), most, f"`{name}` must be whole numbers from 0 to {most}")
 
 
-def item_counts(values: Any, most: Any, rule: str) -> Array:
+def item_counts(values: object, most: int | Codes, rule: str) -> Array:
     """How many items people told: whole numbers from 0 to `most`, one limit or one per person."""
     counts = floats(values)
     if counts is None:

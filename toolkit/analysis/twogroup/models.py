@@ -6,12 +6,13 @@ Hoffmann and Moshagen 2018): the odds of the groups are mirrored. An unrelated q
 knows (Greenberg and others 1969).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.twogroup.group_counts import (
+    Chances,
     Groups,
     Kinds,
     ModelTest,
@@ -20,7 +21,7 @@ from toolkit.analysis.twogroup.group_counts import (
     read_groups,
     standard_errors,
 )
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Values
 from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import SAMPLED
@@ -40,7 +41,7 @@ class Unknown:
 
 
 @explains("unknown_question([[842, 389], [747, 422]], (0.75, 0.2))")
-def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
+def unknown_question(reports: Values, p: Chances, *, by: Values | None = None) -> Unknown:
     """Estimate the prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 
     A person is asked the sensitive question with the probability p of the group, else the innocuous one:
@@ -139,7 +140,7 @@ class Lying:
 
 
 @explains("lie_detector([[300, 700], [750, 250]], (0.3, 0.8))")
-def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
+def lie_detector(reports: Values, p: Chances, *, by: Values | None = None) -> Lying:
     """Estimate how many carriers there are when some of them deny it.
 
     A non-carrier answers truthfully, no, with probability p of the group, else says yes; a carrier says yes if honest
@@ -191,7 +192,7 @@ def _profile(groups: Groups, honest: float) -> tuple[float, float]:
     return groups.likeliest([1 - p for p in groups.p], (honest, honest))
 
 
-def _crossing(fits: Any, inside: float, end: float) -> float:
+def _crossing(fits: Callable[[float], bool], inside: float, end: float) -> float:
     """Where, from a point that fits towards an end, values cease to fit."""
     if fits(end):
         return end
@@ -221,7 +222,7 @@ class ExtendedCrosswise:
 
 
 @explains("extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))")
-def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCrosswise:
+def extended_crosswise(reports: Values, p: Chances, *, by: Values | None = None) -> ExtendedCrosswise:
     """Estimate a prevalence by the crosswise question in two groups, with mirrored odds p and 1 - p.
 
     If people follow the instructions, "same" in one group is as frequent as "different" in the other. People who prefer
@@ -323,7 +324,7 @@ class Cheating:
 
 
 @explains("cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))")
-def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
+def cheater_detection(reports: Values, p: Chances, *, by: Values | None = None) -> Cheating:
     """Estimate how many carriers there are when some people say no whatever the device demands.
 
     Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest non-carriers
