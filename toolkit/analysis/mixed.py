@@ -189,8 +189,8 @@ class MixedFit(Fitted):
 
         The error is that of the likeliest standard deviation of groups. The interval averages over all that are likely,
         each with its own coefficients, from a flat prior: where few reports say how much groups differ, that matters.
-        In 171 simulated surveys by a die (40 groups of 15 people, a standard deviation of 0.8) the 95 % interval held
-        the prevalence of all in 94.7 %, of single groups in 94.4 %, and of groups without reports in 95.0 %.
+        In 2,000 simulated surveys by a die (40 groups of 15 people, a standard deviation of 0.8) the 95 % interval held
+        the prevalence of all in 95.9 %, of single groups in 94.6 %, and of groups without reports in 95.1 %.
 
         Parameters
         ----------

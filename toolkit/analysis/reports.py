@@ -12,7 +12,7 @@ from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -80,6 +80,8 @@ Data: TypeAlias = DataFrame | Mapping[str, Values]
 """A frame, or a mapping of names to arrays."""
 Designs: TypeAlias = Mapping[str, Any] | Asked
 """What hides each column: its design, or what `to_dict` wrote; or the survey that asked."""
+if not TYPE_CHECKING:  # `help` shows the name
+    Data, Designs = NewType("Data", object), NewType("Designs", object)
 
 
 def checked_designs(designs: object) -> dict[str, QuestionModel]:

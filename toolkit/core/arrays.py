@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,10 @@ Labels: TypeAlias = tuple[Label, ...]
 """Options by their names, in order."""
 Values: TypeAlias = npt.ArrayLike | Iterable[object]
 """One value per person or record: a list, an array or a Series of any engine; of one person the value itself."""
+
+if not TYPE_CHECKING:  # `help` shows these names, and not what they stand for
+    _NAMES = ("Array", "Counts", "Steps", "Codes", "Mask", "Label", "Labels", "Values")
+    Array, Counts, Steps, Codes, Mask, Label, Labels, Values = (NewType(name, object) for name in _NAMES)
 
 
 class DataFrame(Protocol):

@@ -12,11 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NewType, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
+if not TYPE_CHECKING:  # `help` shows the name
+    Number = NewType("Number", object)
 
 Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain, islice, product
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NewType, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -143,6 +143,8 @@ BoundsByColumn: TypeAlias = BoundsLike | Mapping[Label, BoundsLike]
 """The same, or of several columns each their own."""
 Missing: TypeAlias = Number | Mapping[Label, Number] | None
 """What a missing value counts as, or "drop"; of several columns by name."""
+if not TYPE_CHECKING:  # `help` shows the name
+    BoundsByColumn, Missing = NewType("BoundsByColumn", object), NewType("Missing", object)
 SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
 

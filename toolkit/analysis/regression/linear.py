@@ -123,9 +123,12 @@ def linear(
 
     Each report has a score whose mean is the truth: :math:`\mathrm{E}(S \mid x) = \mathrm{E}(\text{truth} \mid x)`,
     and least squares of the scores is unbiased for the coefficients of the truths. Several outcomes are fitted
-    together, with the covariance of their coefficients. In 2,000 simulated surveys each of 30 and of 100 people, by one
-    bit (epsilon 1) and by Laplace noise (epsilon 2), with a covariate that a tenth or half of them have, the default
-    95 % intervals held their coefficients in 93.6 to 98.2 %.
+    together, with the covariance of their coefficients.
+
+    In 2,000 simulated surveys each of 30 and of 100 people, by every device and by item sums, with a covariate that a
+    tenth or half of them have, the default 95 % intervals held their coefficients in 93.1 to 98.9 %. Of 30 people they
+    hold less often by one bit of epsilon 2 and by `multiplicative`: intercepts in 91.5 and 92.7 %, and a slope that
+    three people decide in 82.0 and 88.1 %.
 
     Parameters
     ----------
