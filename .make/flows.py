@@ -25,7 +25,7 @@ from toolkit.survey.store import State, open_store
 ROOT = Path(toolkit.__file__).parent
 PAGE = ROOT.parent / "ARCHITECTURE.md"
 # Words that every file uses: arrows to them would hide the way.
-EVERYWHERE = {"core/checks.py", "core/arrays.py", "core/lazy.py", "core/extras.py"}
+EVERYWHERE = {"core/checks.py", "core/arrays.py", "core/extras.py"}
 
 Flow = dict[tuple[str, str], str]
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import choice, refuse
-from toolkit.core.extras import check_extras, extra
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import check_extras, extra, lazy
 from toolkit.core.spreadsheet import harmless
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter

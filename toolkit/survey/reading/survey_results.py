@@ -12,8 +12,7 @@ from toolkit.analysis.findings import Findings
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import extra, lazy
 from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo

@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.core.sampling import noise as inversion
-from toolkit.core.sampling.noise import Edges, Inversion
+from toolkit.core import sampling as inversion
+from toolkit.core.sampling import Edges, Inversion
 
 LAW = [Fraction(1, 3), Fraction(1, 7), Fraction(1, 1000), 1 - Fraction(1, 3) - Fraction(1, 7) - Fraction(1, 1000)]
 CUMULATIVE = [sum(LAW[: t + 1]) for t in range(4)]

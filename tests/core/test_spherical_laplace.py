@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma, ncx2
 
-from toolkit.core.sampling import noise as radial
-from toolkit.core.sampling.noise import _gap, _radii, radial_laplace
-from toolkit.core.sampling.noise import _interval_edges as _edges
+from toolkit.core import sampling as radial
+from toolkit.core.sampling import _gap, _radii, radial_laplace
+from toolkit.core.sampling import _interval_edges as _edges
 
 PRECISE = Context(prec=80)
 

@@ -3,7 +3,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.fitting.perturbation import (
+from toolkit.learning.perturbation import (
     Cube,
     HuberHinge,
     Logistic,

@@ -6,8 +6,8 @@ import pytest
 from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
-from toolkit.learning.fitting.descent import NoisyDescent, sampled_epsilon, sampled_sigma
-from toolkit.learning.fitting.perturbation import Logistic, minimum
+from toolkit.learning.descent import NoisyDescent, sampled_epsilon, sampled_sigma
+from toolkit.learning.perturbation import Logistic, minimum
 
 LOGISTIC = Logistic()
 
@@ -57,7 +57,7 @@ def test_without_noise_it_arrives_at_the_minimum() -> None:
 
 
 def test_no_noise_is_finer_than_the_grid_allows(monkeypatch) -> None:
-    monkeypatch.setattr("toolkit.learning.fitting.descent.sampled_sigma", lambda *_: 0.01)
+    monkeypatch.setattr("toolkit.learning.descent.sampled_sigma", lambda *_: 0.01)
     quiet = descent(Approx(25, 0.5), neighbors="add_remove", steps=1, rate=Fraction(1, 100))
     assert quiet.sigma == 0.25
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from tests.slowly import each
-from toolkit.learning.fitting.perturbation import HuberHinge, Logistic, minimum, tolerance
+from toolkit.learning.perturbation import HuberHinge, Logistic, minimum, tolerance
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from toolkit.core.sampling import categorical
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core import sampling as categorical
+from toolkit.core.sampling import Categorical
 
 
 @pytest.mark.parametrize("weights", [[1, 2], [1, 1, 1], [3, 0, 2], [1, 5], [2, 1, 3, 1]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from toolkit.learning.fitting.perturbation import divergence, least_sigma, objective_epsilon
+from toolkit.learning.perturbation import divergence, least_sigma, objective_epsilon
 
 
 def published(t: float, sigma: float) -> float:

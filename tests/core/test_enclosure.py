@@ -7,7 +7,7 @@ import pytest
 from tests.slowly import each
 from toolkit.core import randomness as enclosure
 from toolkit.core.randomness import falls_below
-from toolkit.core.sampling.noise import exp_enclosure, exp_of, floor_log2
+from toolkit.core.sampling import exp_enclosure, exp_of, floor_log2
 
 PRECISE = Context(prec=400)
 

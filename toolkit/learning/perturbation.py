@@ -34,7 +34,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below
-from toolkit.core.sampling.noise import Integers, floor_log2, gaussian_sampler, laplace_sampler
+from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
 
 # Losses of a margin (label times score), and the weights with the smallest penalized loss.
 #

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from toolkit.learning import PrivateLogisticRegression
-from toolkit.learning.fitting import perturbation as laws
-from toolkit.learning.fitting.perturbation import Ball, Cube, HuberHinge, Logistic, Normal, cubic_laplace, push_law
+from toolkit.learning import perturbation as laws
+from toolkit.learning.perturbation import Ball, Cube, HuberHinge, Logistic, Normal, cubic_laplace, push_law
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1, 2), Fraction(7), Fraction(10**6)])

@@ -22,8 +22,8 @@ from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
-from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.fitting.perturbation import MarginLoss, Parts, zcdp_within
+from toolkit.core.sampling import gaussian_sampler
+from toolkit.learning.perturbation import MarginLoss, Parts, zcdp_within
 
 STEPS = 2**30
 _FOR_GRID = Fraction(1, 1000)

@@ -12,9 +12,9 @@ import pytest
 from scipy.stats import chi2, kstest, laplace, ncx2
 
 from tests.slowly import each
-from toolkit.core.sampling import noise
-from toolkit.core.sampling import noise as inversion
-from toolkit.core.sampling.noise import Inversion, LatticeSampler, discrete_gaussian, discrete_laplace
+from toolkit.core import sampling as inversion
+from toolkit.core import sampling as noise
+from toolkit.core.sampling import Inversion, LatticeSampler, discrete_gaussian, discrete_laplace
 
 PRECISE = Context(prec=120)
 SMALL = [("laplace", Fraction(1, 10)), ("laplace", Fraction(7, 3)), ("gauss", Fraction(1)), ("gauss", Fraction(50, 3))]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit.learning.fitting.perturbation import HuberHinge, Logistic
+from toolkit.learning.perturbation import HuberHinge, Logistic
 
 LOSSES = [Logistic(), HuberHinge(0.5), HuberHinge(0.01), HuberHinge(1)]
 MARGINS = np.linspace(-8, 8, 16001)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma
 
-from toolkit.learning.fitting import perturbation as cubes
-from toolkit.learning.fitting.perturbation import cubic_laplace
+from toolkit.learning import perturbation as cubes
+from toolkit.learning.perturbation import cubic_laplace
 
 
 @pytest.mark.parametrize("dimension", [1, 2, 5])

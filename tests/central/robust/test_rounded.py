@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
+from toolkit.central.robust.admissible import LazyUniform, normal_tail, pi, rounded_sum
 from toolkit.core.randomness import Enclosure, Rng
-from toolkit.core.sampling.noise import exp_of
-from toolkit.core.sampling.rounded import LazyUniform, normal_tail, pi, rounded_sum
+from toolkit.core.sampling import exp_of
 
 
 def laplace(scale: Fraction, rng: Rng) -> int:
