@@ -33,7 +33,7 @@ def _sentence(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.background import CollectError
-    from toolkit.survey.store import StoreError
+    from toolkit.survey.storage import StoreError
 
     if isinstance(problem, KeyboardInterrupt):
         return "stopped."

@@ -22,7 +22,6 @@ from toolkit.survey.consent.page_data import is_deniable, page_words, practicabl
 from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.question import Question, by_wheel, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
-from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
@@ -31,6 +30,7 @@ from toolkit.survey.writing.survey_fields import (
     MOST_REPORTS,
     STATED,
     STEP,
+    Day,
     Panel,
     checked_arms,
     checked_check,
@@ -44,6 +44,7 @@ from toolkit.survey.writing.survey_fields import (
     checked_stated,
     checked_waves,
     own_words,
+    read_day,
 )
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
@@ -55,6 +56,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ACCESS = ("open", "token", "blind")
+TRIED_OUT = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
+OPEN_ACCESS = (
+    "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports "
+    "would show it. "
+    "Links that work once (access by token or blind) prevent it."
+)
 _USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1, "household": False}
 """Left out of files and hashes, which are then those of earlier versions."""
 
@@ -589,7 +596,7 @@ class Survey:
         Preview
             A notebook shows it; `save` writes it to a file.
         """
-        return lazy("toolkit.survey.preview", "Preview")(self)
+        return lazy("toolkit.survey.serving.page", "Preview")(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
         """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
@@ -641,3 +648,12 @@ class Survey:
         return (
             f"<Survey {self.name!r}: {number}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
+
+
+def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
+    """Whether a question is asked, given the plain answers before it."""
+    for name, options in (question.show_if or {}).items():
+        code = answers[name]
+        if code is None or survey[name].options[code] not in options:
+            return False
+    return True

@@ -103,9 +103,9 @@ def _serve(options: Options) -> int:
 
 
 def _behind(survey: str, database: str | None, values: dict[str, Any]) -> int:
+    from toolkit.survey.client import qr_text
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import promised
-    from toolkit.survey.sharing import qr_text
 
     started = start(survey, database=database, **values)
     say(qr_text(started.url), started.url, "", started.survey.name)
@@ -136,7 +136,7 @@ def _numbers(database: str) -> list[str]:
 
 
 def _here(survey: str, database: str | None, values: dict[str, Any]) -> int:
-    from toolkit.survey.operating.foreground import AgainError, serve
+    from toolkit.survey.collector import AgainError, serve
 
     try:
         serve(survey, database=database, **values)
@@ -170,7 +170,7 @@ def _status(options: Options) -> None:
 
 def _last_day(collection: "Collector") -> list[str]:
     """Until when reports are taken, of a collection that is not closed yet."""
-    from toolkit.survey.writing.dates import is_over
+    from toolkit.survey.writing.survey_fields import is_over
 
     day = collection.survey.closes
     if day is None or collection.status().state == "closed":
@@ -183,7 +183,7 @@ def _last_day(collection: "Collector") -> list[str]:
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
     from toolkit.survey.background import find, servers
-    from toolkit.survey.store import absolute_url
+    from toolkit.survey.storage import absolute_url
 
     _status(options)
     mine = find(absolute_url(options.database))
@@ -215,8 +215,8 @@ def _close(options: Options) -> None:
 
 
 def _migrate(options: Options) -> None:
+    from toolkit.survey.storage import absolute_url, open_store
     from toolkit.survey.storage.schema import VERSION
-    from toolkit.survey.store import absolute_url, open_store
 
     with closing(open_store(absolute_url(options.database))) as store:
         earlier = store.migrate()
@@ -305,7 +305,7 @@ def _add_operating(verbs: Verbs) -> None:
 
 
 def _doctor(options: Options) -> int:
-    from toolkit.survey.operating.doctor import examine
+    from toolkit.survey.serving.doctor import examine
 
     failed = 0
     for finding in examine(options.url):
@@ -316,7 +316,7 @@ def _doctor(options: Options) -> int:
 
 
 def _merge(options: Options) -> None:
-    from toolkit.survey.store import merge
+    from toolkit.survey.storage import merge
 
     with running_here():
         count, repeated = merge(options.database, options.others)
@@ -324,7 +324,7 @@ def _merge(options: Options) -> None:
 
 
 def _delete(options: Options) -> None:
-    from toolkit.survey.operating.deleting import deletable, delete
+    from toolkit.survey.collector import deletable, delete
 
     with running_here():
         title, described = deletable(options.database)

@@ -61,7 +61,7 @@ def collector(options: Options) -> "Collector":
 def running_here() -> Iterator[None]:
     """Where a collection is not found, what runs on this machine is said with it."""
     from toolkit.survey.background import servers
-    from toolkit.survey.store import StoreError
+    from toolkit.survey.storage import StoreError
 
     try:
         yield

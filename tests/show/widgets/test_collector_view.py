@@ -8,7 +8,7 @@ from toolkit.show import CollectorView, watch
 from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
-from toolkit.survey.store import Entry, State, open_store
+from toolkit.survey.storage import Entry, State, open_store
 
 
 @pytest.fixture
