@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
+from toolkit.verbs import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
 
 if TYPE_CHECKING:
     from toolkit.survey.collector import Collector

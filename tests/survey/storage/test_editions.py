@@ -12,7 +12,7 @@ from toolkit.survey import client
 from toolkit.survey.client import toolkit_version
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import Collection, State, editions, open_store
+from toolkit.survey.storage import Collection, State, open_store
 from toolkit.survey.storage.editions import edition_of, other_page, survey_of
 from toolkit.texts.phrases import interface, phrases
 
@@ -139,7 +139,7 @@ def test_a_survey_that_this_toolkit_cannot_read_is_said_with_the_version_that_ma
 
 def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> None:
     def missing(_: str) -> str:
-        raise editions.PackageNotFoundError
+        raise client.PackageNotFoundError
 
     monkeypatch.setattr(client, "version", missing)
     assert toolkit_version() == "unknown"
