@@ -7,8 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from toolkit.course.checking import HINTED
-from toolkit.course.sealing import number, rounded, seal, word
+from toolkit.course.checking import HINTED, number, rounded, seal, word
 
 ROOT = Path(__file__).parents[1]
 KEY = ROOT / "notebooks" / "teaching" / "answers.toml"

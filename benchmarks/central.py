@@ -19,7 +19,7 @@ import numpy as np
 from toolkit import Curator, Ledger, Pure
 from toolkit.central import Gaussian, Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
-from toolkit.core.sampling.noise import discrete_gaussian, discrete_laplace
+from toolkit.core.sampling import discrete_gaussian, discrete_laplace
 
 from _timing import best
 

@@ -27,7 +27,7 @@ from typing import Any
 from toolkit import k_ary, warner
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.store import State, open_store
+from toolkit.survey.storage import State, open_store
 
 from _timing import best
 
@@ -134,7 +134,7 @@ def verdict(found: dict[str, float], share: float, engine: str) -> str:
 
 def filling(url: str, seconds: float) -> int:
     """Reports that a server stores below a cap, in full commits of 64, for some seconds."""
-    from toolkit.survey.store import Entry
+    from toolkit.survey.storage import Entry
 
     store, text, count = open_store(url), json.dumps(report(survey())["answers"]), 0
     end = time.perf_counter() + seconds

@@ -22,14 +22,13 @@ from toolkit.central import laplace, selection
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import Answer
-from toolkit.central.publishing.keys import KeyThreshold
+from toolkit.central.publishing.keys import KeyThreshold, TopK
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, Spread
-from toolkit.central.publishing.top import TopK
 from toolkit.central.robust import releases
 from toolkit.central.robust.inverse import InverseSensitivity
 from toolkit.central.selection import Exponential, Odds
 from toolkit.core.loss import Loss, Zcdp
-from toolkit.core.sampling.noise import LatticeSampler
+from toolkit.core.sampling import LatticeSampler
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator
         drawn.append(Draw("rounded", Fraction(tail(Fraction(1))(64)[0], 2**64), 1, (center,)))
         return math.floor(center + Fraction(1, 2)) + next(numbers, 0)
 
-    from toolkit.learning.fitting import perturbation as pushing
+    from toolkit.learning import perturbation as pushing
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LatticeSampler, "draw", lattice)

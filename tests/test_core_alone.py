@@ -24,9 +24,9 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "learning/": "toolkit/learning/__init__.py",
     "core/postgres.py": "toolkit/budget/ledger.py",
     "budget/ledger_postgres.py": "toolkit/budget/ledger.py",
-    "survey/storage/postgres.py": "toolkit/survey/store.py",
+    "survey/storage/postgres.py": "toolkit/survey/storage/__init__.py",
     "survey/serving/process.py": "toolkit/survey/background.py",
-    "survey/serving/connecting/": "toolkit/survey/background.py",
+    "survey/serving/connection.py": "toolkit/survey/background.py",
     "course/classroom.py": "toolkit/course/classroom.py",
     "studio/server.py": "toolkit/survey/background.py",
 }
@@ -58,8 +58,8 @@ from toolkit.attacks import Breach, audit, breach, linkage
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
 from toolkit.survey.serving.blind import Issuer, IssuerKey
-from toolkit.survey.sharing import qr_path, qr_png, qr_text
-from toolkit.survey.store import open_store
+from toolkit.survey.client import qr_path, qr_png, qr_text
+from toolkit.survey.storage import open_store
 
 design = warner(p="3/4")
 shares = design.estimate_counts([60, 40])
@@ -246,7 +246,7 @@ READ = (
     """
 import json, secrets
 from toolkit import Question, Survey, warner
-from toolkit.survey.store import Entry, State, open_store
+from toolkit.survey.storage import Entry, State, open_store
 survey = Survey("Exams", [Question("cheated", "?", design=warner(p="3/4"))], consent="Why.", check=False)
 store = open_store("sqlite:///survey.db")
 store.create(survey)

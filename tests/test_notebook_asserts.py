@@ -74,11 +74,7 @@ MUTANTS = {
         "07", "toolkit.central.laplace", "return self.sensitivity / ", "return 2 * self.sensitivity / ", "preview"
     ),
     "Laplace sampler x 2": Mutant(
-        "07",
-        "toolkit.core.sampling.noise",
-        "LatticeSampler(1 / scale,",
-        "LatticeSampler(1 / (2 * scale),",
-        "mean-size-check",
+        "07", "toolkit.core.sampling", "LatticeSampler(1 / scale,", "LatticeSampler(1 / (2 * scale),", "mean-size-check"
     ),
     "the largest move for their sum": Mutant(
         "07", "toolkit.central.sensitivity", "moves = sum(", "moves = max(", "relations-table"
@@ -292,49 +288,49 @@ MUTANTS = {
     ),
     "11: C for 2 C": Mutant(
         "11",
-        "toolkit.learning.fitting.perturbation",
+        "toolkit.learning.perturbation",
         'times = 2 if self.neighbors == "replace" else 1',
         "times = 1",
         "blank-check",
     ),
     "11: no determinant": Mutant(
         "11",
-        "toolkit.learning.fitting.perturbation",
+        "toolkit.learning.perturbation",
         "return push_law(self.inside, self.determinants, self",
         "return push_law(self.inside, 0.0, self",
         "blank-check",
     ),
     "11: an objective without a push": Mutant(
         "11",
-        "toolkit.learning.fitting.perturbation",
+        "toolkit.learning.perturbation",
         "self.ridge, self.pushing.draw(rng), self",
         "self.ridge, 0 * self.pushing.draw(rng), self",
         "blank-check",
     ),
     "11: an objective with half a push": Mutant(
         "11",
-        "toolkit.learning.fitting.perturbation",
+        "toolkit.learning.perturbation",
         "self.ridge, self.pushing.draw(rng), self",
         "self.ridge, self.pushing.draw(rng) / 2, self",
         "blank-check",
     ),
     "11: weights without noise": Mutant(
         "11",
-        "toolkit.learning.fitting.perturbation",
+        "toolkit.learning.perturbation",
         "np.zeros(self.size), self.tolerance)\n        return np.asarray(self.mechanism.noisy(weights, rng))",
         "np.zeros(self.size), self.tolerance)\n        return np.asarray(weights)",
         "blank-check",
     ),
     "11: steps with a tenth of the noise": Mutant(
         "11",
-        "toolkit.learning.fitting.descent",
+        "toolkit.learning.descent",
         "noise.draw(self.size, rng)).astype",
         "noise.draw(self.size, rng) // 10).astype",
         "step-check",
     ),
     "11: steps with half the noise": Mutant(
         "11",
-        "toolkit.learning.fitting.descent",
+        "toolkit.learning.descent",
         "noise.draw(self.size, rng)).astype",
         "noise.draw(self.size, rng) // 2).astype",
         "step-check",
@@ -626,7 +622,7 @@ MUTANTS = {
     ),
     "06: a curator with half the noise": Mutant(
         "06",
-        "toolkit.planning.curated",
+        "toolkit.planning.four_ways",
         "return self.total / self.direct.field.behind(n)",
         "return self.total / self.direct.field.behind(n) / 2",
         "cell-19",

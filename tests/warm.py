@@ -120,7 +120,7 @@ def _serve(line: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
 
 
 def _main() -> None:
-    for name in (*MODULES, "toolkit.survey.collector", "toolkit.survey.operating.foreground", "psycopg"):
+    for name in (*MODULES, "toolkit.survey.collector", "psycopg"):
         __import__(name)
     born = _serve(socket.socket(fileno=int(sys.argv[1])))
     if born is None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolkit import __version__
-from toolkit.verbs import collecting, operating, planning, reading, starting, surveys
+from toolkit.verbs import collecting, planning, starting, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +33,7 @@ def _sentence(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
     from toolkit.core.extras import MissingExtraError
     from toolkit.survey.background import CollectError
-    from toolkit.survey.store import StoreError
+    from toolkit.survey.storage import StoreError
 
     if isinstance(problem, KeyboardInterrupt):
         return "stopped."
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb")
-    for subject in (starting, surveys, planning, collecting, reading, operating):
+    for subject in (starting, surveys, planning, collecting):
         subject.add(verbs)
     return parser
 

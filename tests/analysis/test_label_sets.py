@@ -20,7 +20,7 @@ from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
 from toolkit.local.likert import likert
 from toolkit.survey import results
-from toolkit.survey.reading.table import table
+from toolkit.survey.results.table import table
 
 N = 300
 ALIKE = Sample(weights=np.ones(N))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.attacks.audit.neighbors import shapes
+from toolkit.attacks.audit.running import shapes
 
 RATIO = math.exp(-1)
 

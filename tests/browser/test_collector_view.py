@@ -8,7 +8,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from toolkit.show import CollectorView
-from toolkit.survey.sharing import qr_path
+from toolkit.survey.client import qr_path
 
 LINK = "http://127.0.0.1:46205/"
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.forms import BLOCKED, short
 from tests.survey.desk import sha256
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.store import State
+from toolkit.survey.storage import State
 
 pytestmark = pytest.mark.browser
 

@@ -17,7 +17,7 @@ from toolkit.survey.background import find
 from toolkit.survey.client import asset
 from toolkit.survey.collector import start
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.store import Collection, open_store
+from toolkit.survey.storage import Collection, open_store
 
 pytestmark = pytest.mark.browser
 

@@ -18,7 +18,7 @@ from toolkit.central.noise.gaussian_delta import grid_bits
 from toolkit.central.noise.grid import grid_exponent, rounded_sensitivity
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.sampling.noise import LatticeSampler, floor_log2
+from toolkit.core.sampling import LatticeSampler, floor_log2
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])

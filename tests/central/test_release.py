@@ -15,7 +15,7 @@ from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
 from toolkit.central.noise.grid import grid_exponent, steps_of
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling.noise import LatticeSampler
+from toolkit.core.sampling import LatticeSampler
 
 
 @pytest.mark.parametrize(

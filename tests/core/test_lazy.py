@@ -3,13 +3,13 @@ import sys
 
 import pytest
 
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import lazy
 
 
 @pytest.mark.slow
 def test_a_module_is_loaded_when_it_is_asked_for_and_not_before():
     code = (
-        "import sys; from toolkit.core.lazy import lazy; assert 'wave' not in sys.modules; "
+        "import sys; from toolkit.core.extras import lazy; assert 'wave' not in sys.modules; "
         "lazy('wave', 'open'); assert 'wave' in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,8 +14,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit.course import check, left_to_do
-from toolkit.course.checking import SLIPS
-from toolkit.course.sealing import number
+from toolkit.course.checking import SLIPS, number
 
 ROOT = Path(__file__).parents[2]
 KEY = tomllib.loads((ROOT / "notebooks" / "teaching" / "answers.toml").read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from toolkit.course.sealing import near, number, rounded, seal, word
+from toolkit.course.checking import near, number, rounded, seal, word
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from toolkit import Ledger
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
 from toolkit.learning.classifiers import default_strength
-from toolkit.learning.fitting.perturbation import Logistic, minimum
+from toolkit.learning.perturbation import Logistic, minimum
 
 NEVER_BY_DATA = {
     "check_dtype_object": "a cell that is no number is missing: no cell decides an error",

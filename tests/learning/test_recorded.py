@@ -26,9 +26,9 @@ from toolkit.learning import (
     Thresholdout,
     best_of,
     choose_classifier,
+    descent,
 )
-from toolkit.learning.fitting import descent
-from toolkit.learning.fitting.perturbation import HuberHinge, ObjectivePerturbation, tolerance
+from toolkit.learning.perturbation import HuberHinge, ObjectivePerturbation, tolerance
 from toolkit.learning.tables import Scale
 
 BOUNDS: dict[str, Any] = {"bounds": (-1, 1), "missing": "middle"}

@@ -10,7 +10,7 @@ from tests.slowly import each
 from toolkit import warner
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import restore
-from toolkit.local.serial import fraction, from_plain, plain
+from toolkit.local.protocol import fraction, from_plain, plain
 
 
 @dataclass(frozen=True)

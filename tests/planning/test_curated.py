@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri
 from tests.slowly import each
 from toolkit import k_ary, warner
 from toolkit.planning.accuracy import Case
-from toolkit.planning.curated import Curated, quantile, tail
+from toolkit.planning.four_ways import Curated, quantile, tail
 
 
 def integrated(x, sd):

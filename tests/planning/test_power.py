@@ -8,7 +8,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import crosswise, forced, warner
-from toolkit.planning.power import ScoreTest, score_tests
+from toolkit.planning.accuracy import ScoreTest, score_tests
 
 Z = {1: 1.6448536269514722, 2: 1.959963984540054}
 DESIGNS = {"die": forced("1/6", "1/6"), "warner": warner("3/4"), "crosswise": crosswise(0.15)}

@@ -15,10 +15,10 @@ from tests.survey.lines import post, read_answer, read_to_end
 from tests.survey.respondents import Respondent, free_port, stored_once
 from tests.survey.servers import begin, finish, opened
 from toolkit.command import main
-from toolkit.survey.operating import doctor
-from toolkit.survey.operating import doctor as visiting
-from toolkit.survey.serving.headers import HEADERS
-from toolkit.survey.store import State, open_store
+from toolkit.survey.serving import doctor
+from toolkit.survey.serving import doctor as visiting
+from toolkit.survey.serving.answer import HEADERS
+from toolkit.survey.storage import State, open_store
 
 PHONE = "127.9.9.9"
 """The address of all phones: another one than that of the servers, so that it can be looked for in a log."""

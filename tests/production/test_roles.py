@@ -16,7 +16,7 @@ from tests.survey.servers import begin, finish
 from toolkit.command import main
 from toolkit.survey.collector import Collector
 from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
-from toolkit.survey.store import StoreError
+from toolkit.survey.storage import StoreError
 
 
 class Roles:

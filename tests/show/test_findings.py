@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.survey.reading.test_printing import asked, frame
+from tests.survey.results.test_printing import asked, frame
 from tests.survey.samples import DESIGNS, cheated, survey, survey_with
 from toolkit import Question
 from toolkit.show import estimate_intervals
@@ -92,8 +92,8 @@ def test_every_randomizer_can_be_drawn_or_says_why_not(name):
 
 
 def _reports(question):
-    from toolkit.survey.reading.table import cell
     from toolkit.survey.rehearsal import report
+    from toolkit.survey.results.table import cell
 
     truths = {
         "choice": question.options[-1] if question.options else 0,

@@ -13,7 +13,7 @@ from toolkit import warner
 from toolkit.local import oracles
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.store import Entry, Outcome, State
+from toolkit.survey.storage import Entry, Outcome, State
 
 JSON = [(b"content-type", b"application/json")]
 

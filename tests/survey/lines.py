@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from toolkit.survey.serving.connecting.connection import WatchedServer
+from toolkit.survey.serving.connection import WatchedServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(

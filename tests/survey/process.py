@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from tests.survey.desk import campus
 from tests.survey.respondents import free_port
 from toolkit.survey.serving.access import digest, invitations
-from toolkit.survey.store import State, open_store
+from toolkit.survey.storage import State, open_store
 
 
 def collection(folder, access="open", invited=0, url=None, **changes):

@@ -11,9 +11,9 @@ import pytest
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import warner
-from toolkit.survey.arms import ArmDifference, pairs
-from toolkit.survey.question import Question
+from toolkit.survey.question import Question, arm_pairs
 from toolkit.survey.results import estimate
+from toolkit.survey.results.comparing import ArmDifference
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.payload import PayloadError, checked
 from toolkit.survey.spec import Survey
@@ -158,9 +158,9 @@ def test_a_difference_has_a_p_value_as_the_normal_law_gives_it() -> None:
 
 
 def test_only_questions_of_one_text_and_different_arms_are_compared() -> None:
-    assert [(one.name, other.name) for one, other in pairs(asked().questions)] == [("direct", "hidden")]
+    assert [(one.name, other.name) for one, other in arm_pairs(asked().questions)] == [("direct", "hidden")]
     other = Question("other", "Another?", design=warner("3/4"), show_if={"arm": ["direct"]})
-    assert pairs([other, *asked().questions[1:2]]) == []
+    assert arm_pairs([other, *asked().questions[1:2]]) == []
 
 
 def test_a_plan_counts_the_people_of_each_arm_and_the_margin_of_the_difference() -> None:

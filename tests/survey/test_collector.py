@@ -18,7 +18,7 @@ from toolkit.survey.collector import PORT, Collector, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.store import Entry, Outcome, StoreError
+from toolkit.survey.storage import Entry, Outcome, StoreError
 
 
 @pytest.fixture

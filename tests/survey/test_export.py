@@ -10,8 +10,8 @@ from toolkit import warner
 from toolkit.core import extras
 from toolkit.local import numeric
 from toolkit.survey.export import codebook, write
-from toolkit.survey.reading.table import table
 from toolkit.survey.results import estimate
+from toolkit.survey.results.table import table
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
 

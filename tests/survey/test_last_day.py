@@ -12,8 +12,7 @@ from tests.survey.samples import survey
 from tests.verbs.shell import said
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import collection
-from toolkit.survey.store import State, open_store
+from toolkit.survey.storage import State, collection, open_store
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 

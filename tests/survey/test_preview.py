@@ -4,7 +4,7 @@ import re
 
 from tests.survey.samples import cheated, survey
 from toolkit.survey import client
-from toolkit.survey.preview import Preview
+from toolkit.survey.serving.page import Preview
 
 
 def shown(asked):

@@ -14,7 +14,7 @@ import pytest
 from tests.survey.lines import GET, line, read_answer
 from tests.survey.process import collection, serving
 from tests.survey.respondents import crowd, stored_once
-from toolkit.survey.store import open_store
+from toolkit.survey.storage import open_store
 
 
 @contextmanager

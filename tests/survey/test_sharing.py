@@ -4,7 +4,7 @@ import re
 import segno
 from PIL import Image
 
-from toolkit.survey.sharing import qr_path, qr_png, qr_text
+from toolkit.survey.client import qr_path, qr_png, qr_text
 
 LINK = "https://survey.example/"
 

@@ -5,7 +5,7 @@ import pytest
 from tests.survey.respondents import free_port
 from tests.verbs.shell import said
 from toolkit.command import main
-from toolkit.verbs.operating import UNWELL
+from toolkit.verbs.collecting import UNWELL
 
 
 def test_the_doctor_ends_with_a_code_for_scripts(capsys):

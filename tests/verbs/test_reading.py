@@ -9,7 +9,7 @@ from toolkit.survey import read_reports
 from toolkit.survey.client import code_hash
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
-from toolkit.survey.store import Entry, State, open_store
+from toolkit.survey.storage import Entry, State, open_store
 
 
 @pytest.mark.slow

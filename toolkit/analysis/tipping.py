@@ -18,10 +18,9 @@ import numpy as np
 from toolkit.core.arrays import Array, Codes, Label, Values
 from toolkit.core.checks import Number, choice, probability, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
+from toolkit.core.extras import extra, lazy
 from toolkit.core.inference.contrasts import limits_of
 from toolkit.core.inference.intervals import Interval, Shares
-from toolkit.core.lazy import lazy
 from toolkit.frames.table import array_of
 from toolkit.local.design import Design
 

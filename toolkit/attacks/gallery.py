@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.auditor import audit
-from toolkit.attacks.audit.neighbors import replacements, shapes
+from toolkit.attacks.audit.running import replacements, shapes
 from toolkit.attacks.audit.verdict import Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import whole

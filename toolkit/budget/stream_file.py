@@ -20,7 +20,7 @@ from toolkit.budget.charges import Entry, RecordError, digest, entry_of, row_of
 from toolkit.budget.ledger_file import connect, execute_all, marks, note_of, one, read_note, write_note
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import lazy
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 

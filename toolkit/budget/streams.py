@@ -15,7 +15,7 @@ from toolkit.budget.stream_file import KeptStream, StreamPlace, Total
 from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import refuse, untold
 from toolkit.core.estimate import Estimate
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import lazy
 from toolkit.core.loss import Pure
 from toolkit.core.publishing import Register, ReleaseFacts
 from toolkit.core.randomness import Rng

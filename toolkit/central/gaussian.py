@@ -29,7 +29,7 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.noise import LatticeSampler, floor_log2, gaussian_sampler
+from toolkit.core.sampling import LatticeSampler, floor_log2, gaussian_sampler
 
 
 @explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")

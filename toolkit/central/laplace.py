@@ -27,7 +27,7 @@ from toolkit.core.checks import Number, choice, explains, positive, refuse, whol
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.noise import Integers, LatticeSampler, laplace_sampler, radial_laplace
+from toolkit.core.sampling import Integers, LatticeSampler, laplace_sampler, radial_laplace
 
 NORMS = ("l1", "l2")
 

@@ -20,7 +20,7 @@ from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.noise import LatticeSampler
+from toolkit.core.sampling import LatticeSampler
 
 
 def released(

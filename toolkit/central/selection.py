@@ -37,7 +37,7 @@ from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
-from toolkit.core.sampling.noise import discrete_laplace, exp_enclosure, exp_of, floor_log2
+from toolkit.core.sampling import discrete_laplace, exp_enclosure, exp_of, floor_log2
 
 UNIT_BITS = 40
 

@@ -9,7 +9,7 @@ from toolkit.central.noise.grid import NO_END, NO_NOISE, grid_exponent, read, ro
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.core.sampling import discrete_laplace
 
 
 class AboveThreshold:

@@ -18,7 +18,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.extras import extra
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
-from toolkit.core.sampling.noise import floor_log2
+from toolkit.core.sampling import floor_log2
 
 # The exact cost of many pure losses together: what no analysis that knows only their epsilons can improve.
 #

@@ -1,4 +1,4 @@
-"""What is installed only with an extra: imported when it is needed, and asked for by name where it is missing."""
+"""Imports that wait: of what comes with an extra, asked for by name where it is missing, and of higher floors."""
 
 import re
 import sys
@@ -69,3 +69,8 @@ def check_engine(frame: object) -> None:
             required = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
             consequence = f"older ones are read otherwise than promised; run pip install '{required}'"
             refuse(f"frames must be of {required}", version, consequence, MissingExtraError)
+
+
+def lazy(module: str, name: str) -> Any:
+    """One function or class of a module on a higher floor, or beside, imported now: a picture, a form in a notebook."""
+    return getattr(import_module(module), name)

@@ -19,11 +19,10 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
-from toolkit.core.document import Document
+from toolkit.core.document import Document, harmless
+from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
-from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
-from toolkit.core.spreadsheet import harmless
 
 
 class Register(Protocol):

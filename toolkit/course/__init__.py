@@ -1,8 +1,7 @@
 """The course: answers are compared with sealed ones and graded, notebooks copied, and a class answers on its phones."""
 
-from toolkit.course.checking import Reply, check, left_to_do
+from toolkit.course.checking import Mark, Reply, check, grade, left_to_do
 from toolkit.course.classroom import certificate, open_class, own_address
 from toolkit.course.copies import dataset
-from toolkit.course.grading import Mark, grade
 
 __all__ = ["Mark", "Reply", "certificate", "check", "dataset", "grade", "left_to_do", "open_class", "own_address"]

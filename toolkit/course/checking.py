@@ -1,17 +1,28 @@
-"""`check`: whether an answer to an exercise is right, and a hint where a typical mistake made it."""
+"""`check`: whether an answer to an exercise is right, and a hint where a typical mistake made it; `grade`: its points.
 
+The right answers are sealed, each as a hash of its plainest form. A file of hashes shows no solution to a reader; it is
+no secret from who tries all numbers.
+"""
+
+import hashlib
+import hmac
 import json
 import math
+import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from importlib import resources
+from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolkit.core.checks import refuse
-from toolkit.course.sealing import near, number, seal, word
 
 SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "percent": (
@@ -34,6 +45,86 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
     "inverse": ((lambda x: 1 / x if x else math.nan, "Upside down: what is divided by what?"),),
 }
 """Slips of the hand, as the way back to the right number, with what to say."""
+
+
+_ROUNDS = 2000  # a millisecond each, so that thousands of guesses are not free
+_YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
+_FUNCTION = re.compile(r"(-?)(.*?)[*·]?(ln|log|sqrt|√)\(?([^()]+)\)?")
+
+
+def seal(exercise: str, part: int, plain: str) -> str:
+    """The hash of one part of an answer in its plain form."""
+    words = f"{exercise}/{part}/{plain}".encode()
+    if not hasattr(hashlib, "pbkdf2_hmac"):  # a Python without OpenSSL, as in a browser
+        return _stretched(words, b"the course").hex()[:24]
+    return hashlib.pbkdf2_hmac("sha256", words, b"the course", _ROUNDS, 12).hex()
+
+
+def _stretched(words: bytes, salt: bytes) -> bytes:
+    """The first block of PBKDF2 with HMAC-SHA-256 (RFC 8018, section 5.2)."""
+    block = hmac.digest(words, salt + (1).to_bytes(4, "big"), "sha256")
+    total = int.from_bytes(block, "big")
+    for _ in range(_ROUNDS - 1):
+        block = hmac.digest(words, block, "sha256")
+        total ^= int.from_bytes(block, "big")
+    return total.to_bytes(32, "big")
+
+
+def number(answer: object) -> float | None:
+    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3", "inf"; None for what is
+    none.
+
+    >>> number("75 %"), number("3,362"), number("perhaps")
+    (0.75, 3362.0, None)
+    """
+    if isinstance(answer, bool | np.bool_):
+        return None
+    try:
+        if isinstance(answer, Real | np.number | Decimal):
+            return float(answer)
+        return _written(_plain(answer)) if isinstance(answer, str) else None
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+
+
+def _plain(answer: str) -> str:
+    text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
+    return re.sub(r"(?<=\d),(?=\d{3}\b)", "", text.replace("−", "-"))
+
+
+def _written(text: str) -> float:
+    """The value of a numeral, or of a multiple of a logarithm or of a root."""
+    if text.endswith("%"):
+        return _written(text.removesuffix("%").strip()) / 100
+    if match := _FUNCTION.fullmatch(text.replace(" ", "")):
+        sign, times, name, of = match.groups()
+        value = (math.log if name in ("ln", "log") else math.sqrt)(_written(of))
+        return (-1.0 if sign else 1.0) * (_written(times) if times else 1.0) * value
+    return float(text) if "inf" in text else float(Fraction(text))
+
+
+def word(answer: object) -> str:
+    """A word in small letters, without an article; yes and no may be truth values."""
+    text = re.sub(r"[^\w\s]", "", str(answer)).strip().lower()
+    text = re.sub(r"^(the|a|an|one)\s+", "", text)
+    return _YES_NO.get(text, text)
+
+
+def rounded(value: float, digits: int) -> str:
+    """A number by its first digits; with `digits` 0 all of them, as of whole numbers, which are exact."""
+    if math.isnan(value) or math.isinf(value) or value == 0:
+        return "0" if value == 0 else str(value)
+    return f"{value:.{digits - 1}e}" if digits else f"{value:.12g}"
+
+
+def near(value: float, digits: int) -> set[str]:
+    """What a number is read as: its first digits, and those of numbers half a step away, so that it counts
+    alike whether it was rounded before or cut. A whole number is rounded once: nobody cuts one.
+    """
+    if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
+        return {rounded(value, digits)}
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return {rounded(value + shift * step, digits) for shift in (-0.5, 0, 0.5)}
 
 
 HINTED = 3
@@ -216,3 +307,78 @@ def _slipped(exercise: str, place: int, value: float, part: dict[str, Any]) -> s
 def _answers() -> dict[str, list[dict[str, Any]]]:
     text = resources.files("toolkit.course").joinpath("static", "answers.json").read_text(encoding="utf-8")
     return dict(json.loads(text))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The points for one exercise.
+
+    Parameters
+    ----------
+    exercise : str
+        Name of the exercise.
+    points : int
+        How many of its parts are right.
+    most : int
+        How many parts it has.
+    said : str
+        What `check` says to the answer.
+
+    Examples
+    --------
+    >>> Mark("03.1", points=1, most=2, said="the second part is too small").points
+    1
+    """
+
+    exercise: str
+    points: int
+    most: int
+    said: str
+
+
+def grade(answers: Mapping[str, Any], of: str = "P.") -> list[Mark]:
+    """Give a point for each right part of each exercise, and none for what is not answered.
+
+    Parameters
+    ----------
+    answers : Mapping[str, Any]
+        The answer to each exercise, as `check` takes it.
+    of : str
+        How the names of the exercises begin: "P." is the project, "03." the third notebook.
+
+    Returns
+    -------
+    list[Mark]
+        One for each exercise, answered or not.
+
+    Raises
+    ------
+    ValueError
+        If the course has no such exercises, or an answer is to none of them.
+
+    Examples
+    --------
+    >>> from toolkit.course import grade
+    >>> [(mark.exercise, mark.points, mark.most) for mark in grade({"P.1": ["ln 3", "2 ln 3"], "P.2": [3586, 3586]})]
+    [('P.1', 2, 2), ('P.2', 1, 2), ('P.3', 0, 3), ('P.4', 0, 2)]
+    """
+    names = [name for name in exercises() if name.startswith(of)]
+    if not names:
+        refuse("`of` must be the beginning of an exercise's name", repr(of)[:60], "there is nothing to grade")
+    if unknown := sorted(set(answers) - set(names)):
+        refuse(f"answers must be to {', '.join(names)}", repr(unknown[0])[:60], "it would count for nothing")
+    marks = []
+    for name in names:
+        answer = answers.get(name, ...)
+        right = right_parts(name, answer)
+        marks.append(Mark(name, sum(right), len(right), compared(name, answer).said))
+    return marks
+
+
+def read_answers(path: Path) -> dict[str, Any]:
+    """The answers of a TOML file: a line for each exercise, `"P.1" = ["ln 3", 2.197]`."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        received, remedy = f"{path.name}: {problem}", 'write a line for each exercise, such as "P.1" = [1.5, 3]'
+        refuse("a hand-in must be a TOML file", received, remedy)

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from toolkit.central.publishing.keys import KeyThreshold, RangeFinder
-from toolkit.central.publishing.top import TopK
+from toolkit.central.publishing.keys import KeyThreshold, RangeFinder, TopK
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Label, Steps
 from toolkit.core.checks import Number, exact, refuse, whole

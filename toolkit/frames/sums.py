@@ -26,7 +26,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Label, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.sampling.noise import floor_log2
+from toolkit.core.sampling import floor_log2
 from toolkit.frames import pushed
 from toolkit.frames.conditions import EVERY_ROW, Condition, OfFunction, Where, condition
 from toolkit.frames.frame import MOST_CELLS, Frame, as_list

@@ -16,8 +16,8 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.column import Column
 from toolkit.learning.base import PrivateLearner
-from toolkit.learning.fitting.descent import NoisyDescent
-from toolkit.learning.fitting.perturbation import (
+from toolkit.learning.descent import NoisyDescent
+from toolkit.learning.perturbation import (
     MOST_ROWS,
     HuberHinge,
     Logistic,

@@ -29,7 +29,7 @@ from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.frames.column import Column
 from toolkit.learning.base import PrivateLearner
-from toolkit.learning.fitting.perturbation import additive
+from toolkit.learning.perturbation import additive
 from toolkit.learning.tables import ends
 
 STEPS = 2**30

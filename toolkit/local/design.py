@@ -17,10 +17,10 @@ from toolkit.core.inference.intervals import Shares
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.matrix import encoding, moments, tables
 from toolkit.local.matrix import likelihood as fit
 from toolkit.local.matrix import moments as scoring
+from toolkit.local.matrix.devices import Device, nearest_devices
 from toolkit.local.matrix.encoding import draw_reports
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
 from toolkit.local.protocol import AnswerKind, Randomizer, is_code

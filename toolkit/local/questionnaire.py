@@ -21,8 +21,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
-from toolkit.local.protocol import Randomizer, Respondents
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import Randomizer, Respondents, keep_whole
 from toolkit.texts.odds import epsilon_bound
 
 Maker = Callable[[Fraction], Randomizer]

@@ -13,8 +13,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
-from toolkit.local.protocol import AnswerKind
-from toolkit.local.serial import from_plain, plain
+from toolkit.local.protocol import AnswerKind, from_plain, plain
 from toolkit.texts.odds import describe
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.local.design import Design, has_matrix
-from toolkit.local.devices import Device
+from toolkit.local.matrix.devices import Device
 from toolkit.local.protocol import Randomizer
 
 Family = Callable[..., Randomizer]

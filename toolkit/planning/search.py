@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import refuse
-from toolkit.planning.accuracy import Assured, Case, Precision, critical
-from toolkit.planning.power import MOST_COUNTED
+from toolkit.planning.accuracy import MOST_COUNTED, Assured, Case, Precision, critical
 
 LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
 MOST_PEOPLE = 10**12

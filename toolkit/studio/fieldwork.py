@@ -12,15 +12,14 @@ from toolkit.studio.checking import quiet
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import Surveys
 from toolkit.survey.background import find
-from toolkit.survey.collector import Collector, start
+from toolkit.survey.client import qr_path
+from toolkit.survey.collector import Collector, delete, start
 from toolkit.survey.exchange.books import write_codebook
 from toolkit.survey.exchange.xlsform import write_xlsform
-from toolkit.survey.operating.deleting import delete
 from toolkit.survey.paper.kit import write_kit
-from toolkit.survey.reading.stepwise_disclosure import held_back
 from toolkit.survey.rehearsal import rehearse
-from toolkit.survey.sharing import qr_path
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.stepwise_disclosure import held_back
 
 _MOST_INVENTED = 5000
 _REPORTS = (".html", ".docx", ".pdf", ".md")

@@ -32,10 +32,9 @@ from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import ConflictError, Surveys
 from toolkit.survey.background import CollectError, check_system
 from toolkit.survey.paper.sheets import on_paper
-from toolkit.survey.serving.connecting.answer import Answer, Scope, in_json
-from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.answer import Answer, RefusalError, Scope, in_json
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
-from toolkit.survey.store import StoreError
+from toolkit.survey.storage import StoreError
 
 LOOPBACK = "127.0.0.1"
 HEADER = b"x-studio-session"
@@ -290,7 +289,7 @@ class Studio:
         check_system()
         import uvicorn
 
-        from toolkit.survey.serving.connecting.connection import WatchedServer
+        from toolkit.survey.serving.connection import WatchedServer
 
         self.folder = Folder(folder)
         self._socket = socket.create_server((LOOPBACK, port), backlog=64)

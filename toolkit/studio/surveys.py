@@ -11,7 +11,7 @@ from toolkit.studio.editing import edited, is_safe, plain
 from toolkit.studio.folder import RELEASED, SESSION, SURVEYS, TABLES, Folder, fingerprint
 from toolkit.survey.dpia import sheet_html
 from toolkit.survey.paper.sheets import on_paper, sheets
-from toolkit.survey.preview import Preview
+from toolkit.survey.serving.page import Preview
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES
 

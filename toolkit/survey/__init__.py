@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.store import StoreError
+from toolkit.survey.storage import StoreError
 from toolkit.survey.writing.unknown_fields import SurveyError
 
 if TYPE_CHECKING:

@@ -1,9 +1,13 @@
-"""The respondent's page as files: their bytes, and one hash of them all."""
+"""The respondent's page as files, with one hash of them all and its version; and the link to it, as a QR code."""
 
 import hashlib
+import io
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import IO, Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
 
 _STATIC = Path(__file__).parent / "static"
 
@@ -27,3 +31,37 @@ def code_hash() -> str:
         content = asset(name)
         digest.update(f"{name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
+
+
+_EDGE = 4  # modules of white around the code, which cameras need
+
+
+def qr_path(link: str) -> dict[str, int | str]:
+    """A QR code as one SVG path on a square of `size` units: a unit square for each dark module."""
+    rows = list(_code(link).matrix)
+    dark = [(x + _EDGE, y + _EDGE) for y, row in enumerate(rows) for x, module in enumerate(row) if module & 1]
+    return {"size": len(rows) + 2 * _EDGE, "path": "".join(f"M{x},{y}h1v1h-1z" for x, y in dark)}
+
+
+def qr_png(link: str, target: str | IO[bytes]) -> None:
+    """A QR code as a PNG file, large enough for a slide or a poster."""
+    _code(link).save(target, kind="png", scale=12, border=_EDGE)
+
+
+def qr_text(link: str) -> str:
+    """A QR code in characters, for a terminal."""
+    text = io.StringIO()
+    _code(link).terminal(out=text, compact=True)
+    return text.getvalue()
+
+
+def _code(link: str) -> Any:
+    return extra("segno").make(link, error="m", micro=False)
+
+
+def toolkit_version() -> str:
+    """The version of the toolkit at hand, as pip knows it."""
+    try:
+        return version("privacy-survey-toolkit")
+    except PackageNotFoundError:  # run from a folder, without being installed
+        return "unknown"

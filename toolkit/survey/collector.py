@@ -1,5 +1,6 @@
-"""`Collector`: start a collection, watch it, close it, read it; from a notebook or the command line."""
+"""`Collector`: start a collection, watch it, close it, read it, delete it; from a notebook or the command line."""
 
+import socket
 import warnings
 import weakref
 from collections.abc import Sequence
@@ -12,17 +13,17 @@ from toolkit.core.checks import refuse
 from toolkit.survey import background
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
-from toolkit.survey.reading.stepwise_disclosure import in_steps, look, steps_note
-from toolkit.survey.reading.survey_results import remarks
-from toolkit.survey.reading.table import table
-from toolkit.survey.reading.turnout import checked_groups
 from toolkit.survey.results import Results, estimate
+from toolkit.survey.results.table import table
+from toolkit.survey.results.turnout import checked_groups
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import other_page
-from toolkit.survey.store import Collection, State, StoreError, absolute_url, open_store
+from toolkit.survey.storage.stepwise_disclosure import in_steps, look, remarks, steps_note
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
@@ -383,7 +384,7 @@ class Collector:
         path : str or Path
             The file.
         """
-        from toolkit.survey.sharing import qr_png
+        from toolkit.survey.client import qr_png
 
         qr_png(self.url, str(path))
 
@@ -559,3 +560,118 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     if keep:
         collector.keep(KEY_FILE, str(target))
     return target
+
+
+class AgainError(RuntimeError):
+    """The server could not begin, but may if it is tried again: the database or the address was not free or absent."""
+
+
+def serve(
+    survey: Survey | str | Path,
+    *,
+    database: str | None = None,
+    rehearsal: bool = False,
+    amend: bool = False,
+    again: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    issuer_key: str | Path | None = None,
+    public_url: str | None = None,
+    **options: object,
+) -> None:
+    """Collect answers from this process, where processes are supervised already: systemd, a container, a terminal.
+
+    Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is
+    finished. It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
+    `options` are those of `start`.
+
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection:
+    of several servers each has its own, and a server need not have the right to write more than reports.
+    """
+    background.check_system()
+    from toolkit.survey.serving import process
+    from toolkit.survey.serving.lock import TakenError
+
+    survey = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
+    try:
+        collector, key = prepare(
+            survey,
+            database,
+            rehearsal=rehearsal,
+            amend=amend,
+            again=again,
+            host=host,
+            public_url=public_url,
+            issuer_key=issuer_key,
+            keep=issuer_key is None,
+        )
+        address = {"host": host, "port": port or _port(collector, host)}
+        place = {"database": collector.database, "state": background.state_of(collector.database)}
+        collector.release()  # the server has a connection of its own
+        process.serve(background.arguments(place | address | {"issuer_key": key} | options))
+    except (StoreError, TakenError, OSError) as problem:
+        raise AgainError(str(problem)) from None
+
+
+def _port(collector: Collector, host: str) -> int:
+    """The collection's own port; if it has none yet, a free one, which is kept."""
+    if (known := collector.kept(PORT)) is not None:
+        return int(known)
+    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as free:
+        port: int = free.getsockname()[1]
+    collector.keep(PORT, str(port))
+    return port
+
+
+_SQLITE = (
+    "Not reached: copies and backups of the file, snapshots of its disk, and the blocks where it lay, which keep its "
+    "content until they are written to again (encrypted disks are safe from that)."
+)
+_POSTGRES = (
+    "Not reached: dumps and other backups of the database, its log of changes (WAL) and where that is archived, "
+    "replicas that lag, and the blocks where the tables lay. Whoever runs the database decides how long these live."
+)
+_EXPORTS = "Not reached: exported files, and what was computed from the reports."
+
+
+def deletable(database: str) -> tuple[str, str]:
+    """The title of a collection and a sentence about it, if it may be deleted: closed, and without a server."""
+    check_there(database)
+    with closing(open_store(absolute_url(database))) as store:
+        survey = store.survey()
+        _check_deletable(store, absolute_url(database))
+        title = survey.title[survey.languages[0]]
+        return title, f"{title!r} is closed and holds {store.count():,} reports."
+
+
+def delete(database: str) -> list[str]:
+    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do.
+
+    Retention is a promise to people. What a program can keep of it is to take away what it made: the reports, the
+    tables or the file, the log and the note of its server. Copies were made by others, and only they can delete them.
+    """
+    url = absolute_url(database)
+    with closing(open_store(url)) as store:
+        _check_deletable(store, url)
+        key = store.setting(KEY_FILE)
+        store.delete()
+    state = background.state_of(url)
+    log = background.log_of(state)
+    for path in (state, log, log.with_name(f"{log.name}.1")):
+        path.unlink(missing_ok=True)
+    keys = (
+        []
+        if key is None
+        else [f"The key that signed its blind tokens is in {key}: delete it, if no other collection uses it."]
+    )
+    return [_SQLITE if url.startswith("sqlite") else _POSTGRES, _EXPORTS, *keys]
+
+
+def _check_deletable(store: Collection, url: str) -> None:
+    state = store.state()
+    if state is not State.CLOSED:
+        refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+    if background.find(url) is not None:
+        refuse(
+            "a collection must have no server when it is deleted", "one that runs", "stop it first; nothing was deleted"
+        )

@@ -7,11 +7,10 @@ from decimal import Decimal
 
 from toolkit.core.document import Document
 from toolkit.local.birthdays import days
-from toolkit.survey.client import code_hash
+from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.editions import toolkit_version
 from toolkit.survey.writing.survey_fields import PROTECTION
 from toolkit.texts.multilingual import Text, numbers_apart, text_in
 from toolkit.texts.odds import WEAK_EPSILON

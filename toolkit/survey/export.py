@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import choice, refuse
-from toolkit.core.extras import check_extras, extra
-from toolkit.core.lazy import lazy
-from toolkit.core.spreadsheet import harmless
+from toolkit.core.document import harmless
+from toolkit.core.extras import check_extras, extra, lazy
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
-from toolkit.survey.question import Question
-from toolkit.survey.reading.survey_results import OPEN_ACCESS, TRIED_OUT
-from toolkit.survey.reading.table import CHANNEL, code_labels
-from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.survey.question import Question, code_labels
+from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
+from toolkit.survey.writing.survey_fields import CHANNEL, PERSON
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 
@@ -48,7 +45,7 @@ def write(
     `remarks` are sentences about the collection, for the codebook; `language` is that of labels in .sav and .dta files,
     which need a survey. The reports are for their owner's eyes: nobody else
     on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula, as "=1+1" in a
-    comment, gets an apostrophe before it; see `toolkit.core.spreadsheet.harmless`.
+    comment, gets an apostrophe before it; see `toolkit.core.document.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:

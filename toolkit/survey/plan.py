@@ -15,8 +15,7 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
-from toolkit.survey.arms import pairs
-from toolkit.survey.question import Question
+from toolkit.survey.question import Question, arm_pairs
 from toolkit.survey.writing.unknown_fields import naming
 
 if TYPE_CHECKING:
@@ -192,7 +191,7 @@ def _compared(questions: Sequence[Question], rows: Sequence[Planned]) -> list[st
     """How far two arms that find the same may lie apart: the people are not the same, so both errors add up."""
     by_name = {row.question: row for row in rows}
     notes = []
-    for first, second in pairs(questions):
+    for first, second in arm_pairs(questions):
         one, other = by_name[first.name], by_name[second.name]
         margin = other.words(math.hypot(one.margin, other.margin))
         notes.append(f"{second.name} minus {first.name}: {margin} (two ways to ask, of different people).")

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
@@ -17,8 +18,7 @@ from toolkit.local.likert import Likert
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.designs import read_design
-from toolkit.survey.writing.question_fields import LONGEST, normalize
+from toolkit.survey.writing.question_fields import LONGEST, normalize, read_design
 from toolkit.survey.writing.strict_json import as_plain
 from toolkit.survey.writing.survey_fields import ARM
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
@@ -382,3 +382,20 @@ def _read_question(data: object, place: int) -> Question:
 def _is_number(value: object) -> TypeGuard[int | float]:
     """A number that is neither a truth value nor infinite nor missing."""
     return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def code_labels(question: Question) -> tuple[str | int, ...]:
+    """Return what codes stand for: the reports of a matrix, or the options of a plain choice."""
+    plain = question.kind == "choice" and not question.randomized
+    return question.options if plain else question.report_options
+
+
+def arm_pairs(questions: Sequence[Question]) -> list[tuple[Question, Question]]:
+    """Return the questions with one text and the same answers that are asked in different arms, the plain one first."""
+    by_arm = [one for one in questions if one.arms and one.kind == "choice"]
+    ordered = sorted(by_arm, key=lambda one: one.randomized)
+    return [
+        (first, second)
+        for first, second in combinations(ordered, 2)
+        if first.text == second.text and first.options == second.options and not set(first.arms) & set(second.arms)
+    ]

@@ -25,10 +25,8 @@ from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.survey_results import TRIED_OUT
-from toolkit.survey.reading.table import table
-from toolkit.survey.serving.payload import asked
-from toolkit.survey.spec import Survey
+from toolkit.survey.results.table import table
+from toolkit.survey.spec import TRIED_OUT, Survey, asked
 from toolkit.survey.writing.survey_fields import PERSON
 
 if TYPE_CHECKING:

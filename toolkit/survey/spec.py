@@ -1,5 +1,6 @@
 """`Survey`: questions, consent and languages in one frozen thing with a hash, linted when it is made."""
 
+import html
 import inspect
 import math
 from collections.abc import Mapping, Sequence
@@ -11,18 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from toolkit.core.checks import Number, choice, explains, refuse, whole
-from toolkit.core.lazy import lazy
+from toolkit.core.extras import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.planning.survey_size import PeopleNeeded
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.device_check import device_tries, sheet_tries
-from toolkit.survey.consent.listing import listing
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.question import Question, by_wheel, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
-from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
@@ -31,6 +30,7 @@ from toolkit.survey.writing.survey_fields import (
     MOST_REPORTS,
     STATED,
     STEP,
+    Day,
     Panel,
     checked_arms,
     checked_check,
@@ -44,9 +44,10 @@ from toolkit.survey.writing.survey_fields import (
     checked_stated,
     checked_waves,
     own_words,
+    read_day,
 )
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
-from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language
+from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, STATION, Own, marked_words, phrases, rehearsal_mark
 
@@ -54,7 +55,14 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+
 ACCESS = ("open", "token", "blind")
+TRIED_OUT = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
+OPEN_ACCESS = (
+    "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports "
+    "would show it. "
+    "Links that work once (access by token or blind) prevent it."
+)
 _USUAL = {"step": STEP, "rehearsal": False, "waves": 1, "wave": 1, "household": False}
 """Left out of files and hashes, which are then those of earlier versions."""
 
@@ -589,7 +597,7 @@ class Survey:
         Preview
             A notebook shows it; `save` writes it to a file.
         """
-        return lazy("toolkit.survey.preview", "Preview")(self)
+        return lazy("toolkit.survey.serving.page", "Preview")(self)
 
     def simulate(self, answers: object, rng: "np.random.Generator | None" = None) -> "pd.DataFrame":
         """Return a frame to practise on: reports of invented people, as a rehearsal's collection hands them out.
@@ -641,3 +649,57 @@ class Survey:
         return (
             f"<Survey {self.name!r}: {number}, epsilon {self.loss.epsilon:.4g}{often}, in {', '.join(self.languages)}>"
         )
+
+
+def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
+    """Whether a question is asked, given the plain answers before it."""
+    for name, options in (question.show_if or {}).items():
+        code = answers[name]
+        if code is None or survey[name].options[code] not in options:
+            return False
+    return True
+
+
+_HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
+_MOST_ANSWERS = 8
+
+
+def listing(title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1) -> str:
+    """Return a survey at a glance, as an HTML table in one language; what a question costs is for all waves."""
+    head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
+    rows = "".join(_row(question, language, own, waves) for question in questions)
+    often = "" if waves == 1 else f", in {waves} waves"
+    caption = f"<caption style='text-align:left'><b>{html.escape(title)}</b></caption>"
+    total = f"<td>{consenting.loss(questions, waves).epsilon:.4g}</td>"
+    foot = f"<tr><td colspan='4' style='text-align:left'>one respondent in all{often}</td>{total}</tr>"
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody><tfoot>{foot}</tfoot></table>"
+
+
+def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
+    cost = f"{question.cost(waves).epsilon:.4g}" if question.randomized else "not protected"
+    cells = (question.name, text_in(question.text, language), _answers(question, language, own), _sent(question), cost)
+    return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
+
+
+def _answers(question: Question, language: str, own: Own | None) -> str:
+    """The options by their labels, or the bounds of a number."""
+    if question.kind in ("choice", "ticks"):
+        words = phrases(language, own)
+        labels = [question.label(option, language, words) for option in question.options[:_MOST_ANSWERS]]
+        more = len(question.options) - len(labels)
+        return ", ".join(labels) + (f" and {more} more" if more else "")
+    if question.kind == "text":
+        return "free text"
+    return " to ".join(f"{float(bound):g}" for bound in question.bounds or ())
+
+
+def _sent(question: Question) -> str:
+    """By what randomizer and in which mode; and what else decides whether and how it is asked."""
+    name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
+    how = f"{name} design, {question.mode}" if name else "as it is"
+    conditions = [
+        f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()
+    ]
+    anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
+    optional = ["optional"] if not question.required and not question.randomized else []
+    return "; ".join([how, *conditions, *anchor, *optional])

@@ -1,11 +1,13 @@
-"""Verbs that open, watch and close a collection."""
+"""Verbs of a collection: open, watch and close it, read it, look at it from outside, merge and delete it."""
 
 import argparse
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from toolkit.verbs.common import Options, Usual, Verbs, add_verb, collector, complain, say
+from toolkit.core.checks import refuse
+from toolkit.verbs import Options, Usual, Verbs, add_verb, collector, complain, running_here, say
 
 if TYPE_CHECKING:
     from toolkit.survey.collector import Collector
@@ -22,6 +24,8 @@ def add(verbs: Verbs) -> None:
     station = add_verb(verbs, "station", _station, about)
     station.add_argument("what", choices=["new"])
     station.add_argument("uses", type=int, help="how many people can answer with it")
+    _add_reading(verbs)
+    _add_operating(verbs)
 
 
 def _add_serve(verbs: Verbs) -> None:
@@ -99,9 +103,9 @@ def _serve(options: Options) -> int:
 
 
 def _behind(survey: str, database: str | None, values: dict[str, Any]) -> int:
+    from toolkit.survey.client import qr_text
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import promised
-    from toolkit.survey.sharing import qr_text
 
     started = start(survey, database=database, **values)
     say(qr_text(started.url), started.url, "", started.survey.name)
@@ -132,7 +136,7 @@ def _numbers(database: str) -> list[str]:
 
 
 def _here(survey: str, database: str | None, values: dict[str, Any]) -> int:
-    from toolkit.survey.operating.foreground import AgainError, serve
+    from toolkit.survey.collector import AgainError, serve
 
     try:
         serve(survey, database=database, **values)
@@ -166,7 +170,7 @@ def _status(options: Options) -> None:
 
 def _last_day(collection: "Collector") -> list[str]:
     """Until when reports are taken, of a collection that is not closed yet."""
-    from toolkit.survey.writing.dates import is_over
+    from toolkit.survey.writing.survey_fields import is_over
 
     day = collection.survey.closes
     if day is None or collection.status().state == "closed":
@@ -179,7 +183,7 @@ def _last_day(collection: "Collector") -> list[str]:
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
     from toolkit.survey.background import find, servers
-    from toolkit.survey.store import absolute_url
+    from toolkit.survey.storage import absolute_url
 
     _status(options)
     mine = find(absolute_url(options.database))
@@ -211,8 +215,8 @@ def _close(options: Options) -> None:
 
 
 def _migrate(options: Options) -> None:
+    from toolkit.survey.storage import absolute_url, open_store
     from toolkit.survey.storage.schema import VERSION
-    from toolkit.survey.store import absolute_url, open_store
 
     with closing(open_store(absolute_url(options.database))) as store:
         earlier = store.migrate()
@@ -242,3 +246,96 @@ def _station(options: Options) -> None:
 
 def _invite(options: Options) -> None:
     say(*collector(options).invitations(options.count))
+
+
+_REGISTERED = "what `toolkit register` wrote: everything then says whether it was registered or is exploratory"
+
+
+def _add_reading(verbs: Verbs) -> None:
+    add_result = add_verb(verbs, "results", _results, "print the estimates").add_argument
+    add_result("--by", action="append", help="a plain question; may be repeated")
+    add_result("--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted")
+    add_result("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
+    add_result("--registration", help=_REGISTERED)
+    about = "write a report of a closed collection, for readers: .html, .docx, .pdf or .md"
+    report = add_verb(verbs, "report", _report, about).add_argument
+    report("path")
+    report("--by", action="append", help="a plain question; may be repeated")
+    report("--registration", help=_REGISTERED)
+    about = "write the reports to a .csv, .parquet, .feather, .sav (SPSS) or .dta (Stata) file, with a codebook"
+    export = add_verb(verbs, "export", _export, about).add_argument
+    export("path")
+    export("--language", help="of the labels in .sav and .dta files; the first of the survey if left out")
+
+
+def _results(options: Options) -> None:
+    results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
+    if options.registration is not None:
+        results = results.registered(options.registration)
+    table = results.to_table().to_string(index=False) if results.findings else "There is nothing to estimate from yet."
+    say(results.survey.name, table, *results.notes())
+
+
+def _report(options: Options) -> None:
+    say(f"wrote {collector(options).report(options.path, options.by, registration=options.registration)}")
+
+
+def _export(options: Options) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not shown is said below
+        collection = collector(options)
+        path = collection.export(options.path, language=options.language)
+    say(f"wrote {path}", *collection.results().remarks)
+
+
+UNWELL = 1
+"""How `doctor` ends if something must be done."""
+
+
+def _add_operating(verbs: Verbs) -> None:
+    about = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must "
+    doctor = add_verb(verbs, "doctor", _doctor, f"{about}be done", database=False)
+    doctor.add_argument("url", help="the address that respondents use")
+    about = "make one closed collection, --database, of several closed ones of the same questions"
+    merge = add_verb(verbs, "merge", _merge, about)
+    merge.add_argument("others", nargs="+", help="their databases: sqlite:///file.db or postgresql://…")
+    about = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    delete = add_verb(verbs, "delete", _delete, about)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _doctor(options: Options) -> int:
+    from toolkit.survey.serving.doctor import examine
+
+    failed = 0
+    for finding in examine(options.url):
+        say(str(finding))
+        failed += finding.failed
+    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    return UNWELL if failed else 0
+
+
+def _merge(options: Options) -> None:
+    from toolkit.survey.storage import merge
+
+    with running_here():
+        count, repeated = merge(options.database, options.others)
+    say(f"{count:,} reports; {repeated:,} more were in two collections, and are in it once.")
+
+
+def _delete(options: Options) -> None:
+    from toolkit.survey.collector import deletable, delete
+
+    with running_here():
+        title, described = deletable(options.database)
+    say(described)
+    if not options.yes and _typed() != title:
+        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+    say("Deleted.", *delete(options.database))
+
+
+def _typed() -> str:
+    try:
+        return input("Type its title to delete it for good: ").strip()
+    except EOFError:  # nobody is there to type
+        return ""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Verbs, add_verb, say
+from toolkit.verbs import Options, Verbs, add_verb, say
 
 
 def add(verbs: Verbs) -> None:

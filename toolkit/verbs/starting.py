@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 
 from toolkit.core.checks import refuse
+from toolkit.course.checking import grade, read_answers
 from toolkit.course.copies import write
-from toolkit.course.grading import grade, read_answers
-from toolkit.verbs.common import Options, Verbs, add_verb, complain, say
+from toolkit.verbs import Options, Verbs, add_verb, complain, say
 
 _STARTER = Path(__file__).parent / "starter"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Verbs, add_verb, complain, say
+from toolkit.verbs import Options, Verbs, add_verb, complain, say
 
 if TYPE_CHECKING:
     from toolkit.survey.spec import Survey

@@ -12,7 +12,7 @@ from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, trian
 from toolkit.attacks.audit import running
 from toolkit.attacks.audit.auditor import Exact, _judged, audit
 from toolkit.attacks.audit.bounds import epsilon_bound
-from toolkit.attacks.audit.neighbors import shapes
+from toolkit.attacks.audit.running import shapes
 from toolkit.attacks.audit.verdict import Trial
 from toolkit.attacks.gallery import EXHIBITS, float_laplace
 from toolkit.central.gaussian import Gaussian

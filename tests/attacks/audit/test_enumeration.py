@@ -6,8 +6,7 @@ import pytest
 
 from toolkit import k_ary, mangat, warner
 from toolkit.attacks.audit.auditor import enumerate_laws, exact_delta, exact_epsilon, law_misfit
-from toolkit.attacks.audit.neighbors import pairs_for
-from toolkit.attacks.audit.running import law_of
+from toolkit.attacks.audit.running import law_of, pairs_for
 
 DESIGN = warner(p="2/3")
 

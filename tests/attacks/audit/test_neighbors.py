@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit import k_ary, warner
-from toolkit.attacks.audit.neighbors import named_pairs, pairs_for, replacements, shapes
+from toolkit.attacks.audit.running import named_pairs, pairs_for, replacements, shapes
 from toolkit.central.laplace import Laplace
 from toolkit.local import numeric
 

@@ -7,8 +7,8 @@ import pytest
 
 from toolkit import Pure
 from toolkit.attacks import gallery
-from toolkit.attacks.audit.neighbors import replacements
 from toolkit.attacks.audit.replay import replay
+from toolkit.attacks.audit.running import replacements
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace

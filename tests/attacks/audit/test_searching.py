@@ -4,8 +4,7 @@ import numpy as np
 
 from toolkit.attacks.audit import auditor as searching
 from toolkit.attacks.audit.auditor import Search, distinct, identity
-from toolkit.attacks.audit.neighbors import shapes
-from toolkit.attacks.audit.running import Runner
+from toolkit.attacks.audit.running import Runner, shapes
 
 
 def search(mechanism, pairs, target=(1.0, 0.0)):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.recorder import Draw, recorded
-from toolkit.central.publishing.top import TopK
+from toolkit.central.publishing.keys import TopK
 from toolkit.core.loss import Zcdp
 
 

@@ -12,7 +12,7 @@ from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
 from toolkit.central.robust.smooth import neighbors, smooth_sensitivity, tables
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.sampling.noise import exp_enclosure
+from toolkit.core.sampling import exp_enclosure
 from toolkit.frames.sums import Bounds
 
 SPAN = 6

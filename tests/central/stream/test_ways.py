@@ -5,7 +5,7 @@ import pytest
 from toolkit.central.stream import SquareRoot, Tree
 from toolkit.central.stream.ways import Calibrated, best, smallest
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.core.sampling.noise import gaussian_sampler, laplace_sampler
+from toolkit.core.sampling import gaussian_sampler, laplace_sampler
 
 
 def test_noise_is_what_one_person_moves_over_the_loss() -> None:

@@ -7,8 +7,7 @@ from tests.survey.samples import survey
 from toolkit.show import CollectorView, watch
 from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
-from toolkit.survey.rehearsal import report
-from toolkit.survey.store import Entry, State, open_store
+from toolkit.survey.storage import Entry, State, open_store
 
 
 @pytest.fixture
@@ -23,11 +22,9 @@ def collector(tmp_path, monkeypatch):
 
 
 def answer(collector, count):
-    rng, question = np.random.default_rng([count, collector.status().stored]), collector.survey["cheated"]
-    bodies = [
-        f'{{"answers":{{"faculty":{i % 2},"cheated":{report(question, "yes", rng)}}},"understood":true}}'
-        for i in range(count)
-    ]
+    """Half of them say yes, so that whichever reports the lot shows have an interval."""
+    rng = np.random.default_rng([count, collector.status().stored])
+    bodies = [f'{{"answers":{{"faculty":{i % 2},"cheated":{i // 2 % 2}}},"understood":true}}' for i in range(count)]
     store = open_store(collector.database)
     store.add([Entry(rng.bytes(16), body) for body in bodies])
     store.close()

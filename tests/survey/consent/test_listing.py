@@ -2,7 +2,7 @@ from pathlib import Path
 
 from tests.survey.samples import cheated, survey
 from toolkit import Question, Survey
-from toolkit.survey.consent.listing import listing
+from toolkit.survey.spec import listing
 
 CAMPUS = Survey.load(Path(__file__).parents[3] / "data" / "campus.toml")
 

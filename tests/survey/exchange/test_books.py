@@ -17,7 +17,7 @@ from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import write
-from toolkit.survey.reading.table import value_of
+from toolkit.survey.results.table import value_of
 
 NUMBER = r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
 WITHOUT = {"local_hash", "random_box", "capped_boxes", "tick_boxes", "hybrid", "piecewise", "square_wave"}

@@ -12,7 +12,7 @@ from toolkit import Ledger, Pure, Question, warner
 from toolkit.analysis import estimates
 from toolkit.survey import Collector, estimate, read_reports
 from toolkit.survey.exchange.written_report import methods, written
-from toolkit.survey.store import Entry, State, open_store
+from toolkit.survey.storage import Entry, State, open_store
 
 pytest.importorskip("matplotlib")
 ASKED = survey(

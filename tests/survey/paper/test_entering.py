@@ -19,8 +19,8 @@ from toolkit.survey.paper.entering import read_entries, store_entries
 from toolkit.survey.paper.kit import typed, write_kit
 from toolkit.survey.paper.sheets import sheets
 from toolkit.survey.results import estimate
+from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.protocol import Entry, State
-from toolkit.survey.store import absolute_url, open_store
 from toolkit.texts.phrases import phrases
 
 N = 4000

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.limits import Limits, whole_body
 
 

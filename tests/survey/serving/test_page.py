@@ -12,8 +12,8 @@ from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import page_hash
+from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.blind import Issuer
-from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.page import as_block, content, page
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import phrases

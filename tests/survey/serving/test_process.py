@@ -24,7 +24,7 @@ from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.lock import read
 from toolkit.survey.serving.process import main
-from toolkit.survey.store import State, open_store
+from toolkit.survey.storage import State, open_store
 
 
 @pytest.fixture(scope="module")

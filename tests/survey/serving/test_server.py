@@ -16,12 +16,11 @@ from tests.survey.lines import line, post, read_answer, read_to_end, watched
 from toolkit.survey import client
 from toolkit.survey.serving import server
 from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.answer import HEADERS, in_json
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.connecting.answer import in_json
-from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.server import FORGET_SECONDS, Health, application
-from toolkit.survey.store import State, StoreError
+from toolkit.survey.storage import State, StoreError
 
 
 @pytest.fixture(scope="module")

@@ -22,8 +22,8 @@ from toolkit.survey.serving.page import content
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import SETTING, StationKey, length, new_link, tokens
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage import open_store
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import open_store
 
 KEY = StationKey.generate()
 FIELD = {"station": "interviewer", "auto": True}

@@ -17,7 +17,7 @@ from toolkit.command import main
 from toolkit.survey.background import find, launch
 from toolkit.survey.collector import start
 from toolkit.survey.serving.workers import Command, supervise
-from toolkit.survey.store import StoreError
+from toolkit.survey.storage import StoreError
 
 
 @pytest.fixture

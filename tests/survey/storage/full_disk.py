@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.survey.entries import entry
-from toolkit.survey.store import Outcome, StoreError, open_store
+from toolkit.survey.storage import Outcome, StoreError, open_store
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from toolkit.survey.store import Entry, Outcome, open_store
+from toolkit.survey.storage import Entry, Outcome, open_store
 
 
 def serve(url: str, folder: Path) -> None:

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.survey.entries import CLOSED, FULL, PAUSED, REPEATED, SPENT, STORED
-from toolkit.survey.storage.admission import Head, decide
-from toolkit.survey.store import Entry, Outcome, State
+from toolkit.survey.storage import Entry, Outcome, State
+from toolkit.survey.storage.protocol import Head, decide
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 TOKENS = [bytes([i]) * 32 for i in range(3)]

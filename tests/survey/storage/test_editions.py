@@ -9,11 +9,11 @@ import pytest
 from tests.survey.entries import STORED, entry, opened, small_survey
 from toolkit import warner
 from toolkit.survey import client
+from toolkit.survey.client import toolkit_version
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import editions
-from toolkit.survey.storage.editions import edition_of, other_page, survey_of, toolkit_version
-from toolkit.survey.store import Collection, State, open_store
+from toolkit.survey.storage import Collection, State, open_store
+from toolkit.survey.storage.editions import edition_of, other_page, survey_of
 from toolkit.texts.phrases import interface, phrases
 
 
@@ -26,7 +26,7 @@ def store(tmp_path):
 def with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a word of a comment in a file of the page had been corrected, in a later version."""
     monkeypatch.setattr(client, "code_hash", lambda: "0" * 64)
-    monkeypatch.setattr(editions, "version", lambda _: "9.9.9")
+    monkeypatch.setattr(client, "version", lambda _: "9.9.9")
 
 
 def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(store: Collection) -> None:
@@ -139,9 +139,9 @@ def test_a_survey_that_this_toolkit_cannot_read_is_said_with_the_version_that_ma
 
 def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> None:
     def missing(_: str) -> str:
-        raise editions.PackageNotFoundError
+        raise client.PackageNotFoundError
 
-    monkeypatch.setattr(editions, "version", missing)
+    monkeypatch.setattr(client, "version", missing)
     assert toolkit_version() == "unknown"
 
 

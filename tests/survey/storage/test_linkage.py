@@ -18,10 +18,9 @@ from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.postgres_server import Postgres, new_name
 from tests.survey.samples import MEMO, cheated, panel
 from tests.survey.storage.linkage import Reader, Wave, by_log, by_marks, by_order, by_place, linked, over_waves
-from toolkit.survey.storage import collection, mixing
+from toolkit.survey.storage import Collection, State, collection, mixing, open_store
 from toolkit.survey.storage.mixing import LEAST, Pool
 from toolkit.survey.storage.sqlite import SqliteEngine
-from toolkit.survey.store import Collection, State, open_store
 
 PEOPLE = 60
 TOKENS = [sha(f"{i}") for i in range(PEOPLE)]

@@ -13,7 +13,7 @@ import pytest
 from tests.needs import program
 from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.postgres_server import Postgres, new_name
-from toolkit.survey.store import Collection, State, open_store
+from toolkit.survey.storage import Collection, State, open_store
 
 PORT = 6432
 SETTINGS = """

@@ -14,8 +14,8 @@ from psycopg import errors
 
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
+from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Collection, Entry, Outcome, State, StoreError, open_store
 
 TOKENS = ("invited", "issued", "spent")
 

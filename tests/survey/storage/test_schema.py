@@ -13,9 +13,8 @@ import pytest
 
 from tests.survey.entries import REPEATED, SPENT, STORED, entry, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
-from toolkit.survey.storage import schema
+from toolkit.survey.storage import State, open_store, schema
 from toolkit.survey.storage.schema import VERSION, check_version, steps
-from toolkit.survey.store import State, open_store
 
 VERSION_1 = """
 CREATE TABLE collection (version INTEGER NOT NULL PRIMARY KEY CHECK (version = 1),

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
-from toolkit.survey.storage import sqlite
-from toolkit.survey.store import Collection, Entry, State, StoreError, open_store
+from toolkit.survey.storage import Collection, Entry, State, StoreError, open_store, sqlite
 
 ROOT = Path(__file__).parents[3]
 

@@ -30,9 +30,8 @@ from tests.survey.storage.killed import lines, report
 from toolkit import warner
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import collection
+from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, collection, merge, open_store
 from toolkit.survey.storage.engine import Session
-from toolkit.survey.store import Collection, Entry, Outcome, State, StoreError, merge, open_store
 
 Connect = Callable[..., Collection]
 

@@ -16,9 +16,8 @@ from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage import collection
-from toolkit.survey.storage.waves import check_next
-from toolkit.survey.store import Collection, Entry, Outcome, State, open_store
+from toolkit.survey.storage import Collection, Entry, Outcome, State, collection, open_store
+from toolkit.survey.storage.editions import check_next
 from toolkit.survey.writing.survey_fields import Panel
 from toolkit.texts.phrases import interface, phrases
 

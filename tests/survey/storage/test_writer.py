@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.survey.entries import REPEATED, STORED, entry, opened, sha
+from toolkit.survey.storage import Collection, Entry, Outcome, StoreError, open_store
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Collection, Entry, Outcome, StoreError, open_store
 
 
 class Shelf:

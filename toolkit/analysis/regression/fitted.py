@@ -14,12 +14,11 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
+from toolkit.core.extras import extra, lazy
 from toolkit.core.inference.digits import between, concise
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
 from toolkit.core.inference.special import chdtrc, fdtrc
-from toolkit.core.lazy import lazy
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:

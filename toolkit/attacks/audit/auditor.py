@@ -20,8 +20,7 @@ import numpy as np
 from toolkit.attacks.audit.bounds import delta_bound, epsilon_and_delta, epsilon_bound, p_value
 from toolkit.attacks.audit.coding import Coding
 from toolkit.attacks.audit.events import Event, search
-from toolkit.attacks.audit.neighbors import Pair, named_pairs, pairs_for
-from toolkit.attacks.audit.running import FEWEST, Law, Runner, law_of, loss_of, protocol
+from toolkit.attacks.audit.running import FEWEST, Law, Pair, Runner, law_of, loss_of, named_pairs, pairs_for, protocol
 from toolkit.attacks.audit.verdict import Trial, Verdict
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
@@ -255,7 +254,7 @@ def audit(
     mechanism : object
         Something with `randomize` or `release`, or a function of the input (and of `rng`, if it has one).
     neighbors : tuple or list or dict, optional
-        A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.attacks.audit.neighbors`.
+        A tuple of two inputs, a list of such, or a mapping with names; see `toolkit.attacks.audit.running`.
         None: from the options, bounds or sensitivity that the mechanism declares.
     epsilon : Number, optional
         The claim; the mechanism's own `loss` if left out.

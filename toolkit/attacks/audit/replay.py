@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.attacks.audit.neighbors import named_pairs, pairs_for
-from toolkit.attacks.audit.running import protocol, takes_rng
+from toolkit.attacks.audit.running import named_pairs, pairs_for, protocol, takes_rng
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, refuse
 from toolkit.core.estimate import Estimate

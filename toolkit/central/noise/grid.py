@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.sampling.noise import Integers, floor_log2
+from toolkit.core.sampling import Integers, floor_log2
 
 GRID_BITS = 30
 """Powers of two by which the grid is finer than sensitivity and scale: rounding costs a billionth of the noise."""

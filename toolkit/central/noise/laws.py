@@ -1,6 +1,6 @@
 """The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for teaching.
 
-Nothing here takes part in a release; the noise itself is drawn in integers by `toolkit.core.sampling.noise`.
+Nothing here takes part in a release; the noise itself is drawn in integers by `toolkit.core.sampling`.
 """
 
 import math

@@ -22,7 +22,7 @@ from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp, shown
 from toolkit.core.randomness import WORD, Rng, check_rng, falls_below, words
-from toolkit.core.sampling.noise import exp_of
+from toolkit.core.sampling import exp_of
 
 MOST_ROWS = 2**30
 """Of a table whose number of rows is private: what is said of ranks holds up to this number."""

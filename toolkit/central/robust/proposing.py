@@ -18,7 +18,7 @@ from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.core.sampling import discrete_laplace
 from toolkit.frames.sums import Bounds
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import chosen
-from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, choice, refuse
@@ -25,8 +25,7 @@ from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.sampling.noise import exp_enclosure
-from toolkit.core.sampling.rounded import rounded_sum
+from toolkit.core.sampling import exp_enclosure
 from toolkit.frames.sums import Bounds, BoundsLike, written
 
 FLOOR_BITS = 24

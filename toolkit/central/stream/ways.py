@@ -15,7 +15,7 @@ from toolkit.central.stream.trees import Tree, candidates
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, gammaincc, gammaln
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler, laplace_sampler
+from toolkit.core.sampling import LatticeSampler, gaussian_sampler, laplace_sampler
 
 _MOST_TERMS = 20_000
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Codes, Label, Labels, Values
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.categorical import CHUNK, Categorical
+from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.moments import Forced, forced_form
 
 

@@ -12,15 +12,14 @@ from toolkit.core.arrays import Array, Steps, Values
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window, Windowed
 from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_code
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import is_code, keep_whole
 
 TURNS = 1 << 16
 """A hybrid takes turns in parts of this many."""

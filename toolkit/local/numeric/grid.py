@@ -16,9 +16,8 @@ import numpy as np
 from toolkit.core.arrays import Array, Labels, Steps, Values
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
-from toolkit.local.protocol import AnswerKind
+from toolkit.local.protocol import AnswerKind, fraction, keep_whole
 from toolkit.local.sampled_randomizer import SampledRandomizer
-from toolkit.local.serial import fraction, keep_whole
 
 EXACT = 2**53
 """Whole numbers below this are exact in JavaScript."""

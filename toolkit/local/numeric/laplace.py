@@ -11,12 +11,11 @@ import numpy as np
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
-from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.core.sampling import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric.grid import laplace_in_browser
 from toolkit.local.numeric.means import Mean
-from toolkit.local.protocol import is_whole
-from toolkit.local.serial import fraction
+from toolkit.local.protocol import fraction, is_whole
 
 _REACH = 64  # scales of noise; e**-64 is less than 10**-27
 

@@ -17,11 +17,10 @@ from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core.sampling import Categorical
 from toolkit.local.numeric.grid import cards_in_browser
 from toolkit.local.numeric.means import Mean
-from toolkit.local.protocol import is_whole
-from toolkit.local.serial import fraction
+from toolkit.local.protocol import fraction, is_whole
 
 
 @dataclass(frozen=True, repr=False)

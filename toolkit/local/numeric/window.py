@@ -15,8 +15,8 @@ from toolkit.core.arrays import Array, Steps
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.local.calibration import check_odds
 from toolkit.local.numeric.grid import OnGrid
+from toolkit.local.protocol import keep_whole
 from toolkit.local.sampled_randomizer import SampledAtOdds
-from toolkit.local.serial import keep_whole
 
 
 @dataclass(frozen=True)

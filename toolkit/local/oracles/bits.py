@@ -15,7 +15,7 @@ from toolkit.core.arrays import Codes, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
-from toolkit.core.sampling.categorical import CHUNK, Categorical
+from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.encoding import checked_times, times_each
 
 Packed = npt.NDArray[np.uint8]

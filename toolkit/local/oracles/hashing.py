@@ -13,13 +13,12 @@ from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below
-from toolkit.core.sampling.categorical import CHUNK
+from toolkit.core.sampling import CHUNK
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_times
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_code
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import is_code, keep_whole
 
 Residues = npt.NDArray[np.unsignedinteger[Any]]
 

@@ -13,13 +13,12 @@ from toolkit.core.arrays import Array, Codes, Counts, Label, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles.boxes import Boxes, Rows
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Respondents, is_code
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import Respondents, is_code, keep_whole
 
 
 @dataclass(frozen=True, repr=False)

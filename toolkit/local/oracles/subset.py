@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import Below, Rng, below, check_rng
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core.sampling import Categorical
 from toolkit.local.calibration import check_odds
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import draw_reports, encode, tally
@@ -21,8 +21,7 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_set
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import is_set, keep_whole
 
 _RATE_PARTS = 256
 

@@ -25,8 +25,7 @@ from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Respondents, is_set
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import Respondents, is_set, keep_whole
 
 _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
 

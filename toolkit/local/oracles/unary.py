@@ -10,12 +10,11 @@ import numpy.typing as npt
 from toolkit.core.arrays import Codes, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.randomness import Below, Rng
-from toolkit.core.sampling.categorical import Categorical
+from toolkit.core.sampling import Categorical
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import is_set
-from toolkit.local.serial import keep_whole
+from toolkit.local.protocol import is_set, keep_whole
 
 
 @dataclass(frozen=True, repr=False)

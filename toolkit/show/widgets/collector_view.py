@@ -9,13 +9,12 @@ from matplotlib.figure import Figure
 
 from toolkit.show.canvas import BLUE, INK
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
+from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.question import Question
-from toolkit.survey.reading.survey_results import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import promised
-from toolkit.survey.sharing import qr_path
-from toolkit.survey.spec import Survey
+from toolkit.survey.spec import TRIED_OUT, Survey
 
 _HERE = ("127.0.0.1", "localhost", "::1")
 _STATES = {

@@ -18,7 +18,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
 from toolkit.planning.accuracy import Case
-from toolkit.planning.curated import Curated
+from toolkit.planning.four_ways import Curated
 from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design, has_matrix
-from toolkit.local.devices import Device
+from toolkit.local.matrix.devices import Device
 from toolkit.survey.consent.instructions import device_of, device_words, instructions, outcome_words
 from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question

@@ -14,16 +14,16 @@ from toolkit.analysis.estimating import estimates
 from toolkit.analysis.plain import question_model
 from toolkit.analysis.reports import STRANGE, QuestionModel, Reader, cell_key, checked_designs
 from toolkit.core.checks import is_missing, refuse
+from toolkit.core.document import as_written, harmless
 from toolkit.core.extras import extra
-from toolkit.core.spreadsheet import as_written, harmless
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
-from toolkit.survey.question import Question
-from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, cell, code_labels
+from toolkit.survey.question import Question, code_labels
+from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.survey.writing.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse, whole
 from toolkit.core.document import Block, Document
 from toolkit.planning import plan as solve
-from toolkit.survey.reading.turnout import checked_groups
+from toolkit.survey.results.turnout import checked_groups
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing import files
 from toolkit.survey.writing.unknown_fields import naming, refuse_unknown

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from toolkit.core.document import Block, Document
+from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
-from toolkit.core.lazy import lazy
 from toolkit.survey.dpia import sheet
 from toolkit.survey.question import Question
-from toolkit.survey.reading.printing import label_of
-from toolkit.survey.reading.survey_results import Results
+from toolkit.survey.results.printing import label_of
+from toolkit.survey.results.survey_results import Results
 from toolkit.texts.multilingual import text_in
 
 _READERS = (

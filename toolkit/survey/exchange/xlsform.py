@@ -14,8 +14,7 @@ from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import sheets
-from toolkit.survey.question import Question
-from toolkit.survey.reading.table import code_labels
+from toolkit.survey.question import Question, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.unknown_fields import naming
 from toolkit.texts.multilingual import text_in

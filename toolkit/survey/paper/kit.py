@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.document import harmless
 from toolkit.core.extras import MissingExtraError, extra
-from toolkit.core.spreadsheet import harmless
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import on_paper, sheets

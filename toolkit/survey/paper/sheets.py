@@ -9,7 +9,7 @@ from itertools import product
 
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
-from toolkit.local.devices import Device
+from toolkit.local.matrix.devices import Device
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.consent.instructions import device_of, device_words, instructions
 from toolkit.survey.consent.linter import SHEET_TRIES

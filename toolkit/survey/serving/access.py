@@ -13,8 +13,8 @@ from typing import Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.consent.statement import patterns
+from toolkit.survey.serving.answer import RefusalError
 from toolkit.survey.serving.blind import Issuer, prepare
-from toolkit.survey.serving.headers import RefusalError
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, parsed
 
 TOKEN_BYTES = 16

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.answer import RefusalError
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 

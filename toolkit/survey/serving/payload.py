@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.survey.question import Question
-from toolkit.survey.spec import Survey
+from toolkit.survey.spec import Survey, asked
 from toolkit.survey.writing import strict_json
 from toolkit.survey.writing.survey_fields import PERSON
 
@@ -125,12 +125,3 @@ def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -
             raise PayloadError(f"The question {question.name} must be answered.")
     elif not question.accepts(value):
         raise PayloadError(f"The question {question.name} has no such answer.")
-
-
-def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
-    """Whether a question is asked, given the plain answers before it."""
-    for name, options in (question.show_if or {}).items():
-        code = answers[name]
-        if code is None or survey[name].options[code] not in options:
-            return False
-    return True

@@ -32,15 +32,15 @@ import uvicorn
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
-from toolkit.survey.serving.connecting.connection import BACKLOG, WatchedServer
+from toolkit.survey.serving.connection import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
+from toolkit.survey.storage import Collection, StoreError, open_store
 from toolkit.survey.storage.editions import check_page
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Collection, StoreError, open_store
 
 ALLOW = "--plain-http-beyond-this-machine"
 """What a person says who wants plain HTTP to other machines all the same."""

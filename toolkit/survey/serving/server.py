@@ -25,15 +25,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
-from toolkit.survey.serving.connecting.answer import Answer, Scope, Send, in_json
-from toolkit.survey.serving.headers import RefusalError
+from toolkit.survey.serving.answer import Answer, RefusalError, Scope, Send, in_json
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, Submission, checked
 from toolkit.survey.serving.station import StationKey, unsealed
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage import Entry, Outcome, StoreError
 from toolkit.survey.storage.writer import Writer
-from toolkit.survey.store import Entry, Outcome, StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _Result = TypeVar("_Result")

@@ -28,7 +28,7 @@ from toolkit.survey.consent.linter import largest
 from toolkit.survey.serving.access import TOKEN_BYTES
 from toolkit.survey.serving.payload import PayloadError, parsed
 from toolkit.survey.spec import Survey
-from toolkit.survey.store import Collection
+from toolkit.survey.storage import Collection
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
 
-from toolkit.survey.store import StoreError
+from toolkit.survey.storage import StoreError
 
 _LOG = logging.getLogger("toolkit.survey")
 _START_SECONDS, _STOP_SECONDS, _LOOK_SECONDS = 25.0, 12.0, 0.1

@@ -22,14 +22,30 @@ from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.survey.spec import Survey
-from toolkit.survey.storage.admission import Decision, Head, decide
-from toolkit.survey.storage.editions import check_amendment, check_page, edition_of, survey_of
+from toolkit.survey.storage.editions import (
+    check_amendment,
+    check_next,
+    check_page,
+    edition_of,
+    in_panel,
+    survey_of,
+    with_panel,
+)
 from toolkit.survey.storage.engine import Engine, Session
 from toolkit.survey.storage.mixing import LEAST, Pool, mix
-from toolkit.survey.storage.protocol import HASH_BYTES, LARGEST, Edition, Entry, Outcome, State, StoreError
-from toolkit.survey.storage.waves import check_next, in_panel, with_panel
-from toolkit.survey.writing.dates import is_over
-from toolkit.survey.writing.survey_fields import Panel, check_panel
+from toolkit.survey.storage.protocol import (
+    HASH_BYTES,
+    LARGEST,
+    Decision,
+    Edition,
+    Entry,
+    Head,
+    Outcome,
+    State,
+    StoreError,
+    decide,
+)
+from toolkit.survey.writing.survey_fields import Panel, check_panel, is_over
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from toolkit.survey.storage.admission import Head
 from toolkit.survey.storage.mixing import Pool
-from toolkit.survey.storage.protocol import Edition, State
+from toolkit.survey.storage.protocol import Edition, Head, State
 from toolkit.survey.storage.schema import VERSION
 
 CLOSING = "closing"

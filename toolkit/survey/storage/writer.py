@@ -18,7 +18,7 @@ from typing import Any
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.mixing import LEAST
 from toolkit.survey.storage.protocol import LARGEST, Entry, Outcome, State, StoreError
-from toolkit.survey.writing.dates import is_over
+from toolkit.survey.writing.survey_fields import is_over
 
 _GATHERING = 0.005  # seconds
 

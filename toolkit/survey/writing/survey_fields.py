@@ -1,5 +1,6 @@
-"""What a survey may be made of, besides its questions: languages, words of one's own, waves and their panel."""
+"""What a survey may be made of, besides its questions: languages, words of one's own, days, waves and their panel."""
 
+import datetime as dt
 import math
 import re
 import secrets
@@ -10,7 +11,6 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
-from toolkit.survey.writing.dates import read_day
 from toolkit.survey.writing.strict_json import as_plain
 from toolkit.survey.writing.unknown_fields import refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
@@ -56,6 +56,17 @@ MOST_REPORTS = 10**9
 
 PERSON = "person"
 """What a phone sends to join its reports over waves; only surveys of several waves have it."""
+
+UNDERSTOOD = "understood"
+"""The column with the result of the comprehension check."""
+
+CHANNEL, PAPER, PHONE = "channel", "paper", "phone"
+"""The column that says where a report comes from, where some were typed in from sheets of paper."""
+
+REHEARSAL = "REHEARSAL"
+"""The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question
+can be called so.
+"""
 
 
 def checked_stated(value: object, name: str, language: str) -> Text:
@@ -258,3 +269,23 @@ def own_words(own: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | 
             for code, words in own.items()
         }
     )
+
+
+Day = dt.date
+_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
+
+
+def read_day(value: object, name: str) -> Day | None:
+    """Return a day as TOML or a person writes it; None for none."""
+    if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
+        return value
+    try:
+        return dt.date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        rule = f"`{name}` must be a day, as in 2026-12-01"
+        refuse(rule, repr(value)[:40], "people are told the last day, without an hour")
+
+
+def is_over(day: Day, now: dt.datetime | None = None) -> bool:
+    """Return whether a day has ended everywhere: "until this day" holds by every person's own clock."""
+    return (now or dt.datetime.now(dt.UTC)).astimezone(_LAST_ZONE).date() > day

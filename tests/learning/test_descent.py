@@ -1,0 +1,119 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit import Ledger
+from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.learning import PrivateLogisticRegression, PrivateSVC
+from toolkit.learning.descent import NoisyDescent, sampled_epsilon, sampled_sigma
+from toolkit.learning.perturbation import Logistic, minimum
+
+LOGISTIC = Logistic()
+
+
+def descent(loss, *, neighbors="replace", steps=50, rate=Fraction(1), people=1000, size=3) -> NoisyDescent:
+    return NoisyDescent(loss, 10.0, LOGISTIC, size, people, neighbors, steps, rate)
+
+
+def test_everybody_at_every_step_adds_up_in_zcdp() -> None:
+    """(2 / n) sqrt(T / (2 rho)) for the mean of gradients under "replace", half of it under "add_remove"."""
+    assert descent(Zcdp("1/2")).sigma == pytest.approx(2 * np.sqrt(50))
+    assert descent(Zcdp("1/2"), neighbors="add_remove").sigma == pytest.approx(np.sqrt(50))
+    within = Zcdp.within(Approx(1, 1e-6)).rho
+    assert descent(Approx(1, 1e-6)).sigma == pytest.approx(2 * np.sqrt(50 / (2 * within)), rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rate", "sigma", "steps", "epsilon"), [(0.025, 1, 400, 4.098), (0.01, 1, 1000, 2.437), (1, 20, 50, 1.661)]
+)
+def test_random_parts_cost_what_the_reference_says(rate, sigma, steps, epsilon) -> None:
+    """By Rényi's divergence at delta 1e-6, with all orders; with few of them it is never less."""
+    found = sampled_epsilon(sigma, 1e-6, rate, steps)
+    assert epsilon - 5e-4 <= found <= 1.005 * epsilon
+
+
+@pytest.mark.slow
+def test_the_noise_for_random_parts_is_within_the_cost_and_hardly_more() -> None:
+    sigma = sampled_sigma(2.0, 1e-6, 0.1, 60)
+    assert sampled_epsilon(sigma, 1e-6, 0.1, 60) <= 2 < sampled_epsilon(0.99 * sigma, 1e-6, 0.1, 60)
+    noisy = descent(Approx(2, 1e-6), neighbors="add_remove", rate=Fraction(1, 10), steps=60)
+    assert noisy.sigma >= sigma  # a thousandth of delta is kept
+
+
+def test_the_share_of_people_in_a_step_is_the_rate() -> None:
+    noisy = descent(Approx(1, 1e-6), neighbors="add_remove", rate=Fraction(1, 10))
+    drawn = noisy._taking_part(40_000, np.random.default_rng(3))
+    assert abs(drawn.mean() - 0.1) < 5 * np.sqrt(0.09 / 40_000)
+
+
+def test_without_noise_it_arrives_at_the_minimum() -> None:
+    rng = np.random.default_rng(4)
+    rows = rng.normal(size=(3, 1000))
+    rows /= np.linalg.norm(rows, axis=0)
+    there = minimum(rows, LOGISTIC, 10.0, np.zeros(3), 1e-9)
+    np.testing.assert_allclose(descent(Zcdp(10**15), steps=200).weights(lambda: [rows], None), there, atol=1e-3)
+
+
+def test_no_noise_is_finer_than_the_grid_allows(monkeypatch) -> None:
+    monkeypatch.setattr("toolkit.learning.descent.sampled_sigma", lambda *_: 0.01)
+    quiet = descent(Approx(25, 0.5), neighbors="add_remove", steps=1, rate=Fraction(1, 100))
+    assert quiet.sigma == 0.25
+
+
+def test_no_gradient_is_longer_than_the_noise_is_made_for() -> None:
+    """In whole steps, at the worst place: a row of length 1 that is wrong by any margin."""
+    row = np.full((5, 1), 1 / np.sqrt(5))
+    whole = np.rint(row * LOGISTIC.slope(np.array([-1000.0])) * 2**30).astype(int)
+    assert np.linalg.norm(whole) <= 2**30 + 3
+
+
+@pytest.mark.slow
+def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.uniform(-1, 1, (2000, 2))
+    labels = (rows[:, 0] > rows[:, 1]).astype(int)
+    ledger = Ledger(Zcdp(1))
+    model = PrivateLogisticRegression(
+        rho=0.5, method="descent", steps=30, missing="middle", bounds=(-1, 1), ledger=ledger
+    ).fit(rows, labels)
+    assert model.score(rows, labels) > 0.9  # noise of 2 sqrt(30) on sums of some 500
+    assert ledger.spent == Zcdp("1/2")
+    assert "noise on every step" in repr(model)
+    part = PrivateSVC(
+        2,
+        delta=1e-6,
+        method="descent",
+        steps=60,
+        rate="1/10",
+        people=2000,
+        neighbors="add_remove",
+        missing="middle",
+        bounds=(-1, 1),
+    ).fit(rows, labels)
+    assert part.score(rows, labels) > 0.9
+    assert part.loss_ == Approx(2, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ({"epsilon": 1}, "needs `rho`"),
+        ({"epsilon": 1, "delta": 1e-6, "rate": 0.1}, "needs neighbors='add_remove'"),
+        ({"rho": 1, "rate": 0.1, "neighbors": "add_remove", "people": 9}, "needs `epsilon` with `delta`"),
+        ({"rho": 1, "neighbors": "add_remove"}, "`people` must be said"),
+        ({"rho": 1, "steps": 0}, "at least 1"),
+        ({"rho": 1, "rate": 0}, "above 0"),
+        ({"rho": 1, "rate": 2}, "between 0 and 1"),
+        ({"epsilon": 1, "delta": 1e-15, "rate": 0.1, "neighbors": "add_remove", "people": 9}, "`delta` must be larger"),
+    ],
+)
+def test_what_descent_cannot_pay_for_is_refused_before_it_is_charged(said, error) -> None:
+    ledger = Ledger(Pure(10))
+    learner = PrivateLogisticRegression(
+        **{"method": "descent", "missing": "middle", "bounds": (0, 1), "ledger": ledger, **said}
+    )
+    with pytest.raises(ValueError, match=error):
+        learner.fit([[0.0], [1.0]], [0, 1])
+    assert ledger.entries() == ()

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from toolkit.learning.perturbation import HuberHinge, Logistic
+
+LOSSES = [Logistic(), HuberHinge(0.5), HuberHinge(0.01), HuberHinge(1)]
+MARGINS = np.linspace(-8, 8, 16001)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_slope_and_bend_are_the_derivatives(loss) -> None:
+    step = MARGINS[1] - MARGINS[0]
+    slopes = np.diff(loss.value(MARGINS)) / step
+    middles = (MARGINS[1:] + MARGINS[:-1]) / 2
+    np.testing.assert_allclose(slopes, loss.slope(middles), atol=step * loss.curvature)
+    bends = np.diff(loss.slope(MARGINS)) / step
+    assert np.mean(np.abs(bends - loss.bend(middles)) > 1e-6) < 1e-3  # but for the two ends of the parabola
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_nobody_pulls_with_more_than_one_and_no_loss_bends_more_than_it_says(loss) -> None:
+    far = np.concatenate([MARGINS, [-1e308, 1e308, -800, 800]])
+    assert (loss.slope(far) <= 0).all()
+    assert loss.slope(far).min() >= -1
+    assert loss.bend(far).max() == pytest.approx(loss.curvature)
+    assert loss.bend(far).min() >= 0
+    assert loss.value(np.zeros(1))[0] <= 1  # what bounds the weights in `tolerance`

@@ -1,0 +1,89 @@
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit.learning import PrivateLogisticRegression
+from toolkit.learning import perturbation as laws
+from toolkit.learning.perturbation import Ball, Cube, HuberHinge, Logistic, Normal, cubic_laplace, push_law
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**9), Fraction(1, 2), Fraction(7), Fraction(10**6)])
+@pytest.mark.parametrize(("size", "widest"), [(1, 1.0), (21, 1 / math.sqrt(21)), (500, 0.3)])
+def test_a_shift_in_cells_costs_epsilon_and_rounding_adds_next_to_nothing(epsilon, size, widest) -> None:
+    cube = Cube(epsilon, size, widest)
+    cell = Fraction(2) ** cube.exponent
+    assert cube.shift * cell >= 2 * Fraction(widest)
+    assert 1 <= cube.scale / (2 * widest / float(epsilon)) < 1 + 2.0**-29
+    assert cell * 2**30 * size <= min(2 * Fraction(widest), 2 * Fraction(widest) / epsilon)
+    assert np.isfinite(cube.draw(np.random.default_rng(1))).all()
+
+
+def test_a_shift_moves_an_entry_by_no_more_cells_than_the_shift_rounded_up() -> None:
+    """All shifts of up to three cells, from all places of some cells, in 64ths of a cell; up to how many
+    cells is reached.
+    """
+    places, shifts = np.arange(-200, 200)[:, None] / 64, np.arange(-192, 193) / 64
+    moved = np.abs(np.floor(places + shifts + 0.5) - np.floor(places + 0.5)).max(axis=0)
+    np.testing.assert_array_equal(moved, np.ceil(np.abs(shifts)))
+
+
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5)], ids=["logistic", "hinge"])
+def test_no_person_shifts_an_entry_by_more_than_twice_the_widest_and_some_by_nearly_that(loss) -> None:
+    """The corners of a cube, both classes, at many weights: a row pulls with its slope times itself."""
+    rng, widest = np.random.default_rng(3), 1 / math.sqrt(3)
+    corners = np.array(list(itertools.product((-widest, 0.0, widest), repeat=3)))
+    far = 0.0
+    for weights in rng.normal(size=(60, 3)) * 20:
+        pulls = corners * loss.slope(corners @ weights)[:, None]
+        far = max(far, float(np.ptp(np.vstack([pulls, -pulls]), axis=0).max()))
+        assert far <= 2 * widest
+    assert far > 1.99 * widest
+
+
+def test_the_law_with_the_smallest_variance_is_taken() -> None:
+    for size in (2, 5, 21, 200):
+        cube, ball = push_law(Fraction(1), 0.1, size, 1 / math.sqrt(size)), Ball(Fraction(1), size)
+        assert isinstance(cube, Cube)
+        assert cube.epsilon == 1 - Fraction(0.1)
+        assert (ball.spread / 0.9 / cube.spread) ** 2 == pytest.approx(3 * size / (size + 2), rel=1e-8)
+        assert push_law(Fraction(1), 0.0, size, 1.0) == ball
+
+
+def test_delta_makes_noise_normal_where_there_are_many_columns_and_never_larger() -> None:
+    """What is Pure is Approx as well: for delta = 1e-6, noise on a cube is less up to about 60 columns."""
+    kinds = []
+    for size in (2, 21, 50, 70, 400):
+        pure, either = (push_law(Fraction(1), 0.1, size, size**-0.5, delta) for delta in (0.0, 1e-6))
+        assert either.spread <= pure.spread
+        kinds.append(type(either))
+    assert kinds == [Cube, Cube, Cube, Normal, Normal]
+
+
+@pytest.mark.slow
+def test_entries_have_the_spread_that_is_said() -> None:
+    """Of 80 vectors with 21 entries. Entries of one vector share its radius, whose square has a variation
+    of 0.42; the mean square is within five standard errors.
+    """
+    rng = np.random.default_rng(4)
+    for law in (Ball(Fraction(1), 21), Cube(Fraction(1), 21, 1 / math.sqrt(21))):
+        squares = np.array([np.mean(law.draw(rng) ** 2) for _ in range(80)]) / law.spread**2
+        assert abs(squares.mean() - 1) < 5 * squares.std() / math.sqrt(80)
+        assert squares.std() / math.sqrt(80) < 0.08
+        assert law.spread * math.sqrt(21) < law.longest
+
+
+def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypatch) -> None:
+    drawn = []
+    monkeypatch.setattr(laws, "cubic_laplace", lambda *said: drawn.append(said) or cubic_laplace(*said))
+    rows, labels = np.eye(4), [0, 1, 0, 1]
+    PrivateLogisticRegression(1, row_norm=1, missing="drop").fit(rows, labels)
+    assert drawn == []
+    PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(rows, labels)
+    ((scale, size, rng),) = drawn
+    assert (size, rng) == (5, None)
+    left = 63 / 64 - math.log1p(1 / 8)  # without the solver's 64th and what the determinants cost at C = 1/2
+    cell = 2.0 ** Cube(Fraction(left), 5, 1 / math.sqrt(5)).exponent
+    assert float(scale) * cell == pytest.approx(2 / math.sqrt(5) / left, rel=1e-6)

@@ -1,0 +1,131 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.survey.samples import DESIGNS, cheated, faculty, survey
+from toolkit import Question, warner
+from toolkit.local.numeric import one_bit
+from toolkit.survey.results import estimate
+from toolkit.survey.results.printing import label_of, rows_of
+
+YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
+DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
+
+
+def asked():
+    return survey(
+        faculty(labels={"arts": "Arts & Letters", "law": "Law"}),
+        YEAR,
+        cheated(design=warner(p="3/4")),
+        DRINKS,
+        check=False,
+    )
+
+
+def frame(n=400):
+    rng = np.random.default_rng(3)
+    return pd.DataFrame(
+        {
+            "faculty": rng.choice(["arts", "law"], n, p=[0.9, 0.1]),
+            "year": rng.choice([1, 2], n),
+            "cheated": rng.choice(["no", "yes"], n, p=[0.6, 0.4]),
+            "drinks": rng.integers(0, 2, n),
+        }
+    )
+
+
+def test_groups_and_options_have_their_labels():
+    table = estimate(asked(), frame(), by=["faculty", "year"], minimum=0).to_table()
+    assert set(table["faculty"]) == {"Arts & Letters", "Law"}
+    assert set(table["year"]) == {"first", "second or later"}
+    assert set(table.query("question == 'cheated'")["answer"]) == {"Yes"}
+    page = estimate(asked(), frame(), by="faculty", minimum=0)._repr_html_()
+    assert "Arts &amp; Letters" in page
+    assert page.count("<table>") == 3  # one a question: year, cheated, drinks
+
+
+def test_a_question_is_one_table_with_groups_as_rows_and_its_text_once():
+    page = estimate(asked(), frame(), by="faculty", minimum=0)._repr_html_()
+    assert page.count("Have you ever cheated on an exam?") == 1
+    table = re.search(r"cheated on an exam\?</h4>(<table>.*?</table>)", page)[1]
+    assert table.count("<tr>") == 3
+
+
+@pytest.mark.parametrize("by", [None, "faculty", ["faculty", "year"]])
+def test_in_one_table_every_number_has_the_same_decimals(by):
+    """Groups of 360 and 40 people have errors of different size; two digits of the smallest decide."""
+    found = estimate(asked(), frame(), by=by, minimum=0)
+    for name in ("cheated", "drinks"):
+        rows = found.rows(name)
+        numbers = [
+            text for row in rows for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")
+        ]
+        assert len({len(text.partition(".")[2]) for text in numbers}) == 1
+
+
+def test_shares_are_in_percent_and_a_mean_of_drinks_is_not():
+    found = estimate(asked(), frame())
+    (share,), (mean,) = found.rows("cheated"), found.rows("drinks")
+    assert share.estimate.endswith(" %")
+    assert share.se.endswith(" points")
+    assert share.interval.endswith(" %")
+    assert float(share.estimate.removesuffix(" %")) == pytest.approx(100 * found["cheated"].value, abs=0.05)
+    assert float(mean.estimate) == pytest.approx(found["drinks"].value, abs=0.05)
+    assert "%" not in mean.estimate + mean.se + mean.interval
+
+
+def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
+    nobody = pd.DataFrame({"cheated": ["no"] * 60})
+    (row,) = estimate(survey(cheated(), check=False), nobody).rows("cheated")
+    assert row.interval == "no share fits"
+    assert row.estimate.startswith("\N{MINUS SIGN}")
+    alike = survey(Question("age", "Age?", bounds=(0, 99)), check=False)
+    (row,) = estimate(alike, pd.DataFrame({"age": [20, 20]})).rows("age")
+    assert (row.estimate, row.se) == ("20", "—")
+
+
+def test_where_nobody_answered_there_are_dashes():
+    with_gap = frame(40).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
+    rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty", minimum=0).rows("cheated")}
+    assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
+
+
+def test_the_comprehension_check_as_a_group_is_in_words():
+    assert [label_of(survey(), "understood", value) for value in (True, False, "True", "false")] == [
+        "passed",
+        "did not pass",
+        "passed",
+        "did not pass",
+    ]
+
+
+@pytest.mark.slow
+def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
+    table = estimate(asked(), frame(), by="faculty", minimum=0).to_table()
+    assert list(table.columns) == [
+        "question",
+        "faculty",
+        "answer",
+        "estimate",
+        "standard error",
+        "95 % interval",
+        "people",
+    ]
+    assert table["people"].dtype.kind == "i"
+    latex = table.to_latex(index=False, escape=True)
+    assert "Arts \\& Letters" in latex
+    table.to_csv(tmp_path / "results.csv", index=False)
+    assert pd.read_csv(tmp_path / "results.csv", dtype={"people": int}).equals(table)
+    assert "99 % interval" in estimate(asked(), frame()).to_table(level=0.99)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_randomizer_is_a_share_or_a_mean(name):
+    question = Question("asked", "What?", design=DESIGNS[name])
+    assert question.is_share == (question.kind != "number" or name == "square_wave")
+
+
+def test_rows_of_nothing_are_none():
+    assert rows_of(asked(), DRINKS, (), []) == []

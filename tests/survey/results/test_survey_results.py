@@ -1,0 +1,90 @@
+import pandas as pd
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import warner
+from toolkit.survey.results import estimate
+from toolkit.survey.results.survey_results import NOTHING
+from toolkit.survey.spec import OPEN_ACCESS
+from toolkit.survey.storage.protocol import State
+from toolkit.survey.storage.stepwise_disclosure import FLOODED, Shown, remarks
+
+REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["yes", "no"] * 50})
+
+
+def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
+    assert estimate(survey(check=False), REPORTS[:0], by="faculty").findings == ()
+    empty = estimate(survey(check=False), REPORTS[:0])
+    assert empty.findings == ()
+    assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
+    assert NOTHING in empty._repr_html_()
+    assert len(empty.to_table()) == len(empty.to_frame()) == 0
+
+
+def test_below_a_minimum_findings_are_left_out_and_counted():
+    found = estimate(survey(check=False), REPORTS, by="faculty").from_minimum(50)
+    assert {finding.group for finding in found.findings} == {("arts",)}
+    assert found.remarks[0].startswith("1 of 2 estimates are not shown, as fewer than 50 people answered")
+    assert estimate(survey(check=False), REPORTS).from_minimum(50).remarks == ()
+
+
+def test_what_errors_cover_and_cost_stands_once_below_each_table():
+    page = estimate(survey(check=False), REPORTS, by="faculty")._repr_html_()
+    assert (
+        page.count("The errors cover sampling and randomization; privacy loss ε = 0.693; warner design, unbiased.") == 1
+    )
+
+
+def test_liars_are_said_in_percentage_points_and_the_worst_group_counts():
+    found = estimate(survey(faculty(), cheated(design=warner(p="3/4")), check=False), REPORTS, by="faculty")
+    worst = max(finding.liars for finding in found.findings)
+    assert f"off by up to {100 * worst:.2g} percentage points more" in found._repr_html_()
+
+
+def test_notes_of_a_group_name_it_by_its_label():
+    asked = survey(faculty(labels={"law": "Law School"}), cheated(), check=False)
+    frame = pd.DataFrame({"faculty": ["arts", "law"] * 60, "cheated": ["yes", "no"] * 60})
+    assert estimate(asked, frame, by="faculty").notes()[-1].startswith("cheated (faculty Law School): no share agrees")
+
+
+def test_almost_all_is_not_called_all():
+    """604 of 606 were once said to be 100 %."""
+    frame = pd.DataFrame({"cheated": ["no"] * 606, "understood": [True] * 604 + [False] * 2})
+    assert (
+        estimate(survey(cheated()), frame).notes()[0]
+        == "604 of 606 (99.7 %) passed the comprehension check; chance alone would give 50 %."
+    )
+
+
+def test_a_method_is_passed_on_to_each_question():
+    frame = pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})
+    asked = survey(cheated(), check=False)
+    assert estimate(asked, frame)["cheated"].value == pytest.approx(-0.25)
+    assert estimate(asked, frame, method="mle")["cheated"].value == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="one of moment, mle, simplex"):
+        estimate(asked, frame, method="bayes")
+
+
+def test_rows_of_a_rehearsal_say_so_whatever_survey_they_are_estimated_with():
+    assert estimate(survey(check=False), REPORTS.assign(REHEARSAL=True)).notes()[0].startswith("This is a rehearsal")
+    assert estimate(survey(check=False).as_rehearsal(), REPORTS).notes()[0].startswith("This is a rehearsal")
+    assert estimate(survey(check=False), REPORTS).notes() == []
+
+
+def test_a_closed_collection_of_single_use_links_needs_no_remark():
+    assert remarks(survey(access="token"), Shown(State.CLOSED, ("{}",), 1)) == ()
+
+
+def test_open_access_is_said_also_after_closing_and_an_open_state_while_it_lasts():
+    assert remarks(survey(), Shown(State.CLOSED, ("{}",), 1)) == (OPEN_ACCESS,)
+    steps, *others = remarks(survey(), Shown(State.PAUSED, (), 12))
+    assert steps == (
+        "While the collection is paused, it is shown in steps of 10, and the last 10 wait: from 40 "
+        "reports on. So far 12 are stored."
+    )
+    assert others == [OPEN_ACCESS, FLOODED]
+    (steps,) = remarks(survey(access="token"), Shown(State.OPEN, (), 1))
+    assert steps.endswith("So far 1 is stored.")
+    tried = remarks(survey().as_rehearsal(), Shown(State.OPEN, (), 5))
+    assert tried[0].endswith("in steps of 10: from 30 reports on. So far 5 are stored.")
+    assert tried[1:] == (OPEN_ACCESS,)

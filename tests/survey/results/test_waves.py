@@ -1,0 +1,132 @@
+"""Two waves joined by person: exact numbers, and who is left out."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from tests.survey.samples import MEMO, panel
+from toolkit.analysis import Sample, estimates
+from toolkit.survey.results import estimate
+from toolkit.survey.results.comparing import between
+
+COUNTS = [820, 430, 390, 360]
+"""Pairs of reports no-no, no-yes, yes-no, yes-yes: those of `Memo`'s own reference."""
+
+
+def frame(reports: list[str | None], people: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"cheated": reports, "faculty": ["arts"] * len(people), "understood": True, "person": people})
+
+
+def waves() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """2,000 people in both waves, the second in another order; and some in one of them only."""
+    pairs = [pair for pair, count in enumerate(COUNTS) for _ in range(count)]
+    people = [f"{place:032x}" for place in range(len(pairs))]
+    said = ("no", "yes")
+    first = frame([said[pair // 2] for pair in pairs] + ["yes"] * 3, [*people, "f" * 32, "e" * 32, "d" * 32])
+    second = frame([said[pair % 2] for pair in pairs] + ["no"], [*people, "a" * 32])
+    return first, second.sample(frac=1, random_state=3)
+
+
+def results():
+    first, second = waves()
+    return estimate(panel(), first), estimate(panel(wave=2), second)
+
+
+def test_change_and_flows_are_those_of_the_memo_of_people_in_both_waves():
+    first, second = results()
+    change = second.change(first, "cheated")
+    assert abs(change.value - 0.08) < 1e-12
+    assert abs(change.se - 0.057257656) < 1e-9
+    assert change.n == 2000
+    assert change.loss.epsilon == MEMO.epsilon(2, truth="changing")
+    flows = second.flows(first, "cheated")
+    assert abs(flows.value - [0.848, 0.152, 0.072, -0.072]).max() < 1e-12
+    told = "of people in both waves; in the earlier only 3, in the later only 1"
+    assert told in change.notes
+    assert told in flows.notes
+
+
+def test_each_wave_is_estimated_as_any_survey_and_the_number_is_no_answer():
+    first, _ = results()
+    yes = 390 + 360 + 3
+    assert abs(first["cheated"].value - (yes / 2003 - 3 / 8) * 4) < 1e-12
+    assert "person" not in set(first.to_frame()["question"])
+    table = waves()[0]
+    found = estimates(table, {"cheated": MEMO.design})["cheated"]
+    assert abs(found.value - first["cheated"].value) < 1e-15
+
+
+def test_waves_later_in_the_panel_and_other_engines_join_alike():
+    first, second = waves()
+    later = estimate(panel(wave=4), pl.from_pandas(second))
+    assert abs(later.change(estimate(panel(), pl.from_pandas(first)), "cheated").value - 0.08) < 1e-12
+
+
+def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
+    first, second = waves()
+    copied = pd.concat([second, frame(["yes", "no"], [f"{0:032x}", f"{1999:032x}"])])
+    found = estimate(panel(wave=2), copied).change(estimate(panel(), first), "cheated")
+    assert found.n == 1998
+    assert any(note.startswith("2 of the numbers that join waves came more than once") for note in found.notes)
+    pairs = [(a, b) for a, b, count in ((0, 0, 819), (0, 1, 430), (1, 0, 390), (1, 1, 359)) for _ in range(count)]
+    assert found.value == pytest.approx(MEMO.change(*zip(*pairs, strict=True)).value, abs=1e-12)
+
+
+def test_a_missing_report_is_counted_and_a_row_without_a_number_joins_nothing():
+    first, second = (frame(["yes", None, "no", "no"], ["a", "b", "c", None]), frame(["no"] * 3, ["a", "b", None]))
+    question = panel()["cheated"]
+    found = between(question, first, second, type(MEMO).change)
+    assert found.n == 1
+    assert found.value == -4
+    assert found.notes == (
+        "of people in both waves; in the earlier only 1, in the later only 0",
+        "1 left no report to this question in one of the waves",
+    )
+
+
+def test_what_cannot_be_compared_is_refused():
+    first, second = results()
+    with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 1"):
+        first.change(second, "cheated")
+    with pytest.raises(ValueError, match="both results must be of one panel, got another number of waves"):
+        second.change(estimate(panel(waves=3), waves()[0]), "cheated")
+    with pytest.raises(ValueError, match="needs a question with a memo, got 'faculty'"):
+        second.flows(first, "faculty")
+    with pytest.raises(KeyError, match="a question of this survey must be one of cheated, faculty"):
+        second.change(first, "stolen")
+    with pytest.raises(ValueError, match="somebody must be in both waves, got nobody"):
+        estimate(panel(wave=2), frame(["yes"], ["x"])).change(first, "cheated")
+    with pytest.raises(ValueError, match="a change between waves is of all people, got by faculty"):
+        estimate(panel(wave=2), waves()[1], by="faculty").change(first, "cheated")
+    weighted = estimate(panel(wave=2), waves()[1], sample=Sample(weights=[1.0] * 2001))
+    with pytest.raises(ValueError, match="a change between waves is of all people, got a sample with weights"):
+        weighted.change(first, "cheated")
+    lacking = waves()[1].drop(columns="person")
+    with pytest.raises(ValueError, match="reports of waves must have the column person, got none"):
+        estimate(panel(wave=2), lacking).change(first, "cheated")
+
+
+def few_in_both(both: int, people: int = 40, minimum: int = 30):
+    """Two waves of so many people each, of whom some are in both."""
+    numbers = [f"{place:032x}" for place in range(2 * people - both)]
+    first, second = frame(["yes"] * people, numbers[:people]), frame(["no"] * people, numbers[-people:])
+    return estimate(panel(minimum=minimum), first), estimate(panel(wave=2, minimum=minimum), second)
+
+
+def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
+    """One person in both was shown as a change of -4: both of their reports."""
+    for both in (1, 29):
+        first, second = few_in_both(both)
+        for verb in (second.change, second.flows):
+            with pytest.raises(ValueError, match="at least 30 people must be in both waves, got fewer"):
+                verb(first, "cheated")
+    first, second = few_in_both(30)
+    assert second.change(first, "cheated").n == 30
+    assert "publish one of the two" in " ".join(second.change(first, "cheated").notes)
+    first, second = few_in_both(20, people=20)  # all there are, as in the results of a small class
+    assert second.change(first, "cheated").n == 20
+    first, second = few_in_both(19, people=20)
+    with pytest.raises(ValueError, match="at least 30 people"):
+        second.change(first, "cheated")
+    first, second = few_in_both(1, minimum=1)
+    assert second.change(first, "cheated").n == 1

@@ -1,0 +1,126 @@
+"""Connections as they come in: counted before anything is read, TLS or not."""
+
+import asyncio
+import errno
+import socket
+import ssl
+import time
+
+import pytest
+
+from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, watched
+from toolkit.survey.serving.connection import Connections, Door
+from toolkit.survey.serving.limits import Limits
+
+
+async def app(scope, receive, send):  # noqa: ARG001
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+    await send({"type": "http.response.body", "body": b"ok"})
+
+
+@pytest.fixture(scope="module")
+def pem(tmp_path_factory):
+    return certificate(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.fixture(params=["uvloop", "asyncio"])
+def tls(request, pem):
+    """A server with TLS on each event loop: its port, itself, and what a client needs."""
+    public, private = pem
+    with watched(app, Limits(connections=20), loop=request.param, ssl_certfile=public, ssl_keyfile=private) as (
+        port,
+        server,
+    ):
+        yield port, server, ssl.create_default_context(cafile=public)
+
+
+def wait_until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_a_connection_counts_before_its_handshake(tls):
+    port, server, _ = tls
+    with line(port), line(port) as other:
+        other.sendall(b"\x16\x03\x01")
+        assert wait_until(lambda: len(server.connections) == 2)
+    assert wait_until(lambda: len(server.connections) == 0)
+
+
+@pytest.mark.slow
+def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
+    """Again and again, as it is a matter of moments; a connection has one place, before and after its handshake."""
+    port, server, context = tls
+    for _ in range(30):
+        with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            connection.sendall(GET)
+            assert read_answer(connection)[::2] == (200, b"ok")
+            assert wait_until(lambda: len(server.connections) == 1)
+        assert wait_until(lambda: len(server.connections) == 0)
+
+
+def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
+    port, server, _ = tls
+    with line(port) as connection:
+        connection.sendall(GET)
+        assert b"HTTP" not in read_to_end(connection)
+    assert wait_until(lambda: len(server.connections) == 0)
+
+
+def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_first(tls):
+    port, server, context = tls
+    silent = [socket.create_connection(("127.0.0.1", port), timeout=5) for _ in range(60)]
+    try:
+        assert [read_to_end(one) for one in silent[:40]] == [b""] * 40  # long before the ten seconds of a handshake
+        with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            connection.sendall(GET)
+            assert read_answer(connection)[0] == 200
+        assert len(server.connections) <= 20
+    finally:
+        for one in silent:
+            one.close()
+
+
+def test_a_server_ends_without_waiting_for_handshakes(pem):
+    public, private = pem
+    with watched(app, Limits(head_seconds=300), ssl_certfile=public, ssl_keyfile=private) as (port, server):
+        silent = socket.create_connection(("127.0.0.1", port))
+        assert wait_until(lambda: len(server.connections) == 1)
+        start = time.monotonic()
+    assert time.monotonic() - start < 100
+    silent.close()
+
+
+class Full:
+    """A listening socket of a process that has no open file left, a few times."""
+
+    def __init__(self, listening, times):
+        self._listening, self._times = listening, times
+        self.fileno, self.setblocking = listening.fileno, listening.setblocking
+
+    def accept(self):
+        if self._times:
+            self._times -= 1
+            raise OSError(errno.EMFILE, "Too many open files")
+        return self._listening.accept()
+
+
+def test_without_an_open_file_left_whoever_stands_at_the_door_is_let_in_a_little_later():
+    async def story():
+        heard = asyncio.Event()
+
+        class Above(asyncio.Protocol):
+            def data_received(self, _):
+                heard.set()
+
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            door = Door(Full(listening, 3), Connections(QUICK), None, lambda _: Above())
+            with line(listening.getsockname()[1]) as connection:
+                connection.sendall(b"x")
+                await asyncio.wait_for(heard.wait(), 5)
+            door.close()
+            await door.wait_closed()
+
+    asyncio.run(story())

@@ -1,0 +1,465 @@
+"""Clients that send too much, too slowly, too often or never: real sockets, limits of tenths of seconds."""
+
+import asyncio
+import inspect
+import json
+import logging
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+
+import pytest
+import uvicorn
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
+from toolkit.survey.serving.answer import HEADERS, RefusalError
+from toolkit.survey.serving.connection import Connection, refusal
+from toolkit.survey.serving.limits import Limits, whole_body
+
+UVICORN = {  # what is used of its insides, which are not a public interface
+    HttpToolsProtocol: "access_log client connection_lost connection_made cycle data_received flow headers loop "
+    "on_headers_complete on_message_begin on_message_complete on_response_complete parser scope send_400_response "
+    "transport url",
+    RequestResponseCycle: "default_headers disconnected keep_alive message_event on_response response_complete "
+    "response_started",
+    FlowControl: "pause_reading resume_reading write_paused",
+    uvicorn.Server: "config lifespan server_state servers should_exit started startup",
+    uvicorn.Config: "load ssl",
+}
+LATE = 20.0  # seconds: far beyond every limit of QUICK, also on a busy machine
+
+
+@pytest.mark.parametrize("owner", UVICORN, ids=lambda owner: owner.__name__)
+def test_what_is_used_of_uvicorn_is_where_it_was(owner):
+    """If it fails, `connection.py` must follow uvicorn, and then its upper bound in pyproject.toml."""
+    verbs = [verb for verb in vars(owner).values() if inspect.isfunction(verb)]
+    moved = set(UVICORN[owner].split()) - set(dir(owner)) - {name for verb in verbs for name in verb.__code__.co_names}
+    assert not moved, f"uvicorn {uvicorn.__version__} has no {sorted(moved)} in {owner.__name__} any more"
+
+
+async def respond(send, status, body, headers=()):
+    own = [(b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def app(scope, receive, send):
+    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers hold."""
+    if scope["path"] == "/large":
+        await respond(send, 200, bytes(30_000_000))
+    elif scope["method"] == "GET":
+        await respond(send, 200, repr(scope["client"]).encode())
+    else:
+        try:
+            body = await whole_body(receive, QUICK, stated=dict(scope["headers"]).get(b"content-length"))
+            await respond(send, 201, str(len(body)).encode())
+        except RefusalError as problem:
+            await respond(send, problem.status, b"")
+
+
+@pytest.fixture(scope="module")
+def server():
+    with watched(app) as (port, server):
+        server.port = port
+        yield server
+
+
+@pytest.fixture
+def port(server):
+    return server.port
+
+
+def test_normal_clients_are_served_again_and_again_on_one_line(port):
+    with line(port) as connection:
+        for size in (0, 1, 8192):
+            connection.sendall(post(b"x" * size))
+            assert read_answer(connection)[::2] == (201, str(size).encode())
+
+
+def test_the_application_never_learns_an_address(port):
+    with line(port) as connection:
+        connection.sendall(GET)
+        assert read_answer(connection)[2] == b"None"
+
+
+def test_an_empty_line_after_a_body_is_not_a_second_request(port):
+    """Some clients send one, in the same piece."""
+    with line(port) as connection:
+        for _ in range(3):
+            connection.sendall(post(b"hello") + b"\r\n")
+            assert read_answer(connection)[::2] == (201, b"5")
+
+
+def test_chunks_are_counted_although_no_length_is_stated(port):
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with line(port) as connection:
+        connection.sendall(head + b"400\r\n" + b"x" * 1024 + b"\r\n0\r\n\r\n")
+        assert read_answer(connection)[::2] == (201, b"1024")
+        connection.sendall(head + b"2001\r\n" + b"x" * 8193 + b"\r\n0\r\n\r\n")
+        assert read_answer(connection)[0] == 413
+
+
+def test_a_refused_body_is_read_to_its_end_so_that_the_answer_arrives_and_the_line_goes_on(port):
+    with line(port) as connection:
+        connection.sendall(post(b"x" * 20_000))
+        assert read_answer(connection)[0] == 413
+        connection.sendall(post(b"x"))
+        assert read_answer(connection)[0] == 201
+
+
+@pytest.mark.parametrize(
+    "rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"]
+)
+def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monkeypatch, rest):
+    """Counted where the server takes it; the sockets' own buffers hold megabytes of what is sent."""
+    taken, original = [], Connection.data_received
+
+    def counted(self, data):
+        taken.append(len(data))
+        original(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", counted)
+    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # nothing but bytes ends it
+    with watched(app, unhurried) as (port, _), line(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        flood(connection, rest, 1600)
+    assert QUICK.drain < sum(taken) <= QUICK.drain + max(taken)
+
+
+LONG = {
+    "one header": b"GET / HTTP/1.1\r\nHost: x\r\nX-A: " + b"a" * 10_000 + b"\r\n",
+    "many headers": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-B: b\r\n" * 2000,
+    "path": b"GET /" + b"a" * 10_000 + b" HTTP/1.1\r\n",
+}
+
+
+@pytest.mark.parametrize("head", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("ending", [b"", b"\r\n"], ids=["open", "whole"])
+def test_a_head_that_is_too_long_is_refused(port, head, ending):
+    with line(port) as connection:
+        connection.sendall(head + ending)
+        assert read_to_end(connection).startswith(b"HTTP/1.1 431 ")
+
+
+@pytest.mark.slow
+def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(b"POST /report HTTP/1.1\r\nHost: x\r\n")
+        head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+    assert 0.3 < time.monotonic() - start < LATE
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    for name, value in HEADERS.items():
+        assert f"\r\n{name}: {value}".encode() in head
+    assert json.loads(body) == {"error": "The request took too long."}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("framing", [b"X: a", b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"])
+def test_a_head_or_a_body_that_is_dribbled_is_answered_with_408(port, framing):
+    with line(port) as connection:
+        connection.sendall(b"POST /report HTTP/1.1\r\nHost: x\r\n" + framing)
+        lasted = dribble(connection, b"1\r\nx\r\n" * 200 if framing.endswith(b"\n") else b"a" * 1000, 30)
+        answer = read_to_end(connection)
+    assert lasted < LATE
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.slow
+def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(port):
+    with line(port) as connection:
+        connection.sendall(post(b"x" * 1000)[:-500])
+        answer = read_to_end(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer
+
+
+@pytest.mark.slow
+def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
+    """GET is answered at once; the rest of its body has as long as a refused one."""
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        assert read_answer(connection)[0] == 200
+        dribble(connection, b"x" * 900, 30)
+        assert read_to_end(connection) == b""
+    assert time.monotonic() - start < LATE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [b"", b"\r\n"], ids=["silent", "empty lines"])
+def test_an_idle_line_is_closed_after_a_while(port, noise):
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(GET)
+        assert read_answer(connection)[0] == 200
+        dribble(connection, (noise or b"") * 200 or b"\r", 30 if noise else 0.01)
+        read_to_end(connection)
+    assert time.monotonic() - start < LATE
+
+
+@pytest.mark.slow
+def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(port):
+    start = time.monotonic()
+    with line(port) as connection:
+        assert read_to_end(connection) == b""
+    assert 0.3 < time.monotonic() - start < LATE
+
+
+@pytest.mark.slow
+def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
+    with line(port) as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.3)
+        assert len(server.connections) >= 1
+        deadline = time.monotonic() + 2 * LATE
+        while len(server.connections) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(server.connections) == 0
+        assert len(read_to_end(connection)) < 30_000_000
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+        b"NONSENSE\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nX:\x00\r\n\r\n",
+        b"GET http:// HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_gets_a_400_with_our_headers(port, request_):
+    with line(port) as connection:
+        connection.sendall(request_)
+        head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy: default-src 'none'" in head
+    assert json.loads(body) == {"error": "This is not a request that can be understood."}
+
+
+@pytest.mark.slow
+def test_an_upgrade_is_not_taken(port):
+    with line(port) as connection:
+        connection.sendall(
+            b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def taken(port, *pieces, pause=0.05):
+    """What is answered to pieces that are sent one after the other, without waiting for an answer."""
+    with line(port) as connection:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(pause)
+        return read_to_end(connection)
+
+
+@pytest.fixture
+def stored():
+    """A server that takes some time for what it is sent, and the bodies that it got whole."""
+    bodies = []
+
+    async def slow(scope, receive, send):
+        try:
+            body = await whole_body(receive, QUICK)
+        except RefusalError as problem:
+            await respond(send, problem.status, b"")
+            return
+        if scope["method"] == "POST":
+            bodies.append(body)
+            await asyncio.sleep(0.1)
+        await respond(send, 201, body)
+
+    with watched(slow) as (port, _):
+        yield port, bodies
+
+
+def test_two_requests_in_one_piece_are_refused_before_either_is_begun(stored):
+    port, bodies = stored
+    answer = taken(port, post(b"first") + post(b"second"))
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.endswith(b'{"error":"One request at a time: please wait for the answer."}')
+    assert bodies == []
+
+
+def test_a_second_request_in_the_piece_that_ends_the_first_is_refused_with_it_before_either_is_begun(stored):
+    port, bodies = stored
+    first, second = post(b"first"), post(b"second")
+    answer = taken(port, first[:-3], first[-3:] + second[:10], second[10:])
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert bodies == []
+
+
+@pytest.mark.slow
+def test_a_request_that_comes_while_another_is_answered_is_answered_after_it(stored):
+    port, bodies = stored
+    second = post(b"second")
+    answer = taken(port, post(b"first"), second[:30], second[30:])
+    assert answer.count(b"HTTP/1.1 201 ") == answer.count(b"HTTP/1.1 ") == 2
+    assert answer.index(b"first") < answer.index(b"second")
+    assert bodies == [b"first", b"second"]
+
+
+def test_what_comes_after_the_last_answer_of_a_connection_is_not_read(stored):
+    port, bodies = stored
+    last = post(b"first").replace(b"Host: x", b"Host: x\r\nConnection: close")
+    answer = taken(port, last, post(b"second"))
+    assert answer.count(b"HTTP/1.1 201 ") == answer.count(b"HTTP/1.1 ") == 1
+    assert bodies == [b"first"]
+
+
+@pytest.mark.slow
+def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_answered(monkeypatch):
+    """Megabytes that are sent meanwhile stay with their sender."""
+    held, original = [], Connection.data_received
+
+    def watch(self, data):
+        original(self, data)
+        held.append(len(self._held))
+
+    async def slow(scope, receive, send):  # noqa: ARG001
+        await asyncio.sleep(0.5)
+        await respond(send, 200, b"done")
+
+    monkeypatch.setattr(Connection, "data_received", watch)
+    with watched(slow) as (port, _), line(port, timeout=0.3) as connection:
+        connection.sendall(GET)
+        time.sleep(0.1)
+        with suppress(TimeoutError, ConnectionError):  # the server ends what is no request, once it may read it
+            connection.sendall(bytes(50_000_000))
+    assert 0 < max(held) <= 2**18
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        *(b"", b"Host: x\r\nHost: x\r\n", b"Host: x\r\nhost: y\r\n", b"Host: a b\r\n", b"Host: a/b\r\n"),
+        *(b"Host: a@b\r\n", b"Host: \xe9\r\n"),
+    ],
+)
+@pytest.mark.parametrize("beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"])
+def test_a_request_without_its_host_or_with_two_or_with_none_that_could_be_is_refused(port, beginning, hosts):
+    with line(port) as connection:
+        connection.sendall(beginning + hosts + b"\r\n")
+        head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy: default-src 'none'" in head
+    assert json.loads(body) == {"error": "A request must name its host, and once."}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        # which knew no hosts; some that only ask whether a server lives still speak it
+        b"GET / HTTP/1.0\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: survey.example:8443\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: [::1]:8000\r\n\r\n",
+    ],
+)
+def test_hosts_as_they_may_be_are_served(port, request_):
+    with line(port) as connection:
+        connection.sendall(request_)
+        assert read_answer(connection)[0] == 200
+
+
+def test_requests_are_not_piled_up(port):
+    """Thousands of requests in one go would each cost memory before the first is answered."""
+    with line(port) as connection:
+        connection.sendall(GET * 100)
+        answer = read_to_end(connection)
+    assert answer.count(b"HTTP/1.1 200 ") <= 1
+    assert b"One request at a time" in answer
+
+
+def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
+    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at once."""
+    with ExitStack() as stack:
+        for number in range(100):
+            connection = stack.enter_context(line(port))
+            connection.sendall((b"", b"GET / HTTP/1.1\r\n", post(b"x" * 100)[:-50])[number % 3])
+        start = time.monotonic()
+        with line(port) as connection:
+            connection.sendall(post(b"hello"))
+            assert read_answer(connection)[::2] == (201, b"5")
+        assert time.monotonic() - start < LATE
+        assert len(server.connections) <= QUICK.connections
+
+
+@pytest.mark.slow
+def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
+    """Work is never dropped for a newcomer."""
+    gate = asyncio.Event()
+
+    async def slow(scope, receive, send):  # noqa: ARG001
+        await gate.wait()
+        await respond(send, 200, b"done")
+
+    limits = Limits(connections=3, answer_seconds=30, idle_seconds=0.4)
+    with watched(slow, limits) as (port, server), ExitStack() as stack:
+        working = [stack.enter_context(line(port)) for _ in range(3)]
+        for connection in working:
+            connection.sendall(GET)
+        time.sleep(0.3)
+        with line(port) as connection:
+            head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nretry-after: 2" in head
+        assert json.loads(body) == {"error": "The server is busy: please try again."}
+        server.servers[0]._loop.call_soon_threadsafe(gate.set)
+        assert [read_answer(connection)[::2] for connection in working] == [(200, b"done")] * 3
+
+
+def test_lines_that_went_are_not_counted(server, port):
+    for _ in range(60):
+        with line(port) as connection:
+            connection.sendall(GET)
+            read_answer(connection)
+    deadline = time.monotonic() + LATE
+    while len(server.connections) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(server.connections) == 0
+
+
+@pytest.mark.slow
+def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
+    public, private = certificate(tmp_path)
+    with watched(app, ssl_certfile=public, ssl_keyfile=private) as (port, _):
+        for beginning in (b"", b"\x16\x03\x01"):
+            start = time.monotonic()
+            with line(port) as connection:
+                connection.sendall(beginning)
+                assert read_to_end(connection) == b""
+            assert 0.3 < time.monotonic() - start < LATE
+
+
+def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
+    with caplog.at_level(logging.DEBUG):
+        for request_ in (post(b"SECRET-WORDS"), b"SECRET-WORDS\r\n\r\n", b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n"):
+            with line(port) as connection:
+                connection.sendall(request_)
+                connection.recv(100)
+    assert "SECRET" not in caplog.text
+    assert "127.0.0.1" not in caplog.text
+
+
+def test_an_answer_outside_the_application_is_whole_and_has_every_header():
+    head, _, body = refusal(503, "Later.").partition(b"\r\n\r\n")
+    fields = dict(field.split(b": ", 1) for field in head.split(b"\r\n")[1:])
+    assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert {name.encode(): value.encode() for name, value in HEADERS.items()}.items() <= fields.items()
+    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"18", b"close", b"2")
+    assert body == b'{"error":"Later."}'
+    assert b"retry-after" not in refusal(400, "No.")

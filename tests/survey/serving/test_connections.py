@@ -1,0 +1,77 @@
+import asyncio
+
+from toolkit.survey.serving.connection import Connections
+from toolkit.survey.serving.limits import Limits
+
+
+class Guest:
+    """A connection that only remembers what was done to it."""
+
+    def __init__(self, deadline=1e9):
+        self.deadline, self.told = deadline, []
+
+    def give_up(self):
+        self.told.append("late")
+
+    def drop(self):
+        self.told.append("dropped")
+
+
+def crowded(story, places=3, **limits):
+    async def run():
+        return await story(Connections(Limits(connections=places, **limits)))
+
+    return asyncio.run(run())
+
+
+def test_beyond_the_places_whoever_let_us_wait_longest_goes():
+    async def story(connections):
+        guests = [Guest() for _ in range(5)]
+        for guest in guests:
+            assert connections.enter(guest)
+            connections.waits(guest, for_us=False)
+        assert [guest.told for guest in guests] == [["dropped"], ["dropped"], [], [], []]
+        connections.waits(guests[2], for_us=False)  # it has said something meanwhile
+        assert connections.enter(Guest())
+        assert (guests[2].told, guests[3].told) == ([], ["dropped"])
+        assert len(connections) == 3
+
+    crowded(story)
+
+
+def test_whoever_waits_for_us_is_not_sent_away():
+    async def story(connections):
+        guests = [Guest() for _ in range(3)]
+        for guest in guests:
+            connections.enter(guest)
+            connections.waits(guest, for_us=True)
+        assert not connections.enter(Guest())
+        connections.waits(guests[1], for_us=False)
+        assert connections.enter(Guest())
+        assert [guest.told for guest in guests] == [[], ["dropped"], []]
+
+    crowded(story)
+
+
+def test_a_place_is_handed_over_without_anybody_losing_one():
+    async def story(connections):
+        arrivals = [Guest() for _ in range(3)]
+        for arrival in arrivals:
+            connections.enter(arrival)
+            connections.waits(arrival, for_us=False)
+        assert connections.enter(Guest(), place_of=arrivals[2])
+        assert [arrival.told for arrival in arrivals] == [[], [], []]
+        assert len(connections) == 3
+
+    crowded(story)
+
+
+def test_whose_time_is_over_is_told_so():
+    async def story(connections):
+        late, early = Guest(deadline=0), Guest()
+        connections.enter(late)
+        connections.enter(early)
+        await asyncio.sleep(0.2)
+        assert (late.told[0], early.told) == ("late", [])
+
+    crowded(story, head_seconds=0.2)

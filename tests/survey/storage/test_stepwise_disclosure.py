@@ -1,0 +1,351 @@
+import json
+import random
+import threading
+from collections import Counter
+from contextlib import closing
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+from tests.survey.samples import cheated, faculty, panel, survey
+from toolkit.survey.collector import Collector
+from toolkit.survey.storage import Entry, State, StoreError, open_store
+from toolkit.survey.storage import stepwise_disclosure as steps
+from toolkit.survey.storage.protocol import KEY_BYTES
+from toolkit.survey.storage.stepwise_disclosure import enlarged, look, steps_note
+
+pytestmark = pytest.mark.filterwarnings("ignore:While the collection is")
+
+
+class Field:
+    """A collection without a server, into which people answer one by one."""
+
+    def __init__(self, database, asked, seed=1):
+        self.database, self.rng = database, np.random.default_rng(seed)
+        self.store = open_store(database)
+        self.store.create(asked)
+        self.store.set_state(State.OPEN)
+
+    def arrive(self, count, **answers):
+        """So many people, who cheated by a coin where nothing else is said, in one transaction."""
+        chosen = [{"faculty": 0, "cheated": int(self.rng.integers(2)), **answers} for _ in range(count)]
+        bodies = [json.dumps({"answers": one, "understood": True}) for one in chosen]
+        self.store.add([Entry(self.rng.bytes(KEY_BYTES), body) for body in bodies])
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'campus.db'}"
+    from tests.survey.postgres_server import new_name
+
+    return request.getfixturevalue("postgres").url(new_name())
+
+
+@pytest.fixture(autouse=True)
+def lot(monkeypatch):
+    """Who is held back is drawn by lot: here the same lot each time."""
+    monkeypatch.setattr(steps, "_LOT", random.Random(28))  # noqa: S311
+
+
+@pytest.fixture
+def field(database):
+    made = Field(database, survey(minimum=20))
+    yield made
+    made.store.close()
+
+
+@pytest.mark.parametrize("access", ["open", "token"])
+def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, access):
+    """Which ones were shown first would say who came first."""
+    field = Field(database, panel(minimum=5, access=access))
+    passes = [bytes([i] * 32) for i in range(27)]
+    if access == "token":
+        field.store.invite(passes)
+    bodies = [
+        json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": f"{i:032x}"})
+        for i in range(27)
+    ]
+    for one, body in zip(passes, bodies, strict=True):
+        field.store.add([Entry(field.rng.bytes(KEY_BYTES), body, one if access == "token" else None)])
+    collector = Collector.attach(database)
+    with pytest.warns(UserWarning, match="only how many reports there are is shown"):
+        seen = collector.reports()
+    assert len(seen) == 0
+    assert collector.results().findings == ()
+    (told, *_) = seen.attrs["remarks"]
+    assert "only how many reports there are is shown, at least 20; all of them when it is closed" in told
+    assert field.store.setting("shown") is None
+    collector.close()
+    assert len(collector.reports()) == 27
+    assert collector.results()["cheated"].n == 27
+    field.store.close()
+
+
+def yes_of(collector):
+    """How many reported yes, as anybody can compute from what is shown."""
+    return Counter(collector.reports()["cheated"])["yes"]
+
+
+@pytest.mark.slow
+def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
+    collector = Collector.attach(field.database)
+    shown = []
+    for _ in range(45):
+        field.arrive(1)
+        shown.append(len(collector.reports()))
+    assert shown == [0] * 29 + [20] * 10 + [30] * 6
+    collector.pause()
+    assert len(collector.reports()) == collector.results()["cheated"].n == collector.status().reports == 30
+    assert collector.status().stored == 45
+    collector.close()
+    assert len(collector.reports()) == collector.results()["cheated"].n == 45
+
+
+def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field):
+    """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing
+    finer.
+    """
+    field.arrive(43)
+    first = Collector.attach(field.database).reports()
+    assert first.attrs["remarks"][0].endswith("Here are 30 of 43 reports; the next at 50.")
+    field.arrive(6)
+    for _ in range(3):
+        assert Collector.attach(field.database).reports().equals(first)
+    field.arrive(1)
+    assert len(Collector.attach(field.database).reports()) == 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [b"\0", b"\xff"])
+def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_path, monkeypatch, key):
+    """The attack: after somebody's report send nine of your own, all no, and look for a yes among the ten
+    that appear. Keys are made by those who send: here they are the smallest, or the largest.
+
+    Where nobody is held back, it is right each time. Else a person is among the ten that appear with
+    probability 1/2, by lot out of twenty; and if not, the guess knows nothing of their coin. So it is
+    right at most 3 times in 4, whatever came before, and all of 36 guesses are right with probability
+    below 4e-5. The seed is fixed.
+    """
+
+    def right(name):
+        field = Field(f"sqlite:///{tmp_path / name}.db", survey(minimum=20), seed=3)
+        field.arrive(40)
+        collector, correct = Collector.attach(field.database), 0
+        yes, people = yes_of(collector), len(collector.reports())
+        for victim in range(36):
+            sent = int(field.rng.integers(2))
+            field.arrive(1, cheated=sent)
+            known = json.dumps({"answers": {"faculty": 0, "cheated": 0}, "understood": True})
+            own = [key * (KEY_BYTES - 2) + bytes([victim, place]) for place in range(9)]
+            field.store.add([Entry(one, known) for one in own])
+            more, came = yes_of(collector) - yes, len(collector.reports()) - people
+            assert came == 10
+            correct += sent == (more > 0)
+            yes, people = yes + more, people + came
+        field.store.close()
+        return correct
+
+    assert right("held") < 36
+    monkeypatch.setattr(steps, "held_back", lambda _: 0)
+    assert right("shown") == 36  # as it was
+
+
+def test_the_number_of_reports_moves_in_the_same_steps_as_the_results(field):
+    collector = Collector.attach(field.database)
+    for _ in range(5):
+        field.arrive(9)
+        status = collector.status()
+        assert status.reports == len(collector.reports())
+        assert status.stored == len(list(field.store.rows()))
+    assert status.reports == 30
+
+
+def test_reports_that_are_not_shown_are_not_lost_and_it_is_said(field, tmp_path):
+    field.arrive(5)
+    collector = Collector.attach(field.database)
+    said = "it is shown in steps of 10, and the last 10 wait: from 30 reports on. So far 5 are stored."
+    with pytest.warns(UserWarning, match=said):
+        assert len(collector.reports()) == 0
+    with pytest.warns(UserWarning, match=said):
+        collector.export(tmp_path / "out.csv")
+    assert said in repr(collector.results())
+    assert said in collector.results()._repr_html_()
+    assert repr(collector).endswith("open, 5 reports>")
+
+
+def test_by_group_each_group_moves_in_steps_and_below_the_minimum_none_is_shown(field):
+    collector = Collector.attach(field.database)
+    field.arrive(64, faculty=0)
+    field.arrive(26, faculty=1)
+    found = collector.results(by="faculty")
+    assert set(found["cheated"]) == {"arts"}  # of law at most 26 are there, and 10 of them wait
+    assert any("1 of 2 estimates are not shown" in note for note in found.notes())
+    before = found["cheated"]["arts"]
+    assert before.n in (40, 50)
+    field.arrive(5, faculty=0, cheated=1)
+    field.arrive(5, faculty=1)
+    later = collector.results(by="faculty")["cheated"]["arts"]
+    assert later.n - before.n in (0, 10)
+    assert (later.value == before.value) or later.n > before.n
+    collector.close()
+    assert {group: one.n for group, one in collector.results(by="faculty")["cheated"].items()} == {
+        "arts": 69,
+        "law": 31,
+    }
+
+
+def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
+    """One man among many: printed with an estimate of 333 % before, and groups of two with an error of 0."""
+    field.arrive(50, faculty=0)
+    field.arrive(1, faculty=1)
+    collector = Collector.attach(field.database)
+    collector.close()
+    found = collector.results(by="faculty")
+    assert set(found["cheated"]) == set(found.to_frame()["faculty"]) == {"arts"}
+    assert set(found.to_table()["faculty"]) == set(found.missing["faculty"]) == {"arts"}
+    assert any("1 of 2 estimates are not shown, as fewer than 20 people answered" in note for note in found.notes())
+    drawn = {text.get_text() for text in found.plot().figure.findobj(Text)}
+    assert any("arts" in words for words in drawn)
+    assert not any("law" in words for words in drawn)
+    few = collector.results(by="faculty", minimum=1)
+    assert few["cheated"]["law"].n == 1
+    assert "Shown from 1 people on, as was asked for; the survey's minimum is 20." in few.notes()
+    assert collector.results()["cheated"].n == 51
+
+
+def test_shares_inside_zero_to_one_can_be_asked_of_a_collection(field):
+    """As the note of an unbiased estimate outside suggests."""
+    field.arrive(44, cheated=0)
+    field.arrive(16, cheated=1)
+    collector = Collector.attach(field.database)
+    assert "maximum likelihood" in collector.results()["cheated"].notes[-1]
+    assert collector.results()["cheated"].value < 0
+    assert collector.results(method="mle")["cheated"].value == pytest.approx(0, abs=1e-9)
+
+
+def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
+    field.arrive(45, faculty=0)
+    first = look(field.store, field.store.survey(), ["faculty", "understood"])
+    field.arrive(4, faculty=0)
+    again = look(field.store, field.store.survey(), ["understood", "faculty"])
+    assert (again.bodies, again.there, len(again.bodies)) == (first.bodies, 49, 20)
+
+
+@pytest.mark.slow
+def test_a_question_that_few_are_asked_moves_by_whole_steps_of_those_few(database):
+    """Ten people more, one of them asked: without this its estimate would move by exactly that one's
+    report.
+    """
+    asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}), minimum=20)
+    field = Field(database, asked)
+    field.arrive(40, faculty=0, cheated=None)
+    field.arrive(30, faculty=1)
+    collector = Collector.attach(database)
+    before = collector.results()["cheated"]
+    assert before.n == 20
+    field.arrive(9, faculty=0, cheated=None)
+    field.arrive(1, faculty=1)
+    after = collector.results()["cheated"]
+    assert (after.n, after.value) == (before.n, before.value)
+    field.store.close()
+
+
+def test_a_question_below_the_minimum_is_not_shown_although_the_others_are(database):
+    field = Field(database, survey(faculty(), cheated(show_if={"faculty": ["law"]}), minimum=20))
+    field.arrive(40, faculty=0, cheated=None)
+    field.arrive(10, faculty=1)
+    found = Collector.attach(database).results()
+    assert [finding.question for finding in found.findings] == ["faculty"]
+    with pytest.raises(KeyError, match="too few to show"):
+        found["cheated"]
+    field.store.close()
+
+
+def test_two_readers_at_once_show_the_same(field):
+    """Both find ten new reports; one is faster, and the other takes over what that one has shown."""
+    field.arrive(30)
+    seen, ready = [], threading.Barrier(4)
+
+    def read():
+        collector = Collector.attach(field.database)
+        ready.wait()
+        seen.append(tuple(look(collector._store, collector.survey).bodies))
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    field.arrive(7)
+    for reader in readers:
+        reader.join()
+    assert len(seen) == 4
+    assert len(set(seen)) == 1
+
+
+def test_a_reader_whose_snapshot_was_overtaken_looks_again(field, monkeypatch):
+    field.arrive(30)
+    swap, lost = field.store.swap, []
+
+    def slower(name, before, after):
+        if not lost:
+            lost.append(name)
+            with closing(open_store(field.database)) as faster:
+                look(faster, field.store.survey())
+        return swap(name, before, after)
+
+    monkeypatch.setattr(field.store, "swap", slower)
+    assert len(look(field.store, field.store.survey()).bodies) == 20
+    assert lost == ["shown"]
+    monkeypatch.setattr(field.store, "swap", lambda *_: False)
+    field.arrive(10)
+    with pytest.raises(StoreError, match="free to look at"):
+        look(field.store, field.store.survey())
+
+
+def test_closing_forgets_what_was_shown_before(field):
+    """It tells earlier reports from later ones; so it goes with all other traces of order."""
+    field.arrive(30)
+    collector = Collector.attach(field.database)
+    collector.results(by="faculty")
+    assert all(field.store.setting(name) for name in ("shown", "shown by faculty"))
+    field.store.remember("port", "8000")
+    collector.close()
+    assert field.store.setting("shown") is field.store.setting("shown by faculty") is None
+    assert field.store.setting("port") == "8000"
+    assert not field.store.swap("shown", None, "")
+
+
+def test_how_much_is_shown_is_said_in_so_many_words(field):
+    asked = field.store.survey()
+    field.arrive(12)
+    begun = "While the collection is open, it is shown in steps of 10, and the last 10 wait"
+    assert steps_note(asked, look(field.store, asked)) == (f"{begun}: from 30 reports on. So far 12 are stored.")
+    field.arrive(21)
+    assert steps_note(asked, look(field.store, asked)) == (
+        f"{begun}, so that until it is closed no two looks differ by one person's report. "
+        "Here are 20 of 33 reports; the next at 40."
+    )
+    assert "in steps of 10 of each group by faculty" in steps_note(
+        asked, look(field.store, asked, ["faculty"]), ["faculty"]
+    )
+    field.store.set_state(State.CLOSED)
+    assert steps_note(asked, look(field.store, asked)) == ""
+
+
+def test_a_step_is_added_whole_from_each_group_by_itself():
+    groups = {bytes([i]): "a" if i < 25 else "b" for i in range(44)}
+    first = enlarged(frozenset(), groups, 10)
+    assert Counter(groups[key] for key in first) == {"a": 20, "b": 10}
+    assert enlarged(first, groups, 10) == first
+    more = {**groups, **{bytes([i]): "b" for i in range(100, 101)}}
+    assert Counter(more[key] for key in enlarged(first, more, 10)) == {"a": 20, "b": 20}
+    assert enlarged(first, more, 10) > first
+
+
+def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():
+    asked = survey(step=1)
+    assert type(asked).from_dict(asked.to_dict()).step == 1
+    assert "step" not in survey().to_dict()  # hashes of surveys that leave it as it is are those of earlier versions
+    with pytest.raises(ValueError, match="`step` must be at least 1"):
+        survey(step=0)

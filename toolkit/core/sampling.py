@@ -1,0 +1,490 @@
+"""Exact draws, many at a time: of a finite law with integer weights, and of integer noise of any rational scale.
+
+The noise is discrete Laplace (two-sided geometric) or discrete Gaussian.
+Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0
+for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
+that the law is exact:
+
+1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e
+   are enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more digits.
+2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and
+   the sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in proportion to
+   rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would count twice.
+3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16 bits of u
+   with a lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers, sure
+   but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage decides only if the
+   comparison is certain.
+
+Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m
+below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them
+depends on the scale alone.
+
+References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh, Roughgarden and
+Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no random bit outlives a call.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import accumulate, islice, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
+
+_WORD = 16
+_FEW_DRAWS = 4096  # up to here a plain draw is faster than building the table
+CHUNK = 1 << 17
+"""Long work goes in pieces of this many, so that the working arrays stay in the processor's cache."""
+
+_UNDECIDED = -1
+
+Cells = npt.NDArray[np.signedinteger]
+
+
+class Categorical:
+    """Outcome j with probability exactly weights[j] / sum(weights); the sum is at most 2**32.
+
+    A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws a
+    16-bit word is looked up first: it is the leading part of a finer uniform integer, word * total + U below
+    2**16 * total, and it nearly always decides the cell alone. Only where a cell's edge lies inside the
+    word's range is U drawn too. The law is the same to the last bit, at two random bytes a draw.
+    """
+
+    def __init__(self, weights: npt.ArrayLike) -> None:
+        self._edges = np.concatenate([[0], np.cumsum(np.asarray(weights, dtype=np.uint64))]).astype(np.uint64)
+        self._total = int(self._edges[-1])
+        self.outcomes = len(self._edges) - 1
+        self._table: Cells | None = None
+
+    def cells(self, uniform: npt.NDArray[np.uint64]) -> npt.NDArray[np.intp]:
+        """The outcome for each U below the total: the map that the browser shares."""
+        return np.searchsorted(self._edges, uniform, side="right") - 1
+
+    def draw(self, size: int, rng: Rng = None) -> Cells:
+        """`size` independent outcomes, of the smallest integer type that holds them."""
+        if size <= _FEW_DRAWS:
+            return self.cells(below(self._total, size, rng))
+        if self._table is None:
+            self._table = self._decided()
+        drawn = np.empty(size, dtype=self._table.dtype)
+        for start in range(0, size, CHUNK):
+            self._fill(drawn[start : start + CHUNK], self._table, rng)
+        return drawn
+
+    def _fill(self, out: Cells, table: Cells, rng: Rng) -> None:
+        leading = words(len(out), _WORD, rng)
+        np.take(table, leading, out=out, mode="clip")
+        ties = np.flatnonzero(out == _UNDECIDED)
+        if len(ties):
+            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(self._total, len(ties), rng)
+            out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
+
+    def _decided(self) -> Cells:
+        """For each word the cell that holds its whole range, or a mark where an edge cuts the range."""
+        fine_edges = self._edges << np.uint64(_WORD)
+        first = np.arange(1 << _WORD, dtype=np.uint64) * np.uint64(self._total)
+        last = first + np.uint64(self._total - 1)
+        cell = np.searchsorted(fine_edges, first, side="right") - 1
+        whole = cell == np.searchsorted(fine_edges, last, side="right") - 1
+        return np.where(whole, cell, _UNDECIDED).astype(np.min_scalar_type(-self.outcomes))
+
+
+Integers: TypeAlias = npt.NDArray[Any]
+"""int64, or Python integers in an object array where the scale is 2**53 or more."""
+
+_FINE = 5  # a step is between 2**-6 and 2**-5 of the scale
+
+_GUARD = 48  # bits beyond those asked for, to absorb the rounding of a few thousand products
+
+_SIGN_AND_QUICK = 17  # bits of a word that are not the position within a step
+
+_FEW = 8  # up to here Python's integers are faster than arrays
+
+_STEP_LIMIT = 1 << 15
+
+_ONE = np.uint64(1 << 32)
+
+_HALF_WORD = np.uint64(32)
+
+_TERMS = 12
+
+_MARGIN = np.uint64(32)
+
+Edges: TypeAlias = tuple[list[int], list[int]]
+"""Lower and upper bounds of Pr[0], Pr[0] + Pr[1], …, times 2**bits; the list may stop when little is left."""
+
+_LEADING = 16
+
+_FEW_WORDS = 2048  # up to here looking up whole words is faster than building the table
+
+
+def floor_log2(value: Fraction) -> int:
+    """The largest integer e with 2**e <= value."""
+    guess = value.numerator.bit_length() - value.denominator.bit_length()
+    return guess if value >= Fraction(2) ** guess else guess - 1
+
+
+def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
+    """Integers low <= 2**bits * e**-exponent <= high, three apart at most, for an exponent of at least 0.
+
+    The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both correctly), so
+    the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
+    """
+    if exponent > bits:  # then e**-exponent < 2**-bits
+        return 0, 1
+    context = Context(prec=(bits * 302) // 1000 + len(str(bits)) + 5)
+    power = context.exp(context.divide(Decimal(-exponent.numerator), Decimal(exponent.denominator)))
+    numerator, denominator = power.as_integer_ratio()
+    middle = (numerator << bits) // denominator
+    return max(middle - 1, 0), middle + 2
+
+
+def exp_of(exponent: Fraction) -> Enclosure:
+    """The enclosure of e**-exponent, as a function of the number of bits."""
+    return partial(exp_enclosure, exponent)
+
+
+class Inversion:
+    """Outcome t where a uniform number U falls between the edges below and above t of the cumulative law.
+
+    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided when every
+    continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above. If
+    not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of the real number U, exactly,
+    and nearly always 16 bits are enough.
+    """
+
+    def __init__(self, edges: Callable[[int], Edges]) -> None:
+        self._edges = edges
+        self._lower, upper = edges(WORD)
+        # No prefix is at or above the largest word's successor, so an edge there is never passed and may be
+        # cut to it.
+        self._upper = [min(edge, 2**WORD - 1) for edge in upper]
+        self._low, self._high = (np.array(edge, dtype=np.uint64) for edge in (self._lower, [0, *self._upper]))
+        self._table: npt.NDArray[np.signedinteger] | None = None
+
+    def draw(self, size: int, rng: Rng = None) -> npt.NDArray[np.int64]:
+        if size <= _FEW_WORDS:
+            return self._decide(words(size, WORD, rng), rng)
+        if self._table is None:
+            self._table = self._decided()
+        drawn = np.empty(size, dtype=np.int64)
+        for start in range(0, size, CHUNK):
+            self._fill(drawn[start : start + CHUNK], self._table, rng)
+        return drawn
+
+    def draw_one(self, rng: Rng = None) -> int:
+        """One outcome, without the cost of arrays."""
+        prefix = int(words(1, WORD, rng)[0])
+        cell = bisect_right(self._lower, prefix)
+        decided = cell < len(self._lower) and (cell == 0 or self._upper[cell - 1] <= prefix)
+        return cell if decided else self._refine(prefix, rng)
+
+    def _fill(self, out: npt.NDArray[np.int64], table: npt.NDArray[np.signedinteger], rng: Rng) -> None:
+        leading = words(len(out), _LEADING, rng)
+        out[:] = np.take(table, leading, mode="clip")
+        ties = np.flatnonzero(out == _UNDECIDED)
+        rest = words(len(ties), WORD, rng) >> np.uint64(_LEADING)
+        out[ties] = self._decide((leading[ties].astype(np.uint64) << np.uint64(WORD - _LEADING)) | rest, rng)
+
+    def _cells(self, uniform: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.intp]:
+        """The outcome of each 64-bit prefix, or the mark of an undecided one."""
+        cell = np.searchsorted(self._low, uniform, side="right")
+        decided = (self._high[cell] <= uniform) & (cell < len(self._low))
+        return np.where(decided, cell, _UNDECIDED)
+
+    def _decide(self, uniform: npt.NDArray[np.unsignedinteger], rng: Rng) -> npt.NDArray[np.int64]:
+        cell = self._cells(uniform).astype(np.int64, copy=False)
+        for i in np.flatnonzero(cell == _UNDECIDED):
+            cell[i] = self._refine(int(uniform[i]), rng)
+        return cell
+
+    def _refine(self, prefix: int, rng: Rng) -> int:
+        bits = WORD
+        while True:
+            prefix, bits = (prefix << WORD) | int(words(1, WORD, rng)[0]), bits + WORD
+            low, high = self._edges(bits)
+            cell = bisect_right(low, prefix)
+            if cell < len(low) and (cell == 0 or high[cell - 1] <= prefix):
+                return cell
+
+    def _decided(self) -> npt.NDArray[np.signedinteger]:
+        """For each 16-bit word the outcome that holds its whole range, or the mark where an edge cuts it."""
+        first = np.arange(1 << _LEADING, dtype=np.uint64) << np.uint64(WORD - _LEADING)
+        cell = self._cells(first)
+        whole = cell == self._cells(first + np.uint64((1 << (WORD - _LEADING)) - 1))
+        return np.where(whole, cell, _UNDECIDED).astype(np.min_scalar_type(-len(self._low) - 1))
+
+
+def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
+    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law."""
+    return laplace_sampler(positive(scale, "scale")).draw(size, rng)
+
+
+def discrete_gaussian(variance: Number, size: int, rng: Rng = None) -> Integers:
+    """`size` integers with Pr[k] proportional to e**(-k**2 / (2 variance))."""
+    return gaussian_sampler(positive(variance, "variance")).draw(size, rng)
+
+
+@lru_cache(maxsize=128)
+def laplace_sampler(scale: Fraction) -> "LatticeSampler":
+    """The sampler behind `discrete_laplace`, with its tables, for who draws often."""
+    return LatticeSampler(1 / scale, Fraction(0))
+
+
+@lru_cache(maxsize=128)
+def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
+    """The sampler behind `discrete_gaussian`, with its tables, for who draws often."""
+    return LatticeSampler(Fraction(0), 1 / (2 * variance))
+
+
+class LatticeSampler:
+    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's argument."""
+
+    def __init__(self, linear: Fraction, square: Fraction) -> None:
+        self._linear, self._square = linear, square
+        size = floor_log2(1 / linear) if linear else floor_log2(1 / (2 * square)) // 2
+        self.shift = max(0, size - _FINE)
+        self._steps = Inversion(self._edges)
+        if self.shift:
+            self._sure, slope, curve = self._stages()
+            self._quick = np.array([*self._sure, 0])
+            self._slope, self._curve = np.array(slope, dtype=np.uint64), np.uint64(curve)
+
+    def draw(self, size: int, rng: Rng = None) -> Integers:
+        if self.shift > WORD - _SIGN_AND_QUICK:
+            return np.array([*(self.draw_one(rng) for _ in range(size)), None], dtype=object)[:-1]
+        if size <= _FEW:
+            return np.array([self.draw_one(rng) for _ in range(size)], dtype=np.int64)
+        if self.shift == 0:
+            cell = self._steps.draw(size, rng)
+            return (cell >> 1) ^ -(cell & 1)
+        drawn = np.empty(size, dtype=np.int64)
+        filled = 0
+        while filled < size:
+            fresh = self._draw_some(min(size - filled, CHUNK), rng)
+            drawn[filled : filled + len(fresh)] = fresh
+            filled += len(fresh)
+        return drawn
+
+    def exponent(self, step: int, place: int) -> Fraction:
+        """The x with e**-x = rho(step * m + place) / rho(step * m)."""
+        return self._linear * place + self._square * place * (2 * (step << self.shift) + place)
+
+    def draw_one(self, rng: Rng = None) -> int:
+        """One integer of any size, with Python's integers throughout."""
+        while True:
+            step = self._steps.draw_one(rng)
+            if self.shift == 0:
+                return (step >> 1) ^ -(step & 1)
+            place, negative = divmod(big_below(2 << self.shift, rng), 2)
+            quick = int(words(1, 16, rng)[0])
+            sure = step < len(self._sure) and quick < self._sure[step]
+            accepted = sure or falls_below(exp_of(self.exponent(step, place)), quick, 16, rng)
+            magnitude = (step << self.shift) + place
+            if accepted and (magnitude or not negative):
+                return -magnitude if negative else magnitude
+
+    def _draw_some(self, size: int, rng: Rng) -> npt.NDArray[np.int64]:
+        """Up to `size` integers: those that are kept."""
+        step = self._steps.draw(size, rng)
+        if step.max() >= _STEP_LIMIT:
+            raise OverflowError("the noise left the range of 64-bit integers, an event of probability below 2**-700")
+        word = words(size, WORD, rng).view(np.int64)
+        place = word & ((1 << self.shift) - 1)
+        quick = (word >> 48) & 0xFFFF
+        accepted = quick < np.take(self._quick, step, mode="clip")
+        doubtful = np.flatnonzero(~accepted)
+        accepted[doubtful] = self._keep(step[doubtful], place[doubtful], quick[doubtful], rng)
+        magnitude = (step << self.shift) | place
+        negative = -((word >> self.shift) & 1)
+        accepted &= (magnitude | ~negative) != 0
+        return ((magnitude ^ negative) - negative)[accepted]
+
+    def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
+        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
+        uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
+        power = self._series(step, place)
+        accepted = uniform < power - _MARGIN
+        beyond = step >= len(self._slope)  # a step so rare that it has no row in the tables
+        for i in np.flatnonzero(beyond | ((uniform >= power - _MARGIN) & (uniform <= power + _MARGIN))):
+            exact = exp_of(self.exponent(int(step[i]), int(place[i])))
+            accepted[i] = falls_below(exact, int(uniform[i]), 32, rng)
+        return accepted
+
+    def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
+        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times 2**32.
+
+        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve terms of
+        Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than one.
+        """
+        position = _shifted(place.astype(np.uint64), 32 - self.shift)
+        slope = np.take(self._slope, step, mode="clip")
+        x = ((slope + ((self._curve * position) >> _HALF_WORD)) * position) >> _HALF_WORD
+        power = np.full_like(x, _ONE)
+        for term in range(_TERMS, 0, -1):
+            power = _ONE - ((x * power) >> _HALF_WORD) // np.uint64(term)
+        return power
+
+    def _stages(self) -> tuple[list[int], list[int], int]:
+        """For every step the sure 16-bit threshold and the slope of x; the curve of x is the same for all."""
+        _, _, ratios, _ = self._powers(WORD)
+        sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
+        rise, bend = (math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift))
+        return sure, [(rise + 2 * step * bend) >> 64 for step in range(len(sure))], bend >> 64
+
+    def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
+        """Lower and upper bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios,
+        and of the rest.
+
+        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power.
+        The ratios never rise, so a geometric series bounds what the list leaves out; of the Laplace law it is
+        that series, and the list may stop early.
+        """
+        width = bits + _GUARD
+        one = 1 << width
+        rise, bend = self._linear * 2**self.shift, self._square * 4**self.shift
+        (ratio_low, ratio_high), (fall_low, fall_high) = (
+            exp_enclosure(rise + bend, width),
+            exp_enclosure(2 * bend, width),
+        )
+        low, high, ratios, enough = ([one], [one], [ratio_low], 1 << (_GUARD - 8 if bend else width - bits * 3 // 8))
+        while (next_high := -(-(high[-1] * ratio_high) >> width)) >= enough:
+            low.append((low[-1] * ratio_low) >> width)
+            high.append(next_high)
+            if bend:
+                ratio_low, ratio_high = (ratio_low * fall_low) >> width, -(-(ratio_high * fall_high) >> width)
+            ratios.append(ratio_low)
+        rest_low = 0 if bend else (low[-1] * ratio_low) // (one - ratio_low)
+        return low, high, ratios, (rest_low, -(-(next_high << width) // (one - ratio_high)))
+
+    def _edges(self, bits: int) -> Edges:
+        """Bounds of the cumulative probabilities of the steps; of 0, -1, 1, … where a step is one integer."""
+        low, high, _, (rest_low, rest_high) = self._powers(bits)
+        if self.shift == 0:
+            low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high
+        least, most = sum(low) + rest_low, sum(high) + rest_high
+        return [(part << bits) // most for part in accumulate(low)], [
+            -(-(part << bits) // least) for part in accumulate(high)
+        ]
+
+
+def _both_signs(weights: Sequence[int]) -> list[int]:
+    return [weights[0], *(weight for weight in weights[1:] for _ in "-+")]
+
+
+def _shifted(values: npt.NDArray[np.uint64], places: int) -> npt.NDArray[np.uint64]:
+    return values << np.uint64(places) if places >= 0 else values >> np.uint64(-places)
+
+
+# Integer vectors with Pr[k] proportional to e**(-|k| / scale), |k| the Euclidean length: exact, in any
+# dimension.
+#
+# On the line this is the discrete Laplace law. In d dimensions the length is near Gamma(d, scale) and the
+# direction near uniform: the high-dimensional Laplace noise, on the integer grid and without a float that
+# decides.
+#
+# **Proposal.** As a function of the squared length y (in units of scale**2), -sqrt(y) is convex, so between two
+# radii a < b it lies below its chord -(y + a b) / (a + b); and e to the chord is a product of discrete
+# Gaussians of variance (a + b) / 2 * scale**2, one for each coordinate. With radii 0 = r0 < r1 < r2 < … an
+# interval i is drawn with the weight of its Gaussian, e**(-a b / (a + b)) * theta**d, where theta is the sum of
+# e**(-k**2 / (2 variance)) over the integers; then the vector is drawn from that Gaussian.
+#
+# **Rejection.** It is kept only if its length falls into interval i, and then with probability e**-(chord minus
+# -sqrt(y)). Each vector lies in one interval, so it is kept in proportion to e**(-|k| / scale). Radii that grow
+# by a factor of about 1 + 2/sqrt(d) keep nearly half of the vectors, whatever d.
+#
+# **theta.** By Poisson's summation theta = sqrt(2 pi variance) (1 + 2 e**(-2 pi**2 variance) + …). The root's
+# constant factors cancel between the intervals; the bracket is 1 to more digits than are ever compared once the
+# scale is 2**10.
+
+LEAST_SCALE = 2**10
+
+
+def radial_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
+    """One vector of integers, Pr[k] proportional to e**(-|k| / scale), for a scale of at least 2**10."""
+    unit, size = positive(scale, "scale"), whole(dimension, "dimension")
+    if unit < LEAST_SCALE:
+        refuse(f"`scale` must be at least {LEAST_SCALE}", float(unit), "choose a finer grid")
+    intervals = _intervals(size)
+    while True:
+        chosen = intervals.draw_one(rng)
+        inner, outer = islice(_radii(size), chosen, chosen + 2)
+        vector = discrete_gaussian(unit**2 * (inner + outer) / 2, size, rng)
+        squared = Fraction(_squared_length(vector)) / unit**2
+        if inner**2 <= squared < outer**2 and falls_below(_gap(squared, inner, outer), 0, 0, rng):
+            return vector
+
+
+def _radii(dimension: int) -> Iterator[int]:
+    """The radii, in units of the scale. None is more than three times the one before, after the first."""
+    root, radius = math.isqrt(dimension), max(1, dimension // 8)
+    yield 0
+    while True:
+        yield radius
+        radius += max(1, 2 * radius // (root + 1))
+
+
+@lru_cache(maxsize=64)
+def _intervals(dimension: int) -> Inversion:
+    def edges(bits: int) -> Edges:
+        return _interval_edges(dimension, bits)
+
+    return Inversion(edges)
+
+
+def _interval_edges(dimension: int, bits: int) -> Edges:
+    """Bounds of the cumulative weights of the intervals, (a + b)**(d/2) e**(-a b / (a + b)) each.
+
+    From a + b >= 32 d on, each weight is at most e**(-7/32) < 5/6 of the one before: a b / (a + b) rises by at least (c
+    - a) / 8 to the next interval (b, c), and d/2 ln(a + b) by at most (c - a) / 64. So what the list leaves out is less
+    than six times its next weight. Logarithms are rounded correctly; their error stays far below the guard bits.
+    """
+    width = bits + _GUARD
+    context = Context(prec=width * 302 // 1000 + len(str(dimension)) + 12)
+    heights: list[Decimal] = []
+    for a, b in pairwise(_radii(dimension)):
+        rise = context.multiply(context.ln(Decimal(a + b)), Decimal(dimension) / 2)
+        heights.append(context.subtract(rise, context.divide(Decimal(a * b), Decimal(a + b))))
+        if a + b >= 32 * dimension and heights[-1] - max(heights) < -(bits + 16):
+            break
+    weights = [_scaled(context, context.subtract(height, max(heights)), width) for height in heights]
+    low, high = [max(weight - 2, 0) for weight in weights[:-1]], [weight + 2 for weight in weights[:-1]]
+    least, most = sum(low), sum(high) + 6 * (weights[-1] + 2)
+    return [(part << bits) // most for part in accumulate(low)], [
+        -(-(part << bits) // least) for part in accumulate(high)
+    ]
+
+
+def _scaled(context: Context, exponent: Decimal, width: int) -> int:
+    """2**width * e**exponent within two units, for an exponent of at most 0."""
+    if exponent < -width:
+        return 0
+    numerator, denominator = context.exp(exponent).as_integer_ratio()
+    return (numerator << width) // denominator
+
+
+def _gap(squared: Fraction, inner: int, outer: int) -> Enclosure:
+    """The enclosure of e**-x, x = (r - inner)(outer - r) / (inner + outer), where r is the root of `squared`.
+
+    x = r - (squared + inner * outer) / (inner + outer), and the root is taken in integers, eight bits finer than asked.
+    """
+    rational = (squared + inner * outer) / (inner + outer)
+
+    def enclosure(bits: int) -> tuple[int, int]:
+        fine = bits + 8
+        root = Fraction(math.isqrt(math.floor(squared * 4**fine)), 2**fine)
+        least, most = (max(root - rational, Fraction(0)), max(root + Fraction(1, 2**fine) - rational, Fraction(0)))
+        return exp_enclosure(most, bits)[0], exp_enclosure(least, bits)[1]
+
+    return enclosure
+
+
+def _squared_length(vector: Integers) -> int:
+    return sum(entry * entry for entry in vector.tolist())

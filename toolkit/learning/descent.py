@@ -1,0 +1,125 @@
+"""Noisy gradient descent: noise on every step's sum of gradients, over everybody or over a random part.
+
+A row's gradient is at most 1 long, so that nothing has to be clipped. It is rounded to whole steps, sums are exact, and
+discrete Gaussian noise is added. Only the sums are private: each place is public once its noise is drawn.
+
+Over everybody the steps add up exactly, in Zcdp. Over a random part, in which each person is with probability
+`rate`, independently at every step, they cost less. That is computed by Google's `dp-accounting` from Rényi's
+divergence, for people who come or go and for normal noise. The law on the grid is not that: a number with
+noise of sigma differs from the normal one, rounded, by at most (2**-30 / sigma)**2 / 24 in total variation,
+which is below 2**-60. A thousandth of delta is kept for that.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng, below
+from toolkit.core.sampling import gaussian_sampler
+from toolkit.learning.perturbation import MarginLoss, Parts, zcdp_within
+
+STEPS = 2**30
+_FOR_GRID = Fraction(1, 1000)
+_ORDERS = [1.5, 2.5, 3.5, 4.5, 5.5, *range(2, 65), 80, 96, 128, 192, 256, 512]
+_LEAST = 0.25  # no less noise than that, in units of a gradient: else the grid would not be fine
+
+
+@dataclass(frozen=True)
+class NoisyDescent:
+    """w <- w - pace ((sum of gradients + noise) / (rate people) + w / (C people)), a fixed number of times.
+
+    `people` is public: their number under "replace", a guess of it under "add_remove".
+    """
+
+    loss: Loss
+    ridge: float
+    margins: MarginLoss
+    size: int
+    people: int
+    neighbors: str
+    steps: int
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        if isinstance(self.loss, Pure) or (self.rate < 1 and isinstance(self.loss, Zcdp)):
+            needed = "`rho`, or `epsilon` with `delta`" if self.rate == 1 else "`epsilon` with `delta`"
+            refuse(f"method='descent' at this rate needs {needed}", self.loss, "Gaussian noise costs that")
+        if self.rate < 1 and self.neighbors != "add_remove":
+            rule = "a `rate` below 1 needs neighbors='add_remove'"
+            refuse(rule, self.neighbors, "what a random part of the people costs is known for those who come or go")
+        if self.rate < 1 and self._error > _FOR_GRID * self._slack:
+            refuse("`delta` must be larger for so many steps", float(self._slack), "a grid is no normal law")
+
+    @property
+    def _slack(self) -> Fraction:
+        return self.loss.slack if isinstance(self.loss, Approx) else Fraction(0)
+
+    @property
+    def _error(self) -> Fraction:
+        """(1 + e**epsilon) times the total variation between grid and normal law, over all steps."""
+        ratio = Fraction(1 + math.exp(min(float(self.loss.amount), 700.0)))
+        return ratio * self.steps * self.size / 2**60
+
+    @property
+    def price(self) -> Loss:
+        return self.loss
+
+    @cached_property
+    def sigma(self) -> float:
+        """Noise on each entry of a sum, in units of the longest gradient."""
+        if self.rate == 1:
+            assert not isinstance(self.loss, Pure)
+            rho, times = zcdp_within(self.loss), 2 if self.neighbors == "replace" else 1
+            return times * math.sqrt(self.steps / (2 * float(rho.amount))) * (1 + 1e-12)
+        delta = float(self._slack * (1 - _FOR_GRID))
+        return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
+
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        """The last place, from 0; rows are read at every step, so that only a part has to be in memory."""
+        longest = STEPS + math.isqrt(self.size) + 1  # a gradient in steps, with half a step for each entry
+        noise = gaussian_sampler((Fraction(self.sigma) * longest) ** 2)
+        place, part = np.zeros(self.size), float(self.rate) * self.people
+        shrink = self.ridge / self.people
+        pace = 1 / (self.margins.curvature + shrink)
+        for _ in range(self.steps):
+            total = np.zeros(self.size, dtype=np.int64)
+            for rows in parts():
+                some = rows if self.rate == 1 else rows[:, self._taking_part(rows.shape[1], rng)]
+                total += np.rint(some * self.margins.slope(place @ some) * STEPS).astype(np.int64).sum(axis=1)
+            noisy = (total + noise.draw(self.size, rng)).astype(float) / STEPS
+            place = place - pace * (noisy / part + shrink * place)
+        return np.asarray(place)
+
+    def _taking_part(self, people: int, rng: Rng) -> Array:
+        """Who takes part in a step: each with exactly this rate."""
+        return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
+
+
+def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:
+    """What steps over random parts cost, by the Rényi accountant of `dp-accounting`; a little above."""
+    tool, rdp = extra("dp_accounting"), extra("dp_accounting.rdp.rdp_privacy_accountant")
+    accountant = rdp.RdpAccountant(_ORDERS, tool.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    accountant.compose(tool.PoissonSampledDpEvent(rate, tool.GaussianDpEvent(sigma)), steps)
+    return float(accountant.get_epsilon(delta)) * (1 + 1e-6)
+
+
+@lru_cache(maxsize=64)
+def sampled_sigma(epsilon: float, delta: float, rate: float, steps: int) -> float:
+    """The least noise, to three digits, whose cost stays within epsilon."""
+    low, high = 0.0, 1.0
+    while sampled_epsilon(high, delta, rate, steps) > epsilon:
+        low, high = high, 2 * high
+        if high > 1e6:
+            refuse("`epsilon` must be larger for so many steps", epsilon, "no noise of a sensible size is enough")
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        enough = sampled_epsilon(middle, delta, rate, steps) <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return high

@@ -1,1 +1,0 @@
-"""How weights are fitted with noise: losses of a margin, their minimum, and where the noise goes."""

@@ -1,0 +1,514 @@
+"""Noise of a private classifier: on the weights, or in the objective before it is minimized.
+
+The objective is a sum over people of losses of margins, plus ridge / 2 |w|**2, ridge = 1 / C. Every row has a
+length of at most 1 and every slope is at most 1, so a person's gradient has a length of at most 1.
+
+**Output perturbation** (Chaudhuri, Monteleoni and Sarwate 2011). If one person is replaced the minimum moves
+by at most 2 / ridge = 2 C, if one comes or goes by at most C; what the solver may miss it by is added twice.
+
+**Objective perturbation.** Add a random linear term push . w, which masks one person's gradient, then minimize. Given
+the weights w that come out, push is known from the data; for a neighbor it is another by at most 2 in length, and in
+each entry by at most twice the largest that a row can have (`pushing`). The density of w has the determinant of the
+Hessian as a factor (the Jacobian). With H the Hessian of all others plus the ridge, one row makes it H + a x x', and
+det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge: so the determinants cost at most ln(1 + curvature /
+ridge), and the rest pays for the shift. A ridge so small that they would cost more than half of epsilon is raised.
+
+The push is drawn on a grid. Spread evenly over a cell of the grid it has a density, whose logarithm moves by
+at most what the law of the push was made for, its cells included. The cell, like the tolerance of the
+solver, moves the weights by a known length; noise for that, paid with a 64th of epsilon, is added to them.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import expit
+
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng, below, big_below
+from toolkit.core.sampling import Integers, floor_log2, gaussian_sampler, laplace_sampler
+
+# Losses of a margin (label times score), and the weights with the smallest penalized loss.
+#
+# Both losses fall by at most 1 for each unit of the margin, so that the gradient of a row of length at most 1 has at
+# most length 1; and both have a bounded curvature, which noise inside an objective needs.
+#
+# The minimum is found to a tolerance that is fixed before any row is seen, by Newton's method, with a full step where
+# that halves the gradient, else with one to the lowest point along its direction. The objective bends by at least
+# `ridge` in every direction, so a gradient of length t means that the minimum is at most t / ridge away. The gradient
+# is computed in floats; what their rounding can hide is bounded in advance (`tolerance`), and is part of the
+# sensitivity.
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """ln(1 + e**-m)."""
+
+    curvature: float = 0.25
+
+    def value(self, margins: Array) -> Array:
+        return np.logaddexp(0.0, -margins)
+
+    def slope(self, margins: Array) -> Array:
+        return np.asarray(-expit(-margins))
+
+    def bend(self, margins: Array) -> Array:
+        share = expit(-np.abs(margins))
+        return np.asarray(share * (1 - share))
+
+
+@dataclass(frozen=True)
+class HuberHinge:
+    """max(0, 1 - m), with a parabola in place of the corner from 1 - width to 1 + width."""
+
+    width: float = 0.5
+
+    @property
+    def curvature(self) -> float:
+        return 1 / (2 * self.width)
+
+    def value(self, margins: Array) -> Array:
+        near = np.clip(1 + self.width - margins, 0.0, 2 * self.width)
+        return near**2 / (4 * self.width) + np.maximum(1 - self.width - margins, 0.0)
+
+    def slope(self, margins: Array) -> Array:
+        near = np.clip(margins, 1 - self.width, 1 + self.width)
+        return np.clip((near - 1 - self.width) / (2 * self.width), -1.0, 0.0)
+
+    def bend(self, margins: Array) -> Array:
+        return np.where(np.abs(margins - 1) <= self.width, self.curvature, 0.0)
+
+
+MarginLoss = Logistic | HuberHinge
+"""A convex loss with 0 <= -slope <= 1 and 0 <= second derivative <= curvature."""
+
+
+MOST_ROWS = 10**8
+_ROUNDING = 2.0**-53
+# Roundings of one term: 16 + 3 in a block of numpy's pairwise sums, 20 for blocks, 4 each for slope and product.
+_SUMMED = 60
+_ROUNDS = 500
+_HURRIED = 50  # after these rounds, every step is as long as the objective falls, so that it ends
+_LONGEST, _HALVINGS = 2.0**20, 45
+_SAMPLED = 20_000  # beyond these rows, the search starts from the minimum of every sixteenth row
+
+
+Parts: TypeAlias = Callable[[], Iterable[Array]]
+"""Reads all rows, some after the other; one column per person."""
+
+
+def in_memory(parts: Parts) -> Array:
+    """All rows at once."""
+    listed = list(parts())
+    return listed[0] if len(listed) == 1 else np.concatenate(listed, axis=1)
+
+
+def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float = 0.0) -> float:
+    """A length of the gradient that floats can reach and tell, four times what their rounding comes to.
+
+    The minimum has ridge / 2 |w|**2 <= rows + push |w|, which bounds |w|. A margin is then wrong by at most
+    size |w| roundings and its slope by curvature times that; and the sum over people, each term of length at
+    most 1, by some roundings per term.
+    """
+    reach = (push + math.sqrt(push**2 + 2 * ridge * rows)) / ridge
+    people = rows * (_SUMMED + loss.curvature * (size + 2) * reach)
+    return 4 * _ROUNDING * (people + 8 * (ridge * reach + push) + 1)
+
+
+def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
+    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w has a gradient of at most half the tolerance.
+
+    `rows` holds one column per person, already multiplied by the label.
+    """
+    weights = np.zeros(len(rows))
+    if rows.shape[1] > _SAMPLED:
+        few = np.ascontiguousarray(rows[:, ::16])
+        weights = minimum(few, loss, ridge / 16, push / 16, 1e-3 * few.shape[1])
+    pull = _gradient(rows, loss, ridge, push, weights)
+    for round_number in range(_ROUNDS):
+        if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
+            break
+        bent = rows * np.sqrt(loss.bend(weights @ rows))
+        along = -_solved(bent @ bent.T + ridge * np.eye(len(rows)), pull)
+        moved = weights + along
+        after = _gradient(rows, loss, ridge, push, moved)
+        if round_number > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
+            moved = weights + _furthest(rows, loss, ridge, push, weights, along) * along
+            after = _gradient(rows, loss, ridge, push, moved)
+        weights, pull = moved, after
+    return weights
+
+
+def _solved(matrix: Array, pull: Array) -> Array:
+    """Newton's step; where floats take the matrix for singular, the shortest one: that is no error."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, pull), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, pull, rcond=None)[0], dtype=float)
+
+
+def _furthest(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array, along: Array) -> float:
+    """How far along a direction the objective falls: where its derivative is 0, which never falls."""
+    margins, steps = weights @ rows, along @ rows
+    start, growth = float((ridge * weights + push) @ along), ridge * float(along @ along)
+
+    def rises(share: float) -> bool:
+        return float(loss.slope(margins + share * steps) @ steps) + start + share * growth > 0
+
+    low, high = 0.0, 1.0
+    while not rises(high) and high < _LONGEST:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rises(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _gradient(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> Array:
+    return np.asarray(rows @ loss.slope(weights @ rows) + ridge * weights + push)
+
+
+def _careful(rows: Array, loss: MarginLoss, ridge: float, push: Array, weights: Array) -> float:
+    """The length of the gradient with sums over people that numpy makes pairwise, with few roundings."""
+    slopes = loss.slope(weights @ rows)
+    sums = np.array([np.sum(row * slopes) for row in rows])
+    return float(np.linalg.norm(sums + ridge * weights + push))
+
+
+# The laws of the push. Two laws keep to Pure(epsilon). `Ball`: one person shifts the push by at most 2 in length; its
+# length is near Gamma(d, 2 / epsilon), the direction near uniform. `Cube`: one person shifts each entry by at most 2
+# `widest`, where no row has a larger entry; its largest entry is near Gamma(d, 2 widest / epsilon). For columns with
+# bounds, no entry is larger than 1 / sqrt(d), and the variance of the second is a third of the first's (Awan and
+# Slavković 2021: the best norm is that of what one person can do). `Normal` keeps to Approx, with discrete Gaussian
+# noise on each entry. What is Pure(epsilon) is Approx(epsilon, delta) as well: of all laws that keep to a loss, the
+# one with the smallest variance is taken.
+
+# What Gaussian noise inside an objective costs, by Rényi's divergence of all orders, and the noise for a given cost.
+#
+# For neighbors that differ in one replaced row, Redberg, Koskela and Wang (2023) has its divergence of order t + 1
+# below
+#
+#     determinants + 4 / (2 sigma**2) + ln E[e**(t |N(0, 4 / sigma**2)|)] / t,
+#
+# as the push p changes by g x - g' x' with |g|, |g'| at most 1, |p . (g x - g' x')| <= |p . x| + |p . x'|, and the
+# inequality of Cauchy and Schwarz. E[e**(t |N|)] is at most 2 e**(2 t**2 / sigma**2), also for the discrete Gaussian
+# on a grid. There the change is a whole number of cells: a coordinate of it is wrong by up to a cell, which costs
+# |p_1| + … + |p_k| cells more. Hölder's inequality with 2**-20 for that term gives the small terms below.
+
+_HOLDER = 2.0**-20  # the exponent that Hölder's inequality leaves to the cells
+_CELL = 2.0**-30  # of the grid, in units of sigma, at most
+_MOST = 2.0**60  # of sigma: a billion billion people would not outweigh it
+_CAUTION = 1 + 1e-9  # more than the rounding of all that is computed here
+
+
+def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
+    """The bound of order t + 1."""
+    shift = (2 + math.sqrt(size) * _CELL * sigma) ** 2 / (2 * sigma**2)
+    rows = math.log(2) * (1 + size * _HOLDER) + 2 * t**2 / sigma**2 / (1 - _HOLDER)
+    cells = size * t**2 * _CELL**2 / _HOLDER / 2
+    return (determinants + shift + (rows + cells) / t) * _CAUTION
+
+
+def objective_epsilon(sigma: float, delta: float, determinants: float, size: int) -> float:
+    """The smallest epsilon over all orders, by the conversion of Canonne, Kamath and Steinke (2020)."""
+
+    def at(position: float) -> float:
+        t = math.exp(position)
+        bound = divergence(t, sigma, determinants, size)
+        return bound + (-math.log(delta) - math.log1p(t)) / t - math.log1p(1 / t)
+
+    low, high, ratio = -5.0, 25.0, (math.sqrt(5) - 1) / 2
+    for _ in range(100):  # golden section; every order is a valid bound, so nothing depends on the best one
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if at(left) <= at(right) else (left, high)
+    return at((low + high) / 2) + 1e-9
+
+
+@lru_cache(maxsize=64)
+def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
+    """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite if there is none."""
+    low, high = 0.0, 1.0
+    while objective_epsilon(high, delta, determinants, size) > epsilon:
+        low, high = high, 2 * high
+        if high > _MOST:
+            return math.inf
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        enough = objective_epsilon(middle, delta, determinants, size) <= epsilon
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+# Integer vectors with Pr[k] proportional to e**(-m / scale), m the largest size of an entry: exact, in any dimension.
+#
+# It is the noise for numbers that one person moves by a bounded amount each, all at once. The cubes {-r … r}**d
+# lie in one another, and e**(-m / scale) is (1 - q) times the sum of q**r over all r >= m, q = e**(-1 / scale). So a
+# radius r is drawn with weight (2 r + 1)**d q**r, and then a vector of its cube, each with the same probability.
+#
+# **The radius.** d + 1 independent numbers with Pr[g] proportional to q**g, those of the two-sided law that are not
+# negative, add up to r with weight (r + 1) (r + 2) … (r + d) q**r / d!. It is kept with probability (2 r + 1) / (2 r +
+# 2 i) for each i = 1 … d, which leaves (2 r + 1)**d q**r times a constant.
+
+
+def cubic_laplace(scale: Number, dimension: int, rng: Rng = None) -> Integers:
+    """One vector of integers, Pr[k] proportional to e**(-max |k_i| / scale); scale at least the dimension."""
+    unit, size = positive(scale, "scale"), whole(dimension, "dimension")
+    if unit < size:
+        refuse("`scale` must be at least the dimension", float(unit), "choose a finer grid")
+    sampler = laplace_sampler(unit)
+    while True:
+        radius = 0
+        missing = size + 1
+        while missing:
+            noise = sampler.draw(missing, rng)
+            sides = noise[noise >= 0]
+            radius, missing = radius + int(sides.sum()), missing - len(sides)
+        if all(big_below(2 * (radius + i), rng) <= 2 * radius for i in range(1, size + 1)):
+            return _of_cube(radius, size, rng)
+
+
+def _of_cube(radius: int, size: int, rng: Rng) -> Integers:
+    """`size` integers, each uniform on -radius … radius."""
+    width = 2 * radius + 1
+    if radius < 2**62:
+        return below(width, size, rng).astype(np.int64) - radius
+    return np.array([*(big_below(width, rng) - radius for _ in range(size)), None], dtype=object)[:-1]
+
+
+GRID = 30  # powers of two by which the grid is finer than the noise and than the shift
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Noise for a shift of at most 2 in length."""
+
+    epsilon: Fraction
+    size: int
+
+    @cached_property
+    def _law(self) -> Laplace:
+        return Laplace.for_epsilon(self.epsilon, sensitivity=2, norm="l2")
+
+    @property
+    def scale(self) -> float:
+        return self._law.scale
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of an entry."""
+        return math.sqrt(self.size + 1) * self.scale
+
+    @property
+    def longest(self) -> float:
+        """A length that is exceeded four times over with a probability below e**-100."""
+        return (self.size + 50) * self.scale
+
+    def draw(self, rng: Rng) -> Array:
+        return np.asarray(self._law.noisy(np.zeros(self.size), rng))
+
+
+@dataclass(frozen=True)
+class Cube:
+    """Noise for a shift of at most 2 `widest` in each entry, on a grid.
+
+    Spread evenly over its cell, a shift of the push moves each entry by at most `shift` cells, the shift
+    rounded up: so a density of e**(-largest entry / scale), counted in cells, moves by e**(shift / scale).
+    """
+
+    epsilon: Fraction
+    size: int
+    widest: float
+
+    @cached_property
+    def exponent(self) -> int:
+        """Of the cell, a power of two."""
+        reach = 2 * Fraction(self.widest)
+        return floor_log2(min(reach, reach / self.epsilon)) - GRID - self.size.bit_length()
+
+    @cached_property
+    def shift(self) -> int:
+        """How far one person can move an entry, in cells."""
+        return math.ceil(2 * Fraction(self.widest) / Fraction(2) ** self.exponent)
+
+    @property
+    def scale(self) -> float:
+        return float(self.shift / self.epsilon * Fraction(2) ** self.exponent)
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of an entry: uniform in a cube whose radius is Gamma(d + 1, scale)."""
+        return math.sqrt((self.size + 1) * (self.size + 2) / 3) * self.scale
+
+    @property
+    def longest(self) -> float:
+        """A length that is exceeded four times over with a probability below e**-100."""
+        return math.sqrt(self.size) * (self.size + 51) * self.scale
+
+    def draw(self, rng: Rng) -> Array:
+        cells = cubic_laplace(self.shift / self.epsilon, self.size, rng)
+        return np.asarray(np.ldexp(cells.astype(float), self.exponent))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Gaussian noise, on a grid, for a shift of at most 2 in length and what the determinants cost."""
+
+    epsilon: Fraction
+    size: int
+    delta: float
+    determinants: float
+
+    @cached_property
+    def spread(self) -> float:
+        """The standard deviation of an entry."""
+        return least_sigma(float(self.epsilon), self.delta, self.determinants, self.size)
+
+    @property
+    def longest(self) -> float:
+        """A length that is exceeded four times over with a probability below e**-100."""
+        return (math.sqrt(self.size) + 12) * self.spread
+
+    def draw(self, rng: Rng) -> Array:
+        sigma = Fraction(self.spread)
+        exponent = floor_log2(sigma) - GRID
+        cells = gaussian_sampler((sigma / Fraction(2) ** exponent) ** 2).draw(self.size, rng)
+        return np.asarray(np.ldexp(cells.astype(float), exponent))
+
+
+Push: TypeAlias = Ball | Cube | Normal
+
+
+def push_law(epsilon: Fraction, determinants: float, size: int, widest: float, delta: float = 0.0) -> Push:
+    """The law with the smallest variance, by public numbers alone; the determinants' cost is taken from epsilon."""
+    left = epsilon - Fraction(determinants)
+    laws: list[Push] = [Ball(left, size), Cube(left, size, widest)]
+    if delta:
+        laws.append(Normal(epsilon, size, delta, determinants))
+    return min(laws, key=lambda law: law.spread)
+
+
+_FOR_SOLVER = Fraction(1, 64)
+
+
+@dataclass(frozen=True)
+class OutputPerturbation:
+    """Noise on the weights: spherical Laplace for Pure, Gaussian for Approx and Zcdp."""
+
+    loss: Loss
+    ridge: float
+    margins: MarginLoss
+    size: int
+    rows: int
+    neighbors: str = "replace"
+
+    @property
+    def tolerance(self) -> float:
+        """Of the gradient's length. Where the number of rows is private, for as many as there may be."""
+        rows = self.rows if self.neighbors == "replace" else MOST_ROWS
+        return tolerance(rows, self.margins, self.ridge, self.size)
+
+    @cached_property
+    def sensitivity(self) -> Fraction:
+        """How far one person moves the weights, tolerance included: 2 C or C, and a little."""
+        times = 2 if self.neighbors == "replace" else 1
+        return (times + 2 * Fraction(self.tolerance)) / Fraction(self.ridge)
+
+    @cached_property
+    def mechanism(self) -> Laplace | Gaussian:
+        return additive(self.loss, self.sensitivity)
+
+    @property
+    def price(self) -> Laplace | Gaussian:
+        """What a ledger is charged: the mechanism, which may know its cost in more than one currency."""
+        return self.mechanism
+
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        weights = minimum(in_memory(parts), self.margins, self.ridge, np.zeros(self.size), self.tolerance)
+        return np.asarray(self.mechanism.noisy(weights, rng))
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation:
+    """Noise in the objective: Laplace noise on a ball or a cube (Chaudhuri, Monteleoni and Sarwate 2011; Awan
+    and Slavković 2021), for Approx also Gaussian (Redberg, Koskela and Wang 2023), under "replace".
+
+    `widest` is the largest entry that a row can have.
+    """
+
+    loss: Pure | Approx
+    least_ridge: float
+    margins: MarginLoss
+    size: int
+    rows: int
+    widest: float = 1.0
+
+    @property
+    def inside(self) -> Fraction:
+        """The epsilon that is paid for noise in the objective."""
+        return Fraction(self.loss.amount) * (1 - _FOR_SOLVER)
+
+    @cached_property
+    def ridge(self) -> float:
+        """The ridge that was asked for, or the least whose determinants cost half of epsilon."""
+        half = math.expm1(min(float(self.inside) / 2, 700.0))
+        return max(self.least_ridge, self.margins.curvature / half)
+
+    @property
+    def determinants(self) -> float:
+        """What the Jacobian costs: ln(1 + curvature / ridge), rounded up."""
+        return math.log1p(self.margins.curvature / self.ridge) * (1 + 1e-14)
+
+    @cached_property
+    def pushing(self) -> Push:
+        """The law of the push: one person's shift costs what the determinants leave."""
+        delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
+        return push_law(self.inside, self.determinants, self.size, self.widest, delta)
+
+    @property
+    def tolerance(self) -> float:
+        """Of the gradient's length, with half a cell of the push in it.
+
+        A push is taken to be at most `longest` long. One four times as long is still within what the factor
+        of four in `minimum.tolerance` leaves; its probability is below e**-100.
+        """
+        typical, spread = self.pushing.longest, self.pushing.spread
+        cell = math.sqrt(self.size) * max(2.0, 2 * spread) * 2.0**-GRID
+        return tolerance(self.rows, self.margins, self.ridge, self.size, typical) + cell
+
+    @cached_property
+    def mechanism(self) -> Laplace:
+        """The noise on the weights, for tolerance and cell."""
+        reach = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
+        return Laplace.for_epsilon(Fraction(self.loss.amount) * _FOR_SOLVER, sensitivity=reach, norm="l2")
+
+    @property
+    def price(self) -> Loss:
+        return self.loss
+
+    def weights(self, parts: Parts, rng: Rng) -> Array:
+        weights = minimum(in_memory(parts), self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
+        return np.asarray(self.mechanism.noisy(weights, rng))
+
+
+@lru_cache(maxsize=64)
+def zcdp_within(loss: Approx | Zcdp) -> Zcdp:
+    """A Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
+    return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
+
+
+@lru_cache(maxsize=64)
+def additive(loss: Loss, sensitivity: Fraction) -> Laplace | Gaussian:
+    """Noise on a vector that one person moves by at most `sensitivity` in length."""
+    if isinstance(loss, Pure):
+        return Laplace.for_epsilon(loss.amount, sensitivity=sensitivity, norm="l2")
+    if isinstance(loss, Zcdp):
+        return Gaussian.for_rho(loss.amount, sensitivity=sensitivity)
+    return Gaussian.for_loss(loss.amount, loss.slack, sensitivity=sensitivity)

@@ -1,1 +1,0 @@
-"""Reports as a frame, counts where the reports are, and who answered."""

@@ -1,0 +1,219 @@
+"""Counts of a survey's reports, and an estimate for each question, in all or by group."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.analysis.estimating import CountSource, checked_method, estimates, groupless_notes
+from toolkit.analysis.findings import Findings
+from toolkit.analysis.group_estimate import GroupEstimate
+from toolkit.analysis.plain import question_model
+from toolkit.analysis.reports import Reader
+from toolkit.analysis.sampling.replicates import Replicates
+from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.arrays import DataFrame
+from toolkit.core.checks import whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.extras import extra
+from toolkit.frames.counts import Group, counted, has_column
+from toolkit.local.anchor import attention_counts
+from toolkit.local.birthdays import days, shift
+from toolkit.local.compliance import worst_shift
+from toolkit.local.design import has_matrix
+from toolkit.local.protocol import Randomizer
+from toolkit.survey.question import Question
+from toolkit.survey.results.survey_results import Finding, Results
+from toolkit.survey.results.table import value_of
+from toolkit.survey.results.turnout import Rows, checked_groups, refuse_strange, turnout
+from toolkit.survey.spec import TRIED_OUT, Survey
+from toolkit.survey.writing.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Finding", "Results", "estimate", "tally"]
+
+
+def tally(
+    survey: Survey, reports: DataFrame, by: Sequence[str] | str | None = None, *, minimum: int | None = None
+) -> "pd.DataFrame":
+    """Count how often each report came.
+
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    reports : frame
+        A column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is
+        done there.
+    by : str or sequence of str, optional
+        Plain questions, or "understood".
+    minimum : int, optional
+        The people below which a group, or a question that not all were asked, has no row; by default the
+        survey's.
+
+    Returns
+    -------
+    DataFrame
+        A row per question, group and report.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> survey = Survey("Study", [Question("year", "Year?", options=[1, 2])], consent="Why.")
+    >>> tally(survey, pd.DataFrame({"year": [1, 2, 2]}))
+      question  report  count
+    0     year       1      1
+    1     year       2      2
+    """
+    groups = checked_groups(survey, by)
+    rows = [
+        {"question": question.name, **dict(zip(groups, group, strict=True)), "report": report, "count": count}
+        for question in survey.questions
+        if question.kind != "text" and question.name not in groups
+        for group, counts in counted(reports, question.name, groups).items()
+        if not (groups or question.show_if) or sum(counts.values()) >= _least(survey, minimum)
+        for report, count in counts.items()
+    ]
+    return extra("pandas").DataFrame(rows)
+
+
+def estimate(
+    survey: Survey,
+    reports: DataFrame,
+    by: Sequence[str] | str | None = None,
+    *,
+    method: str | None = None,
+    sample: Sample | Replicates | None = None,
+    missing: Sequence[Any] = (),
+    minimum: int | None = None,
+) -> Results:
+    """Estimate each question: `toolkit.analysis.estimates` with the survey's designs, plain ones as usual.
+
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    reports : frame
+        As for `tally`; `collector.reports()` and `toolkit export` make one.
+    by : str or sequence of str, optional
+        Plain questions, or "understood": then there is one estimate for each group of people.
+    method : str, optional
+        As for `toolkit.analysis.estimates`.
+    sample : Sample or Replicates, optional
+        How people were drawn, as for `toolkit.analysis.estimates`.
+    missing : sequence
+        Values that mean that a report is missing, as for `toolkit.analysis.estimates`.
+    minimum : int, optional
+        The people below which a group, or a question that not all were asked, is not shown; by default the
+        survey's. Another number is noted in the results.
+
+    Returns
+    -------
+    Results
+        The estimates, with tables, notes and a picture.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or holds what is no report of its question.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import warner
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
+    >>> round(estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))["cheated"].value, 3)
+    0.3
+    """
+    groups, way = checked_groups(survey, by), checked_method(method)
+    designs = {
+        question.name: question_model(question)
+        for question in survey.questions
+        if question.kind != "text" and question.name not in groups
+    }
+    rows = Rows(survey, reports, groups)
+    people = rows.people()
+    _check_groups(survey, groups, people)
+    analysis = Findings(designs, groups, (), CountSource(reports, groups, {}))
+    if designs and any(people.values()):
+        analysis = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
+    eligible = {name: rows.asked(survey[name]) for name in designs}
+    findings = tuple(_finding(survey[one.question], one, eligible[one.question]) for one in analysis.group_estimates)
+    remarks: tuple[str, ...] = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
+    trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
+    least = _least(survey, minimum)
+    if least != survey.minimum:
+        remark = f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        remarks = (*remarks, remark)
+    own = (
+        groupless_notes(analysis.source.groupless(), groups) if analysis.group_estimates else ()
+    )  # `Results.notes` says it
+    remarks += tuple(f"{note[:1].upper()}{note[1:]}." for note in analysis.notes if note not in own)
+    born = {name: survey[name].innocent for name in designs}
+    remarks += tuple(_seasons(survey[name], one["born"], findings) for name, one in born.items() if one is not None)
+    return Results(survey, analysis, findings, *trust, remarks).from_minimum(least)
+
+
+def _seasons(question: Question, months: str, findings: Sequence[Finding]) -> str:
+    """That birthdays are taken as days, and what a season with more births would do to an estimate at most."""
+    taken = f"{question.name}: birthdays in {months} are taken as {float(days(months)):g} of 365.25 days"
+    own = [one.estimate.value for one in findings if one.question == question.name and one.answered]
+    if not own or question.design is None or not has_matrix(question.design) or question.design.name == "unrelated":
+        return f"{taken}; births differ by season."
+    most = max((shift(question.design, float(np.clip(value, 0, 1))) for value in own), key=abs)
+    each = "each percentage point more of them in these months moves an estimate by"
+    return f"{taken}. Births differ by season: {each} {100 * most:+.2g} points."
+
+
+def _least(survey: Survey, minimum: int | None) -> int:
+    return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
+
+
+def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
+    """Refuse what is no answer to the question that groups are made by."""
+    for place, name in enumerate(by):
+        if name not in (UNDERSTOOD, CHANNEL):
+            refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
+
+
+def _finding(question: Question, one: GroupEstimate, eligible: Mapping[Group, int]) -> Finding:
+    known = question.design is not None and one.used
+    liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
+    people = turnout(question, one.used, eligible.get(one.group, 0), one.rows)
+    return Finding(question.name, one.group, one.estimate, liars, **people)
+
+
+def _worst(design: Randomizer, estimate: Estimate) -> float | None:
+    """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
+    low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
+    value = np.asarray(estimate.value)
+    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody saw
+    if design.matrix is not None and np.ndim(truth):
+        truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
+    try:
+        return worst_shift(design, truth)
+    except TypeError:  # a distribution, of which no single number is moved
+        return None
+
+
+def _understood(survey: Survey, reports: DataFrame) -> tuple[int, ...] | None:
+    if not survey.check or not has_column(reports, UNDERSTOOD):  # sheets of paper have no such question
+        return None
+    counts = counted(reports, UNDERSTOOD).get((), {})
+    right = [("True", "true", "1", "1.0"), *([("2", "2.0")] if survey.check == "device" else [])]
+    tries = [sum(count for value, count in counts.items() if str(value) in values) for values in right]
+    return *tries, sum(counts.values())
+
+
+def _attention(survey: Survey, reports: object) -> dict[str, Estimate]:
+    """Of all people, whatever groups they are estimated in."""
+    shares = {}
+    for question in survey.questions:
+        if question.anchor is None or question.design is None or not has_matrix(question.design):
+            continue
+        source = CountSource(reports, (), {question.name: Reader(question.name, question.design)})
+        if counts := source.counts(question.name):
+            shares[question.name] = attention_counts(question.design, counts[()], truth=question.anchor)
+    return shares

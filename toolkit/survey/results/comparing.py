@@ -1,0 +1,189 @@
+"""What differs: between two waves of the same people, joined by the number that their phones send, and between two ways
+to ask the same question, each of some people whom chance chose.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolkit.analysis.estimating import CountSource
+from toolkit.analysis.reports import Reader
+from toolkit.core.checks import is_missing, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.special import ndtr, ndtri
+from toolkit.frames.counts import has_column, rows_by
+from toolkit.local.waves import Memo
+from toolkit.survey.question import Question, arm_pairs
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON, check_panel
+
+Between = Callable[[Memo, Any, Any], Estimate]
+"""`Memo.change` or `Memo.flows`."""
+
+
+def between(question: Question, earlier: object, later: object, estimate: Between, minimum: int = 0) -> Estimate:
+    """Return an estimate from the reports of two waves, of the people in both; notes say who is left out.
+
+    `earlier` and `later` are frames of reports, as `collector.reports()` makes them. Of fewer people than
+    `minimum` nothing is shown, unless these are all.
+    """
+    memo = question.memo
+    if memo is None:
+        rule = "a change between waves needs a question with a memo"
+        refuse(rule, repr(question.name)[:60], "only of these are reports of two waves one design")
+    one, two = (_reports(frame, question) for frame in (earlier, later))
+    twice = {person for wave in (one, two) for person, reports in wave.items() if len(reports) > 1}
+    both = sorted(person for person in one.keys() & two.keys() if person not in twice)
+    pairs = [(one[person][0], two[person][0]) for person in both]
+    used = [pair for pair in pairs if None not in pair]
+    if not used:
+        refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
+    lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
+    out = lone[0], lone[1], len(twice), len(pairs) - len(used)
+    if len(used) < minimum and any(out):
+        rule = f"at least {minimum:,} people must be in both waves"
+        refuse(rule, "fewer", "the reports of few could be read off it; it is the survey's `minimum`")
+    change = estimate(memo, *map(list, zip(*used, strict=True)))
+    return replace(change, notes=(*change.notes, *_notes(*out, minimum)))
+
+
+def check_waves(survey: Survey, earlier: Survey) -> None:
+    """Refuse two surveys that are not an earlier and a later wave of one panel."""
+    rule = "both results must be of one panel"
+    check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
+    if not earlier.wave < survey.wave:
+        rule = "`earlier` must be of an earlier wave"
+        refuse(rule, f"wave {earlier.wave} for wave {survey.wave}", "the change is the later wave less the earlier one")
+
+
+def frame_of(source: object, by: Sequence[str], complete: bool) -> Any:
+    """Return the reports that results were made from: all of them, unweighted and in one group."""
+    if not complete:
+        why = "the few who come into both waves from one look to the next could be told apart"
+        refuse("both collections must be closed", "one that is not", why)
+    if by or not isinstance(source, CountSource):
+        received = f"by {', '.join(by)}" if by else "a sample with weights"
+        refuse("a change between waves is of all people", received, "estimate both waves without it")
+    return source.frame
+
+
+def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
+    """The reports of each person in a wave, as labels; None where one is missing."""
+    if not has_column(frame, PERSON):
+        refuse(
+            f"reports of waves must have the column {PERSON}", "none", "people are joined by it; the toolkit exports it"
+        )
+    rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
+    reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
+    codes = reader.read_all([(row[1], count) for row, count in rows])
+    labels = question.report_options  # a code would be taken for a label that looks like it
+    reports: dict[str, list[str | int | None]] = {}
+    for (row, count), (code, _) in zip(rows, codes, strict=True):
+        reports.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
+    return reports
+
+
+def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> list[str]:
+    notes = [f"of people in both waves; in the earlier only {earlier:,}, in the later only {later:,}"]
+    if any(0 < lone < minimum for lone in (earlier, later)):
+        notes.append(
+            "whoever has this and the estimates of each wave can work out those of the few in one wave only: "
+            "publish one of the two"
+        )
+    if unasked:
+        notes.append(f"{unasked:,} left no report to this question in one of the waves")
+    if twice:
+        notes.append(
+            f"{twice:,} of the numbers that join waves came more than once in a wave: their reports are left "
+            "out, as one person sends one"
+        )
+    return notes
+
+
+@dataclass(frozen=True)
+class ArmDifference:
+    """What one way of asking found above another.
+
+    Parameters
+    ----------
+    first : str
+        The question that the other is compared with.
+    second : str
+        The other question.
+    answer : str
+        The answer whose share is compared.
+    values : pair of float
+        The two shares.
+    value : float
+        The second share minus the first.
+    error : float
+        Its standard error; the people of two arms are not the same, so both errors add up.
+
+    Examples
+    --------
+    >>> ArmDifference("direct", "randomized", "yes", (0.1, 0.25), 0.15, 0.05).interval()
+    (0.052..., 0.247...)
+    """
+
+    first: str
+    second: str
+    answer: str
+    values: tuple[float, float]
+    value: float
+    error: float
+
+    @property
+    def p_value(self) -> float:
+        """How often two ways that find the same differ by so much, by the normal approximation, on either side."""
+        return float(2 * ndtr(-abs(self.value) / self.error)) if self.error > 0 else math.nan
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return an interval of the difference, by the normal approximation.
+
+        Parameters
+        ----------
+        level : float
+            Its level.
+
+        Returns
+        -------
+        tuple of float
+            Its limits.
+        """
+        margin = float(ndtri(0.5 + level / 2)) * self.error
+        return self.value - margin, self.value + margin
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        shares = f"{self.second} {self.values[1]:.3f}, {self.first} {self.values[0]:.3f}"
+        sentence = f"{self.answer}: {shares}, difference {self.value:+.3f} (95 % interval {low:+.3f} to {high:+.3f}, "
+        return f"{sentence}p = {self.p_value:.2g}). More is better only if nobody admits what is not so."
+
+
+def differences(
+    questions: Sequence[Question], estimate_of: Callable[[str], Estimate | None]
+) -> tuple[ArmDifference, ...]:
+    """Return for each pair, and each answer but the first, what the second way found above the first."""
+    contrasts = []
+    for first, second in arm_pairs(questions):
+        one, other = estimate_of(first.name), estimate_of(second.name)
+        if one is None or other is None:
+            continue
+        for place in range(1, len(first.options)):
+            (low, low_error), (high, high_error) = (_share(estimate, place) for estimate in (one, other))
+            error = math.hypot(low_error, high_error)
+            named = str(first.options[place])
+            contrasts.append(ArmDifference(first.name, second.name, named, (low, high), high - low, error))
+    return tuple(contrasts)
+
+
+def _share(estimate: Estimate, place: int) -> tuple[float, float]:
+    """An answer's share and its standard error: of two answers only the last is estimated."""
+    values, errors = ([float(one) for one in _listed(part)] for part in (estimate.value, estimate.se))
+    at = 0 if len(values) == 1 else place
+    return values[at], errors[at]
+
+
+def _listed(part: object) -> list[float]:
+    return list(part) if hasattr(part, "__len__") else [part]  # type: ignore[call-overload, list-item]

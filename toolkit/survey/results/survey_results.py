@@ -1,0 +1,583 @@
+"""`Results`: the estimates of a survey, in all or by group, as tables, sentences and a picture."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.analysis.findings import Findings
+from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.extras import extra, lazy
+from toolkit.frames.counts import Group
+from toolkit.local.anchor import at_random
+from toolkit.local.waves import Memo
+from toolkit.survey.consent.device_check import chance
+from toolkit.survey.question import Question
+from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
+from toolkit.survey.results.printing import Row, html_table, label_of, rows_of
+from toolkit.survey.spec import Survey
+from toolkit.texts.multilingual import text_in
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+NOTHING = "there is nothing to estimate from yet"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question in one group. Where nobody answered, the estimate is NaN and says so.
+
+    Parameters
+    ----------
+    question : str
+        Its name.
+    group : tuple
+        One value for each question that people are sorted by.
+    estimate : Estimate
+        The estimate with its errors.
+    liars : float or None
+        How far 1 % of people who agree on what to send can move the estimate at most; None without a meaning.
+    answered : int
+        People with an answer or a report.
+    refused : int
+        People who were asked and left it empty, as a question that is not required may be.
+    missing : int
+        People who were asked and had to answer, and there is nothing.
+    not_asked : int
+        People to whom it does not apply, by the plain answers before it.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> finding = Finding("cheated", (), warner(p="3/4").estimate([0, 1, 0, 1]), None, 4, 1, 0, 0)
+    >>> finding.question, finding.answered, finding.refused
+    ('cheated', 4, 1)
+    """
+
+    question: str
+    group: Group
+    estimate: Estimate
+    liars: float | None
+    answered: int
+    refused: int
+    missing: int
+    not_asked: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of each row, under the names of the tables' columns."""
+        return {"n": self.answered, "refused": self.refused, "missing": self.missing, "not asked": self.not_asked}
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """All findings of a survey, and how far they can be trusted.
+
+    Parameters
+    ----------
+    survey : Survey
+        What was asked.
+    analysis : Findings
+        The same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
+    findings : tuple of Finding
+        One for each question and group.
+    understood : tuple of int or None
+        How many passed the comprehension check, of one about the device at each of two tries; and how many took it.
+    attention : mapping
+        For each anchor question the share of people who did not answer at random.
+    groupless : int
+        How many people are in no group, as the plain answer that they are sorted by is missing.
+    remarks : tuple of str
+        Sentences about the collection that it comes from.
+    complete : bool
+        Whether no more reports can come.
+    minimum : int
+        The people below which no part of them is shown.
+    registration : Registration, optional
+        What was planned before anybody was asked; see `registered`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import Question, Survey, warner
+    >>> from toolkit.survey import estimate
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner("3/4"))], consent="Why.", check=False)
+    >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))
+    <Results of 'Exams': 1 estimates, up to 100 people>
+    """
+
+    survey: Survey
+    analysis: Findings
+    findings: tuple[Finding, ...]
+    understood: tuple[int, ...] | None
+    attention: Mapping[str, Estimate]
+    groupless: int = 0
+    remarks: tuple[str, ...] = ()
+    complete: bool = True
+    minimum: int = 0
+    registration: Any = None
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The plain questions that people are sorted by."""
+        return self.analysis.by
+
+    def __getitem__(self, name: str) -> Any:
+        """The estimate of a question; if there are groups, one for each of them."""
+        self.survey[name]  # refuses a name that is none
+        estimates = {finding.group: finding.estimate for finding in self._of(name)}
+        if not estimates:
+            why = "it is free text, or there are no reports, or too few to show: see notes()"
+            refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
+        if not self.by:
+            return estimates[()]
+        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in estimates.items()}
+
+    def _of(self, name: str) -> list[Finding]:
+        return [finding for finding in self.findings if finding.question == name]
+
+    @property
+    def estimated(self) -> tuple[Question, ...]:
+        """The questions that there are findings of, in the order of the survey."""
+        names = {finding.question for finding in self.findings}
+        return tuple(question for question in self.survey.questions if question.name in names)
+
+    def from_minimum(self, minimum: int) -> "Results":
+        """Return only what at least `minimum` people answered; a remark counts what is left out.
+
+        Of fewer people in all, what all of them were asked is shown.
+
+        Parameters
+        ----------
+        minimum : int
+            The smallest number of people.
+
+        Returns
+        -------
+        Results
+            The results without the others.
+        """
+        everybody = max((sum(one.counts.values()) for one in self.findings), default=0)
+        strict = bool(self.by) or everybody >= minimum
+        findings = tuple(
+            one for one in self.findings if (one.estimate.n or 0) >= minimum or not (strict or one.not_asked)
+        )
+        names = {(one.question, one.group) for one in findings}
+        rows = tuple(one for one in self.analysis.group_estimates if (one.question, one.group) in names)
+        analysis = replace(self.analysis.from_minimum(minimum if strict else 0), group_estimates=rows)
+        remarks = self.remarks
+        if left_out := len(self.findings) - len(findings):
+            remark = (
+                f"{left_out:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
+                "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
+                "out if they are of one group: publish one of the two."
+            )
+            remarks = (*remarks, remark)
+        return replace(self, analysis=analysis, findings=findings, minimum=minimum, remarks=remarks)
+
+    def differences(self, reference: object, *, adjust: str | None = None, level: float = 0.95) -> "pd.DataFrame":
+        """Return every group less the reference, for each question and option, with a test of no difference.
+
+        Parameters
+        ----------
+        reference : Any
+            A group, as `by` has it; of several questions a tuple.
+        adjust : str, optional
+            "holm" or "bonferroni", for all tests of the table together.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per question, group and option.
+        """
+        frame = self.analysis.differences(reference, adjust=adjust, level=level)
+        if self.registration is not None:
+            frame["status"] = [self.registration.status(name, self.by, reference) for name in frame["question"]]
+        return frame
+
+    def registered(self, registration: Any) -> "Results":
+        """Return the same results, which say of each estimate whether it was registered or is exploratory.
+
+        Parameters
+        ----------
+        registration : Registration, str or Path
+            What `toolkit register` wrote before anybody was asked.
+
+        Returns
+        -------
+        Results
+            With a column "status" in tables, frames and differences.
+
+        Raises
+        ------
+        ValueError
+            If another survey was registered.
+        """
+        if isinstance(registration, str | Path):
+            registration = lazy("toolkit.survey.exchange.registration", "Registration").load(registration)
+        registration.check(self.survey)
+        sentence = f"Registered on {registration.date} (SHA-256 {registration.seal[:16]}…); all else is exploratory."
+        return replace(self, registration=registration, remarks=(*self.remarks, sentence))
+
+    def status(self, name: str) -> str:
+        """Return whether the estimates of a question were registered; without a registration nothing.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+
+        Returns
+        -------
+        str
+            "registered", "exploratory" or "".
+        """
+        return "" if self.registration is None else str(self.registration.status(name, self.by))
+
+    def _marked(self, name: str) -> dict[str, str]:
+        return {} if self.registration is None else {"status": self.status(name)}
+
+    def report(self, path: str | Path, *, level: float = 0.95) -> Path:
+        """Write a report for readers: what was asked, who answered, estimates with pictures, methods, protection.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        written = lazy("toolkit.survey.exchange.written_report", "written")(self, checked_level(level))
+        target: Path = written.save(path)
+        return target
+
+    def arms(self) -> tuple[ArmDifference, ...]:
+        """Return what ways of asking one question found above one another, where chance chose who is asked how.
+
+        Returns
+        -------
+        tuple of ArmDifference
+            One for each two questions with one text in different arms, and each answer but the first.
+        """
+        if self.by:
+            refuse("arms are compared in all", f"groups by {', '.join(self.by)}", "leave `by` out")
+        single = {one.question: one.estimate for one in self.findings}
+        return differences(self.survey.questions, single.get)
+
+    def joint(self, first: str, second: str) -> Any:
+        """Return two hidden questions together: a share for each pair of answers.
+
+        Parameters
+        ----------
+        first : str
+            The name of a question.
+        second : str
+            The name of another one.
+
+        Returns
+        -------
+        Estimate or dict
+            The estimate; if there are groups, one for each of them.
+        """
+        return self.analysis.joint(first, second)
+
+    def change(self, earlier: "Results", name: str) -> Estimate:
+        """Return how much the prevalence of a question with a memo has changed since an earlier wave.
+
+        It is of the people in both waves; both collections must be closed. Of fewer than the survey's minimum
+        it is shown only if all people are in both. Reports are joined by the number that phones send. Notes
+        say who is left out.
+
+        Parameters
+        ----------
+        earlier : Results
+            Those of an earlier wave of the same panel, for all people.
+        name : str
+            A question with a memo.
+
+        Returns
+        -------
+        Estimate
+            The later prevalence less the earlier one.
+        """
+        return self._since(earlier, name, Memo.change)
+
+    def flows(self, earlier: "Results", name: str) -> Estimate:
+        """Return the share of people behind each pair of answers, in an earlier wave and in this one.
+
+        Parameters
+        ----------
+        earlier : Results
+            Those of an earlier wave, as for `change`.
+        name : str
+            A question with a memo.
+
+        Returns
+        -------
+        Estimate
+            Who stayed, who came, who went.
+        """
+        return self._since(earlier, name, Memo.flows)
+
+    def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
+        check_waves(self.survey, earlier.survey)
+        before, now = (frame_of(one.analysis.source, one.by, one.complete) for one in (earlier, self))
+        least = max(self.minimum, earlier.minimum)
+        return between(self.survey[name], before, now, estimate, least)
+
+    @property
+    def missing(self) -> "pd.DataFrame":
+        """What became of every row, per question and group; rows without a group are a row of their own."""
+        rows = [
+            {"question": one.question, **dict(zip(self.by, one.group, strict=True))}
+            | {"rows": sum(one.counts.values()), **one.counts, "missing group": 0}
+            for one in self.findings
+        ]
+        if self.groupless:
+            rows += [
+                {"question": one.question, **dict.fromkeys(self.by), "rows": self.groupless}
+                | {**dict.fromkeys(one.counts, 0), "missing group": self.groupless}
+                for one in {one.question: one for one in self.findings}.values()
+            ]
+        return extra("pandas").DataFrame(rows)
+
+    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
+        """Return numbers for further work, shares as 0.25; `to_table` has them as people read them.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per question, group and option: estimate, standard error, interval, fit, `n` that answered,
+            the others as `Finding` explains them, and the 1 % of liars.
+        """
+        rows = [
+            {
+                "question": finding.question,
+                **dict(zip(self.by, finding.group, strict=True)),
+                "option": option,
+                **numbers.to_dict(),
+            }
+            | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
+            | finding.counts
+            | {"shift by 1 % of liars": finding.liars}
+            | self._marked(finding.question)
+            for finding in self.findings
+            for option, numbers in finding.estimate.to_frame(level).iterrows()
+        ]
+        return extra("pandas").DataFrame(rows)
+
+    def to_table(self, level: float = 0.95) -> "pd.DataFrame":
+        """Return the same for a paper: labels, shares in percent, one number of decimals per question.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            Text; write it with `to_csv` or `to_latex`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from toolkit import Question, Survey, warner
+        >>> from toolkit.survey.results import estimate
+        >>> survey = Survey(
+        ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False
+        ... )
+        >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).to_table().T
+                                     0
+        question               cheated
+        answer                     Yes
+        estimate                30.0 %
+        standard error      9.8 points
+        95 % interval   11.9 to 49.6 %
+        people                     100
+        """
+        rows = [
+            {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}
+            | {
+                "estimate": row.estimate,
+                "standard error": row.se,
+                f"{100 * level:g} % interval": row.interval,
+                "people": row.n,
+            }
+            | self._marked(question.name)
+            for question in self.estimated
+            for row in self.rows(question.name, level)
+        ]
+        return extra("pandas").DataFrame(rows)
+
+    def rows(self, name: str, level: float = 0.95) -> list[Row]:
+        """Return the lines of one question's table, as text.
+
+        Parameters
+        ----------
+        name : str
+            The question.
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        list of Row
+            A line per group and option.
+        """
+        estimates = [one for one in self.analysis.group_estimates if one.question == name]
+        return rows_of(self.survey, self.survey[name], self.by, estimates, checked_level(level))
+
+    def plot(self, level: float = 0.95) -> Any:
+        """Draw all estimates with their intervals: shares on one axis in percent, each mean on its own.
+
+        Parameters
+        ----------
+        level : float
+            Level of the intervals.
+
+        Returns
+        -------
+        Sheet
+            The figure, with its content in words.
+        """
+        return lazy("toolkit.show.findings", "findings")(self, level=checked_level(level))
+
+    def notes(self) -> list[str]:
+        """Return how far to trust it: the survey as a whole, then each estimate that its reports contradict.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
+        notes = self._trust()
+        for finding in self.findings:
+            if finding.estimate.contradicted:
+                where = f" ({self.group_words(finding.group)})" if self.by else ""
+                notes += [f"{finding.question}{where}: {note}." for note in finding.estimate.notes]
+        return notes
+
+    def group_words(self, group: Group) -> str:
+        """Return a group in words: "faculty law, year 2".
+
+        Parameters
+        ----------
+        group : tuple
+            One value for each question that people are sorted by.
+
+        Returns
+        -------
+        str
+            Names and labels.
+        """
+        return ", ".join(
+            f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True)
+        )
+
+    def _trust(self) -> list[str]:
+        notes = list(self.remarks)
+        if self.understood is not None and self.understood[-1]:
+            notes.append(_comprehension(*self.understood))
+        notes += [] if self.by else [f"Asked in two ways, {one}" for one in self.arms()]
+        notes += [f"By the anchor question {name}, {at_random(share)}." for name, share in self.attention.items()]
+        for question in self.estimated:
+            own = self._of(question.name)
+            answered = sum(one.answered for one in own)
+            refused, missing = sum(one.refused for one in own), sum(one.missing for one in own)
+            if refused or missing:
+                notes.append(f"{question.name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
+        if self.groupless:
+            people = "person has" if self.groupless == 1 else "people have"
+            notes.append(
+                f"{self.groupless:,} {people} no group, as the answer to {' or '.join(self.by)} is missing: no "
+                "estimate here counts them."
+            )
+        return notes
+
+    def __repr__(self) -> str:
+        groups = f" by {', '.join(self.by)}" if self.by else ""
+        if not self.findings:
+            return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING}.', *self.remarks])}>"
+        people = max(finding.estimate.n or 0 for finding in self.findings)
+        return f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
+        parts += [] if self.findings else [f"<p>{NOTHING}.</p>"]
+        for question in self.estimated:
+            parts += [
+                f"<h4>{html.escape(text_in(question.text, self.survey.languages[0]))}</h4>",
+                html_table(self.rows(question.name), self.by, 0.95),
+                *(f"<p>{html.escape(line)}</p>" for line in self.below(question)),
+            ]
+        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
+
+    def below(self, question: Question) -> list[str]:
+        """Return what stands below a question's table: what its errors cover, its loss, notes, what liars could do.
+
+        Parameters
+        ----------
+        question : Question
+            One that is estimated.
+
+        Returns
+        -------
+        list of str
+            Sentences.
+        """
+        findings = self._of(question.name)
+        first = next((finding.estimate for finding in findings if finding.estimate.n), findings[0].estimate)
+        privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
+        footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
+        lines = [f"{footing}.", *(f"This is {status}." for status in self._marked(question.name).values())]
+        for one in findings:
+            where = f"{self.group_words(one.group)}: " if self.by else ""
+            lines += [f"Note: {where}{note}." for note in one.estimate.notes]
+        liars = max((one.liars for one in findings if one.liars is not None), default=None)
+        if liars is not None:
+            size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
+            lines.append(f"If 1 % of the people lied in concert, this could be off by up to {size} more.")
+        return lines
+
+
+def _percent(part: int, whole: int) -> str:
+    """A part in percent; all, and none, only if it is so.
+
+    >>> _percent(604, 606), _percent(606, 606), _percent(1, 606), _percent(90, 100)
+    ('99.7 %', '100 %', '0.2 %', '90 %')
+    """
+    share, places = 100 * part / whole, 0
+    while part not in (0, whole) and round(share, places) in (0, 100):
+        places += 1
+    return f"{share:.{places}f} %"
+
+
+def _comprehension(*counts: int) -> str:
+    """How many passed the comprehension check, and how many would who tap at random: one of two, or of three."""
+    *right, tried = counts
+    passed = f"{sum(right)} of {tried} ({_percent(sum(right), tried)}) passed the comprehension check"
+    if len(right) == 1:
+        return f"{passed}; chance alone would give {_percent(1, 2)}."
+    once, twice = (_percent(share.numerator, share.denominator) for share in chance(3))
+    first = f"{_percent(right[0], tried)} at the first try"
+    return f"{passed}, {first}; chance alone would give {twice}, {once} at the first."

@@ -1,0 +1,116 @@
+"""One answer of the server, made once, as bytes that a connection writes as they are.
+
+By the headers of every answer, errors too, the page may load only its own files, and nothing of it stays anywhere.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from toolkit.survey import client
+
+
+class RefusalError(Exception):
+    """A status of HTTP and a sentence of ours, never one of the client's."""
+
+    def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.retry_after = status, sentence, retry_after
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """When to come again."""
+        return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
+
+
+# The style stands in the page, so that nobody waits for one more answer; no other style has this hash.
+_STYLE = base64.b64encode(hashlib.sha256(client.asset("style.css")).digest()).decode()
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        f"style-src 'sha256-{_STYLE}'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+    )
+)
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+Scope = Mapping[str, Any]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+WHOLE = "toolkit.whole_answer"
+"""The extension of ASGI by which a connection takes an answer in one piece: `take` says whether it did."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A status, a body, and headers beside those that every answer has.
+
+    `length` is that of the body; an answer to HEAD states the length of a body that it does not have.
+    """
+
+    status: int
+    body: bytes
+    own: Mapping[str, str]
+    length: int | None = None
+
+    @cached_property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        length = len(self.body) if self.length is None else self.length
+        every = {**self.own, "content-length": str(length), **HEADERS, **self.own}
+        return [(name.encode(), value.encode()) for name, value in every.items()]
+
+    @cached_property
+    def lines(self) -> bytes:
+        """The headers as they are sent."""
+        return b"".join(b"%s: %s\r\n" % field for field in self.headers)
+
+    def same(self, body: bytes) -> "Answer":
+        """The same with another body of the same length; its headers are not made again."""
+        other = Answer(self.status, body, self.own, self.length)
+        other.__dict__.update(headers=self.headers, lines=self.lines)
+        return other
+
+    @property
+    def then_close(self) -> "Answer":
+        """The same, after which the connection is closed."""
+        return Answer(self.status, self.body, {**self.own, "connection": "close"}, self.length)
+
+    @property
+    def without_body(self) -> "Answer":
+        """What HEAD gets."""
+        return Answer(self.status, b"", self.own, len(self.body))
+
+    async def give(self, scope: Scope, send: Send) -> None:
+        """Answer a request: in one piece where the connection can, else by the two messages of ASGI."""
+        whole = scope.get("extensions", {}).get(WHOLE)
+        if whole is None or not whole["take"](self):
+            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+            await send({"type": "http.response.body", "body": self.body})
+
+
+def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Answer:
+    """An answer that is one JSON value."""
+    body = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+    return Answer(status, body, {"content-type": "application/json", **(headers or {})})
