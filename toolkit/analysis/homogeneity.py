@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
@@ -32,7 +31,7 @@ class TableTest:
         return f"<TableTest p = {self.p:.4g}: statistic {self.statistic:.5g}, df {self.df}, {self.method}>"
 
 
-def chi_squared(table: npt.ArrayLike) -> TableTest:
+def chi_squared(table: ArrayLike) -> TableTest:
     """Pearson's test that the rows of a table of counts follow one law; empty columns are left out.
 
     >>> chi_squared([[372, 291], [491, 290], [675, 281]])

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
-from toolkit.core.arrays import Codes, DataFrame, Mask
+from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
 from toolkit.core.checks import refuse, whole
 from toolkit.frames.cells import key
 from toolkit.frames.column import Column
@@ -377,7 +377,7 @@ def _coarser(values: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
     return np.array([step(plain[i]) for i in first], dtype=object)[places].astype(str)
 
 
-def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
+def left_over(sensitive: ArrayLike, releases: Sequence[Generalized]) -> list[set[Any]]:
     """List for each person the sensitive values that occur in their class of every release.
 
     Parameters

@@ -19,7 +19,7 @@ from toolkit.attacks.equivalence_classes import (
     quietly,
     singletons,
 )
-from toolkit.core.arrays import Array, Codes, DataFrame
+from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.inference.digits import concise
@@ -155,7 +155,7 @@ class Links:
     public: Places
     ambiguous: int
 
-    def precision(self, truth: npt.ArrayLike) -> float:
+    def precision(self, truth: ArrayLike) -> float:
         """Compute the share of matches that are right.
 
         Parameters
@@ -171,7 +171,7 @@ class Links:
         true = floats(truth, "truth")
         return float(np.mean(true[self.anonymous] == self.public)) if len(self.anonymous) else 1.0
 
-    def recall(self, truth: npt.ArrayLike) -> float:
+    def recall(self, truth: ArrayLike) -> float:
         """Compute the share of those in both tables who were matched rightly.
 
         Parameters

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.equivalence_classes import floats
-from toolkit.core.arrays import Array, Counts
+from toolkit.core.arrays import Array, ArrayLike, Counts
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 
-Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
+Marginals = Mapping[tuple[int, ...], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Block:
         """Cells whose count is proven: every table that fits has it."""
         return np.asarray(self.low == self.high)
 
-    def share(self, truth: npt.ArrayLike) -> float:
+    def share(self, truth: ArrayLike) -> float:
         """Compute which share of the people the guess has in their true cell.
 
         Parameters
@@ -60,7 +60,7 @@ class Block:
         return float(np.minimum(self.guess, true).sum() / true.sum())
 
 
-def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
+def marginals_of(table: ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
     """Compute the counts by each set of columns, as a statistical office would publish them.
 
     Parameters

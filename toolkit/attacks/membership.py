@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.running import protocol
 from toolkit.attacks.equivalence_classes import floats, quietly
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import ndtr
@@ -51,7 +50,7 @@ class Roc:
         return float(np.max(self.hits - self.false_alarms))
 
 
-def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
+def roc(members: ArrayLike, outsiders: ArrayLike) -> Roc:
     """Compute the curve of a score that should be high for members; ties count one half.
 
     Parameters
@@ -81,7 +80,7 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     return Roc(alarms, hits, float(np.trapezoid(hits, alarms)))
 
 
-def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None) -> Array:
+def inner_product(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike | None = None) -> Array:
     """Compute Q_i = mean . x_i for each row.
 
     The centred form is sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
@@ -144,7 +143,7 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
     return float(ndtr(d / n / np.sqrt(within + d * (1 / n + noise_variance))))
 
 
-def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
+def frequency_kurtosis(frequencies: ArrayLike) -> float:
     """Compute the mean variance of a squared, centered and scaled entry of 0 or 1: (1 - 4 p q) / (p q).
 
     Parameters
@@ -166,7 +165,7 @@ def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
     return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
 
 
-def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike) -> Array:
+def likelihood_ratio(mean: ArrayLike, people: ArrayLike, frequencies: ArrayLike) -> Array:
     """Compute the log likelihood ratio of the released frequencies and the population's, for each person.
 
     Sum of x ln(m/p) + (1-x) ln((1-m)/(1-p)); released frequencies outside (0, 1), as noise makes them, are
@@ -201,7 +200,7 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
     return np.asarray(rows @ np.log(m / p) + (1 - rows) @ np.log((1 - m) / (1 - p)))
 
 
-def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -> Array:
+def fit(features: ArrayLike, labels: ArrayLike, *, ridge: float = 0.0) -> Array:
     """Fit a linear classifier by (ridge) least squares, as a hospital might publish one.
 
     Parameters
@@ -227,7 +226,7 @@ def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
 
 
-def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.ArrayLike) -> Array:
+def fit_score(weights: ArrayLike, features: ArrayLike, labels: ArrayLike) -> Array:
     """Compute how well published weights fit each person: minus the size of the residual.
 
     Parameters
@@ -346,7 +345,7 @@ def promised_advantage(epsilon: float, delta: float = 0.0) -> float:
 
 
 def canary_scores(
-    learn: Callable[[Any, Any], Any], rows: npt.ArrayLike, labels: npt.ArrayLike, canary: tuple[Any, Any], *, games: int
+    learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int
 ) -> tuple[list[float], list[float]]:
     """Score a canary by models that were trained with it, and by models that were not.
 
@@ -391,12 +390,7 @@ def canary_scores(
 
 
 def canary_game(
-    learn: Callable[[Any, Any], Any],
-    rows: npt.ArrayLike,
-    labels: npt.ArrayLike,
-    canary: tuple[Any, Any],
-    *,
-    games: int = 50,
+    learn: Callable[[Any, Any], Any], rows: ArrayLike, labels: ArrayLike, canary: tuple[Any, Any], *, games: int = 50
 ) -> Roc:
     """Play how often one look at a model tells whether the canary was in its data.
 

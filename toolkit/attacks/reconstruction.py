@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.attacks.audit.running import protocol
 from toolkit.attacks.equivalence_classes import floats
-from toolkit.core.arrays import Array, Mask
+from toolkit.core.arrays import Array, ArrayLike, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import ndtr
@@ -48,7 +48,7 @@ class Reconstruction:
     bits: Mask
     fractional: Array
 
-    def share(self, secret: npt.ArrayLike) -> float:
+    def share(self, secret: ArrayLike) -> float:
         """Compute which share of the secret bits was found; a coin finds one half.
 
         Parameters
@@ -91,7 +91,7 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
-def answers(secret: npt.ArrayLike, asked: Mask, mechanism: object = None, rng: Rng = None) -> Array:
+def answers(secret: ArrayLike, asked: Mask, mechanism: object = None, rng: Rng = None) -> Array:
     """Answer the counts of ones in each set, by a mechanism.
 
     Parameters
@@ -174,7 +174,7 @@ def rounded(step: int) -> Callable[..., Array]:
 
 
 def reconstruct(
-    asked: Mask, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
+    asked: Mask, told: ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
 ) -> Reconstruction:
     """Find the secret bits from random sets and the answers about them.
 
@@ -270,7 +270,7 @@ def expected_share(n: int, count: int, noise_sd: float) -> float:
     return float(ndtr(math.sqrt(max(count - n, 0)) / (4 * noise_sd))) if noise_sd > 0 else 1.0
 
 
-def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
+def exhaustive(told: ArrayLike, alpha: float) -> Reconstruction:
     """Find a table that agrees with all 2**n subset sums; by theorem it is wrong in at most 4 alpha places.
 
     Parameters
@@ -304,7 +304,7 @@ def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
     refuse("some table must agree with all answers within `alpha`", alpha, "the errors are larger than that")
 
 
-def subset_sums(secret: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def subset_sums(secret: ArrayLike) -> npt.NDArray[np.int64]:
     """Compute the exact answers to all 2**n subsets, in the order of `exhaustive`.
 
     Parameters

@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import clopper_pearson
 from toolkit.attacks.equivalence_classes import floats, quietly
 from toolkit.attacks.membership import Roc, roc
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import level as check_level
 from toolkit.core.checks import refuse, whole
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
-Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], npt.ArrayLike]
+Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], ArrayLike]
 """From the counts of all weeks to the totals that are published."""
 
 

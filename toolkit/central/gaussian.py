@@ -6,8 +6,6 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Literal
 
-import numpy.typing as npt
-
 from toolkit.central.noise.gaussian_delta import grid_bits, is_private, least_ratio, root_of_log_ratio
 from toolkit.central.noise.grid import (
     NO_END,
@@ -23,7 +21,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.central.release import Additive
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, choice, explains, positive, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
@@ -226,7 +224,7 @@ class Gaussian(Additive):
         real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
         return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
-    def density(self, x: npt.ArrayLike) -> Array:
+    def density(self, x: ArrayLike) -> Array:
         """Compute the normal density, for teaching.
 
         Parameters
@@ -241,7 +239,7 @@ class Gaussian(Additive):
         """
         return NormalLaw(self.scale).density(x)
 
-    def pmf(self, k: npt.ArrayLike) -> Array:
+    def pmf(self, k: ArrayLike) -> Array:
         """Compute the law of the noise on whole numbers: the normal law rounded to integers.
 
         Parameters

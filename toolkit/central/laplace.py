@@ -7,8 +7,6 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Literal
 
-import numpy.typing as npt
-
 from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
@@ -22,7 +20,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
 from toolkit.central.release import Additive
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, choice, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Pure
@@ -176,7 +174,7 @@ class Laplace(Additive):
             return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
         return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
-    def density(self, x: npt.ArrayLike) -> Array:
+    def density(self, x: ArrayLike) -> Array:
         """Compute 1 / (2 scale) e**(-abs(x) / scale): the law on the reals, for teaching.
 
         Parameters
@@ -191,7 +189,7 @@ class Laplace(Additive):
         """
         return LaplaceLaw(self.scale).density(x)
 
-    def pmf(self, k: npt.ArrayLike) -> Array:
+    def pmf(self, k: ArrayLike) -> Array:
         """Compute (1-q) / (1+q) q**abs(k), q = e**(-1/scale): the law on the integers, for teaching.
 
         Parameters

@@ -33,7 +33,7 @@ from toolkit.central.noise.grid import (
     steps_of,
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import WORD, Rng, below, big_below, check_rng, falls_below, words
@@ -291,7 +291,7 @@ class Selection:
         """Epsilon / (2 sensitivity): how fast the odds of a candidate fall with its score."""
         return Fraction(self.loss.amount) / (2 * self.sensitivity)
 
-    def choose(self, candidates: Sequence[Any], scores: npt.ArrayLike, *, rng: Rng = None) -> Any:
+    def choose(self, candidates: Sequence[Any], scores: ArrayLike, *, rng: Rng = None) -> Any:
         """Choose one of the candidates.
 
         Parameters
@@ -383,7 +383,7 @@ class Exponential(Selection):
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
     def choose(
-        self, candidates: Sequence[Any], scores: npt.ArrayLike, base: npt.ArrayLike | None = None, rng: Rng = None
+        self, candidates: Sequence[Any], scores: ArrayLike, base: ArrayLike | None = None, rng: Rng = None
     ) -> Any:
         """Choose one of the candidates.
 
@@ -408,7 +408,7 @@ class Exponential(Selection):
         return _item(candidates, _draw(odds, source))
 
     def choose_point(
-        self, edges: npt.ArrayLike, scores: npt.ArrayLike, *, exponent: int | None = None, rng: Rng = None
+        self, edges: ArrayLike, scores: ArrayLike, *, exponent: int | None = None, rng: Rng = None
     ) -> float:
         """Choose a point of the line, where the score is constant between edges.
 
@@ -449,7 +449,7 @@ class Exponential(Selection):
             refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
         return float(self.choose_step(first, scores, source) * Fraction(2) ** spacing)
 
-    def choose_step(self, first: Steps, scores: npt.ArrayLike, rng: Rng = None) -> int:
+    def choose_step(self, first: Steps, scores: ArrayLike, rng: Rng = None) -> int:
         """Choose a whole number, where the score is constant between increasing steps.
 
         Parameters
@@ -470,7 +470,7 @@ class Exponential(Selection):
         chosen = _draw(Odds(_read_scores(scores), self.rate, counts), check_rng(rng))
         return int(first[chosen]) + big_below(int(counts[chosen]), rng)
 
-    def probabilities(self, scores: npt.ArrayLike, base: npt.ArrayLike | None = None) -> Array:
+    def probabilities(self, scores: ArrayLike, base: ArrayLike | None = None) -> Array:
         """Compute the law of the choice, as floats, for teaching and tests.
 
         Parameters
@@ -492,7 +492,7 @@ class Exponential(Selection):
             weights = np.where(odds.base > 0, weights * odds.base, 0.0)
         return np.asarray(weights / weights.sum())
 
-    def _odds(self, scores: npt.ArrayLike, base: npt.ArrayLike | None) -> Odds:
+    def _odds(self, scores: ArrayLike, base: ArrayLike | None) -> Odds:
         numbers = _read_scores(scores)
         return Odds(numbers, self.rate, None if base is None else check_base(read(base, "base"), numbers.size))
 

@@ -18,8 +18,8 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.frames.persons import ONE, Caps
@@ -174,7 +174,7 @@ def _some_pairs(
             yield table, (*table[:place], other, *table[place + 1 :])
 
 
-def _distance(first: npt.ArrayLike, second: npt.ArrayLike, norm: str) -> Any:
+def _distance(first: ArrayLike, second: ArrayLike, norm: str) -> Any:
     """Between two results, exact for integers and fractions."""
     pairs = zip(np.atleast_1d(first).tolist(), np.atleast_1d(second).tolist(), strict=True)
     moves = [abs(a - b) for a, b in pairs]

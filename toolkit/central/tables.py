@@ -22,13 +22,12 @@ from operator import add
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
 from toolkit.central.sensitivity import Sensitivity, table_shares
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import ndtr, ndtri
@@ -152,7 +151,7 @@ _SPREAD = Decimal("1e-4")
 
 
 @np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore")
-def tail_of_two(law: NoiseLaw, first: npt.ArrayLike, second: npt.ArrayLike, error: npt.ArrayLike) -> Array:
+def tail_of_two(law: NoiseLaw, first: ArrayLike, second: ArrayLike, error: ArrayLike) -> Array:
     """Pr[|first Z + second Z'| >= error] of two noises of one law, entry by entry; never too small."""
     a, b = np.abs(first), np.abs(second)
     t = np.maximum(np.abs(error) - (a + b), 0.0)

@@ -25,12 +25,14 @@ Label: TypeAlias = str | int
 """An option, a key, or a column, by its name or its number."""
 Labels: TypeAlias = tuple[Label, ...]
 """Options by their names, in order."""
+ArrayLike: TypeAlias = npt.ArrayLike
+"""Numbers as numpy reads them."""
 Values: TypeAlias = npt.ArrayLike | Iterable[object]
 """One value per person or record: a list, an array or a Series of any engine; of one person the value itself."""
 
 if not TYPE_CHECKING:  # `help` shows these names, and not what they stand for
-    _NAMES = ("Array", "Counts", "Steps", "Codes", "Mask", "Label", "Labels", "Values")
-    Array, Counts, Steps, Codes, Mask, Label, Labels, Values = (NewType(name, object) for name in _NAMES)
+    _NAMES = ("Array", "ArrayLike", "Counts", "Steps", "Codes", "Mask", "Label", "Labels", "Values")
+    Array, ArrayLike, Counts, Steps, Codes, Mask, Label, Labels, Values = (NewType(name, object) for name in _NAMES)
 
 
 class DataFrame(Protocol):

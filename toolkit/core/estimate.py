@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Label
+from toolkit.core.arrays import Array, ArrayLike, Label
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
@@ -316,7 +315,7 @@ class Estimate(Publishable):
     if not TYPE_CHECKING:  # so that a type checker goes on to refuse them
         __add__ = __radd__ = __mul__ = __rmul__ = __rtruediv__ = __rsub__ = _no_sum
 
-    def contrast(self, weights: Mapping[Label, float] | npt.ArrayLike) -> "Estimate":
+    def contrast(self, weights: Mapping[Label, float] | ArrayLike) -> "Estimate":
         """Return a weighted sum of the entries, its error by their covariances.
 
         Parameters

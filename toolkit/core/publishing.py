@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import refuse, whole
 from toolkit.core.covers import Covers
 from toolkit.core.document import Document, harmless
@@ -193,7 +192,7 @@ def largest_remainders(values: Array, total: int) -> Steps:
     return parts
 
 
-def tidied(values: npt.ArrayLike, total: int | None) -> Steps:
+def tidied(values: ArrayLike, total: int | None) -> Steps:
     """Norm-sub, then largest remainders; without a total the sum of the values, rounded and at least 0."""
     table = np.asarray(values, dtype=np.float64)
     if table.ndim == 0 or not np.all(np.isfinite(table)):

@@ -35,6 +35,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.randomness import WORD, Enclosure, Rng, below, big_below, falls_below, words
 
@@ -57,7 +58,7 @@ class Categorical:
     word's range is U drawn too. The law is the same to the last bit, at two random bytes a draw.
     """
 
-    def __init__(self, weights: npt.ArrayLike) -> None:
+    def __init__(self, weights: ArrayLike) -> None:
         self._edges = np.concatenate([[0], np.cumsum(np.asarray(weights, dtype=np.uint64))]).astype(np.uint64)
         self._total = int(self._edges[-1])
         self.outcomes = len(self._edges) - 1

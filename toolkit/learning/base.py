@@ -11,12 +11,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from toolkit.central.laplace import Laplace
-from toolkit.core.arrays import DataFrame, Mask
+from toolkit.core.arrays import ArrayLike, DataFrame, Mask
 from toolkit.core.checks import Number, Result, choice, exact, positive, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
@@ -82,7 +81,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             refuse("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
-    def _opened(self, x: DataFrame | npt.ArrayLike, y: object, *, target: bool = True) -> Examples:
+    def _opened(self, x: DataFrame | ArrayLike, y: object, *, target: bool = True) -> Examples:
         """Rows and targets, known by types and shape alone; the names of columns are remembered, and are public."""
         pairs, relation = examples(x, y, target=target), check_neighbors(self.neighbors)
         rows = pairs.rows
@@ -121,7 +120,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         self.simulated_ = source is not None
         return untold(lambda: compute(source), consequence="the charge remains")
 
-    def count_known(self, y: npt.ArrayLike, *, epsilon: Number) -> Estimate:
+    def count_known(self, y: ArrayLike, *, epsilon: Number) -> Estimate:
         """Count the rows that a fit would learn from, for Pure(epsilon).
 
         Such a row has one of the classes, or a target: it shows whether `classes` are spelled as y spells them.
@@ -153,7 +152,7 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Which rows of such a column have a label or a target."""
         raise NotImplementedError
 
-    def _rows_to_predict(self, x: DataFrame | npt.ArrayLike) -> Table:
+    def _rows_to_predict(self, x: DataFrame | ArrayLike) -> Table:
         """A table with the same columns as those of the fit."""
         name = type(self).__name__
         if not hasattr(self, "loss_"):

@@ -5,11 +5,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
-import numpy.typing as npt
-
 from toolkit.budget.ledger import Ledger
 from toolkit.central.selection import Exponential
-from toolkit.core.arrays import DataFrame, number
+from toolkit.core.arrays import ArrayLike, DataFrame, number
 from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
@@ -25,8 +23,8 @@ Output = TypeVar("Output")
 
 def choose_classifier(
     candidates: Sequence[Candidate],
-    X: DataFrame | npt.ArrayLike,  # noqa: N803 — scikit-learn's name
-    y: npt.ArrayLike,
+    X: DataFrame | ArrayLike,  # noqa: N803 — scikit-learn's name
+    y: ArrayLike,
     *,
     epsilon: Number,
     neighbors: str = "replace",
@@ -83,7 +81,7 @@ def choose_classifier(
     return classifiers[place]
 
 
-def right_answers(candidates: Sequence[Any], rows: DataFrame | npt.ArrayLike, labels: Sequence[Any]) -> list[int]:
+def right_answers(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
     """How many rows each candidate labels as they should be: all at once, or row by row where that fails.
 
     Each answer is compared with its label by type and value alone, so that no cell decides how another one is
@@ -93,7 +91,7 @@ def right_answers(candidates: Sequence[Any], rows: DataFrame | npt.ArrayLike, la
     return [_right(one, rows, truth) for one in candidates]
 
 
-def _right(candidate: object, rows: DataFrame | npt.ArrayLike, truth: Sequence[Hashable]) -> int:
+def _right(candidate: object, rows: DataFrame | ArrayLike, truth: Sequence[Hashable]) -> int:
     answers = _predicted(candidate, rows, len(truth))
     if answers is None:
         single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]

@@ -10,7 +10,7 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from toolkit.budget.ledger import Ledger
-from toolkit.core.arrays import Array, DataFrame, Label, Mask
+from toolkit.core.arrays import Array, ArrayLike, DataFrame, Label, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
@@ -39,7 +39,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def _margins(self) -> MarginLoss:
         raise NotImplementedError
 
-    def fit(self, X: DataFrame | npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
+    def fit(self, X: DataFrame | ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
         What is refused is refused for types, shapes, parameters or the budget; then nothing comes out of any
@@ -123,7 +123,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
         )
 
-    def decision_function(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def decision_function(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the score of each row, above 0 for the second class; predictions cost nothing more.
 
         Parameters
@@ -139,7 +139,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         cells = self._rows_to_predict(X).read()
         return np.asarray(self._scaling.filled(cells) @ self.coef_[0] + self.intercept_[0])
 
-    def predict(self, X: DataFrame | npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
+    def predict(self, X: DataFrame | ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """Predict the class of each row.
 
         Parameters
@@ -266,7 +266,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     def _margins(self) -> MarginLoss:
         return Logistic()
 
-    def predict_proba(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def predict_proba(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the probabilities of both classes.
 
         Parameters
@@ -282,7 +282,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         second = expit(self.decision_function(X))
         return np.column_stack([1 - second, second])
 
-    def predict_log_proba(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def predict_log_proba(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the logarithms of the probabilities of both classes.
 
         Parameters

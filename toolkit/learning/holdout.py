@@ -7,12 +7,11 @@ from fractions import Fraction
 from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
@@ -100,7 +99,7 @@ class Thresholdout:
         each = 1 / (self.sigma * self.n)
         return Pure(2 * self.used * each + (each if self._bar.open else 0))
 
-    def ask(self, training: npt.ArrayLike, holdout: npt.ArrayLike) -> Answered:
+    def ask(self, training: ArrayLike, holdout: ArrayLike) -> Answered:
         """Compute the mean of a score, from the training set or from the holdout.
 
         Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0, without a word. The
@@ -150,7 +149,7 @@ class Thresholdout:
         )
 
 
-def _scores(scores: npt.ArrayLike, name: str) -> Target:
+def _scores(scores: ArrayLike, name: str) -> Target:
     """A column of numbers or truth values, known by its type."""
     target = one_column(scores)
     target.column.adds_up(f"`{name}`, a column of scores,")

@@ -18,12 +18,11 @@ from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, RegressorMixin, TransformerMixin
 
 from toolkit.budget.ledger import Ledger
 from toolkit.central.gaussian import Gaussian
-from toolkit.core.arrays import Array, DataFrame, Mask, first_largest
+from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
@@ -170,7 +169,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         self.missing = missing
         self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
 
-    def fit(self, X: DataFrame | npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
+    def fit(self, X: DataFrame | ArrayLike, y: ArrayLike) -> Self:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release coefficients.
 
         Parameters
@@ -212,7 +211,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         y.adds_up("y")
         return lambda column: ~np.isnan(column.floats())
 
-    def predict(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def predict(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Predict the mean of y for each row, linear in its numbers.
 
         Parameters
@@ -366,7 +365,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
             return float(rows)
         return max(float(matrix[-1, -1]) * len(matrix), 1.0)
 
-    def transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def transform(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the scores of each row on the components.
 
         Parameters
@@ -383,7 +382,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         filled = np.clip(np.where(np.isnan(cells), self.mean_, cells), -1e100, 1e100)
         return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
 
-    def inverse_transform(self, X: DataFrame | npt.ArrayLike) -> Array:  # noqa: N803
+    def inverse_transform(self, X: DataFrame | ArrayLike) -> Array:  # noqa: N803
         """Compute the rows, in the units of the data, that have these scores.
 
         Parameters

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 
-from toolkit.core.arrays import Array, Codes, DataFrame, number, objects
+from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
 from toolkit.core.checks import exact, positive, refuse, untold
 from toolkit.frames import values
 from toolkit.frames.column import Column, numpy_column
@@ -59,7 +59,7 @@ class Target:
     rows: int
 
 
-def table(x: DataFrame | npt.ArrayLike) -> Table:
+def table(x: DataFrame | ArrayLike) -> Table:
     """A matrix, a list of rows, or a frame of pandas, polars or pyarrow; refused by type and shape alone."""
     if issparse(x):
         refuse("X must be a dense table", "a sparse matrix", "write X.toarray()", TypeError)
@@ -176,7 +176,7 @@ def _refuse_shape(shape: tuple[int, ...]) -> None:
     refuse("y should be a 1d array with one cell for each row of X", f"shape {shape}", "no pairs")
 
 
-def _listed(x: DataFrame | npt.ArrayLike) -> list[Any]:
+def _listed(x: DataFrame | ArrayLike) -> list[Any]:
     if isinstance(x, Iterable) and not isinstance(x, str | bytes | dict):
         return list(x)
     refuse("data must be an array, lists or a frame", type(x).__name__, "its cells cannot be found", TypeError)

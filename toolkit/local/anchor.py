@@ -8,9 +8,8 @@ protect themselves with a "no", for the truth about the moon is nothing to be af
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Values
+from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import refuse
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -56,7 +55,7 @@ def attention(design: Design, reports: Values, *, truth: str | int | None = None
     return attention_counts(design, tally(reports, design.report_options, "reports"), truth=truth)
 
 
-def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int | None = None) -> Estimate:
+def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | None = None) -> Estimate:
     """The same from the number of reports of each kind, in the order of `report_options`."""
     numbers, care = checked_counts(counts, len(design.report_options)), _care(design, truth)
     n = int(numbers.sum())
@@ -173,7 +172,7 @@ def corrected(
 
 
 def corrected_counts(
-    design: Design, table: npt.ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
+    design: Design, table: ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
 ) -> Estimate:
     """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
     other = design if anchor_design is None else anchor_design

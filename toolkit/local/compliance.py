@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, first_largest
+from toolkit.core.arrays import Array, ArrayLike, first_largest
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
@@ -88,7 +88,7 @@ class Compliance:
             row[candidly] += candid
         return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
-    def bias(self, design: Design, prevalence: npt.ArrayLike) -> float:
+    def bias(self, design: Design, prevalence: ArrayLike) -> float:
         """Return how far the design's own estimate is off on average.
 
         Parameters
@@ -113,12 +113,12 @@ class Compliance:
         return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[telling])
 
 
-def one_percent(design: Design, prevalence: npt.ArrayLike) -> dict[str, float]:
+def one_percent(design: Design, prevalence: ArrayLike) -> dict[str, float]:
     """How far one person in a hundred moves the estimate, by what they do instead of following the instructions."""
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
 
 
-def worst_shift(randomizer: Randomizer, truth: npt.ArrayLike, share: Number = "1/100") -> float:
+def worst_shift(randomizer: Randomizer, truth: ArrayLike, share: Number = "1/100") -> float:
     """Return how far a share of liars who agree on what to send can move the estimate, at most.
 
     Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Infinite
@@ -145,6 +145,6 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))
 
 
-def _shares(prevalence: npt.ArrayLike) -> Array:
+def _shares(prevalence: ArrayLike) -> Array:
     truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth

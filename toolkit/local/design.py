@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Labels, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -76,7 +76,7 @@ class Design:
 
     def __init__(
         self,
-        weights: npt.ArrayLike,
+        weights: ArrayLike,
         denominator: int,
         options: Sequence[str | int],
         report_options: Sequence[str | int] | None = None,
@@ -230,7 +230,7 @@ class Design:
         """
         return int(self.report_codes(truth, draw(self.denominator)))
 
-    def report_codes(self, truth: npt.ArrayLike, uniform: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    def report_codes(self, truth: ArrayLike, uniform: ArrayLike) -> npt.NDArray[np.intp]:
         """Return the reports that truths and uniform integers lead to: the map that the browser shares.
 
         Parameters
@@ -287,7 +287,7 @@ class Design:
         """
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
-    def estimate_counts(self, counts: npt.ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
+    def estimate_counts(self, counts: ArrayLike | Mapping[Any, int], method: Method = "moment") -> Estimate:
         """Estimate from the number of reports of each kind.
 
         Parameters
@@ -382,7 +382,7 @@ class Design:
         return self.estimate_counts(numbers, method)
 
     def variance(
-        self, prevalence: npt.ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
+        self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
     ) -> float | Array:
         """Return the variance of the unbiased estimate, in theory.
 
@@ -409,9 +409,7 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(
-        self, prevalence: npt.ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
-    ) -> Array:
+    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
         """Return the covariance matrix of the unbiased shares of all options, in theory.
 
         Parameters
@@ -434,7 +432,7 @@ class Design:
             self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
         ) / whole(n, "n")
 
-    def posterior(self, prior: npt.ArrayLike) -> Array:
+    def posterior(self, prior: ArrayLike) -> Array:
         """Return Pr(truth | report) for someone with a prior.
 
         Parameters

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, explains, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
@@ -120,7 +120,7 @@ class Questionnaire:
         }
 
     def _variance(
-        self, question: Randomizer, truth: npt.ArrayLike, people: Fraction, n: int, respondents: Respondents
+        self, question: Randomizer, truth: ArrayLike, people: Fraction, n: int, respondents: Respondents
     ) -> float | Array:
         near = max(1, round(people))
         survey = question.variance(truth, near) * float(near / people)

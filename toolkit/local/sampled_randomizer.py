@@ -6,9 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
-import numpy.typing as npt
-
-from toolkit.core.arrays import Array, Label, Labels, Values
+from toolkit.core.arrays import Array, ArrayLike, Label, Labels, Values
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
@@ -51,7 +49,7 @@ class SampledRandomizer(ABC):
         """
 
     @abstractmethod
-    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         """Estimate what the reports say of the people behind them."""
 
     def estimate_sent(

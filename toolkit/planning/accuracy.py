@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.inference.special import bdtr, betainc, ndtr, ndtri, rel_entr
 from toolkit.local.design import has_matrix
@@ -145,9 +145,9 @@ class Precision(Protocol):
     @property
     def counted(self) -> ScoreTest | None: ...
 
-    def margin(self, n: npt.ArrayLike) -> Any: ...
+    def margin(self, n: ArrayLike) -> Any: ...
 
-    def power(self, n: npt.ArrayLike) -> Any: ...
+    def power(self, n: ArrayLike) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -212,12 +212,12 @@ class Accuracy:
     assured: Assured | None = None
     assured_directly: Assured | None = None
 
-    def variance(self, n: npt.ArrayLike, spread: Spread | None = None) -> Array:
+    def variance(self, n: ArrayLike, spread: Spread | None = None) -> Array:
         """Variance of the estimate when n people answer; n may be an array, options are the last axis."""
         people = np.asarray(n, dtype=np.float64)[..., None]
         return np.asarray((spread or self.here).left(self.field.left(people)) / self.field.behind(people))
 
-    def margin(self, n: npt.ArrayLike) -> Any:
+    def margin(self, n: ArrayLike) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
         variance = self.variance(n).max(axis=-1)
         if self.assured is not None:
@@ -234,7 +234,7 @@ class Accuracy:
             return self.counted.power(int(n))
         return self.formula(n)
 
-    def formula(self, n: npt.ArrayLike) -> Any:
+    def formula(self, n: ArrayLike) -> Any:
         """The power by the normal approximation of the literature, by the option that tells best."""
         if self.other is None or self.shift is None:
             refuse("a power needs `detect`", "none", "it is the probability to detect something")
@@ -359,7 +359,7 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
     return replace(_split(randomizer, truth, sd=widest), alike=_noise(randomizer, truth, sd=0))
 
 
-def _split(randomizer: Randomizer, truth: npt.ArrayLike, **sd: Any) -> Spread:
+def _split(randomizer: Randomizer, truth: ArrayLike, **sd: Any) -> Spread:
     total = np.atleast_1d(np.asarray(randomizer.variance(truth, 1, **sd), dtype=np.float64))
     noise = _noise(randomizer, truth, **sd)
     return Spread(noise, np.maximum(total - noise, 0))
@@ -370,7 +370,7 @@ def _noise(randomizer: Randomizer, truth: object, **sd: object) -> Array:
 
 
 def margin_grid(
-    family: Family, prevalence: object, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95
+    family: Family, prevalence: object, *, epsilons: ArrayLike, ns: ArrayLike, level: float = 0.95
 ) -> Array:
     """Margins for many epsilons (rows) and numbers of people (columns): for contours and sliders."""
     people = np.asarray(ns, dtype=np.float64)

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.local.design import Design
@@ -139,7 +138,7 @@ def bet(epsilon: Number) -> float:
     return math.exp(_epsilon(epsilon))
 
 
-def roc_limit(false_alarms: npt.ArrayLike, epsilon: Number) -> Array:
+def roc_limit(false_alarms: ArrayLike, epsilon: Number) -> Array:
     """Compute the largest share of yes that any test finds: min(e**e x, 1 - e**-e (1 - x)).
 
     Parameters
@@ -179,7 +178,7 @@ def roc(design: Design) -> Array:
     return np.vstack([[0.0, 0.0], np.cumsum(np.stack([no[order], yes[order]], axis=1), axis=0)])
 
 
-def people_at_equal_epsilon(design: Design, prevalence: npt.ArrayLike) -> float:
+def people_at_equal_epsilon(design: Design, prevalence: ArrayLike) -> float:
     """Compute how many times as many people this yes/no design needs as Warner's with the same epsilon.
 
     Parameters

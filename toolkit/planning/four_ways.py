@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, first_largest
+from toolkit.core.arrays import Array, ArrayLike, first_largest
 from toolkit.core.checks import refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import erfcx, ndtr, ndtri
@@ -44,20 +43,20 @@ class Curated:
     def without_noise(self) -> Accuracy:
         return self.direct
 
-    def scale(self, n: npt.ArrayLike) -> Any:
+    def scale(self, n: ArrayLike) -> Any:
         """The scale of the noise on the estimate that governs."""
         return self.total / self.direct.field.behind(n)
 
-    def variance(self, n: npt.ArrayLike) -> Array:
+    def variance(self, n: ArrayLike) -> Array:
         return np.asarray(self.direct.variance(n) + 2 * self.scale(n) ** 2)
 
-    def margin(self, n: npt.ArrayLike) -> Any:
+    def margin(self, n: ArrayLike) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
         widest = np.sqrt(self.direct.variance(n).max(axis=-1))
         margin = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
         return float(margin) if np.ndim(n) == 0 else margin
 
-    def power(self, n: npt.ArrayLike) -> float:
+    def power(self, n: ArrayLike) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""
         shift = np.asarray(self.direct.shift)
         before, after = (np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other))
@@ -65,7 +64,7 @@ class Curated:
         return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
 
 
-def tail(x: npt.ArrayLike, sd: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
+def tail(x: ArrayLike, sd: ArrayLike, scale: ArrayLike) -> Array:
     """Probability that a normal number plus a Laplace number is above x; scales are all zero, or none is."""
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
     if not np.any(scale):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.planning.accuracy import MOST_COUNTED, Assured, Case, Precision, critical
 
@@ -32,14 +32,14 @@ class Target:
     power: float | None = None
     shares: bool = True
 
-    def shortfall(self, accuracy: Precision, n: npt.ArrayLike) -> float:
+    def shortfall(self, accuracy: Precision, n: ArrayLike) -> float:
         """Above 0 where the target is missed, at most 0 where it is reached."""
         if self.margin is not None:
             margin = float(accuracy.margin(n))
             return math.log(margin / self.margin) if margin > 0 else -math.inf
         return float(self.power or 0) - float(accuracy.power(n))
 
-    def reached(self, accuracy: Precision, n: npt.ArrayLike) -> bool:
+    def reached(self, accuracy: Precision, n: ArrayLike) -> bool:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:

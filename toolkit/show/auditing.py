@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from toolkit.attacks.audit.bounds import clopper_pearson
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, draws, finish, named_curves
 
@@ -20,7 +20,7 @@ _LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 
 @draws
 def outcome_ratios(
-    first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
+    first: ArrayLike, second: ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
 ) -> Axes:
     """Draw how much likelier each outcome is on one neighbor than on the other, beside the band that epsilon allows.
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Rectangle
 
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
@@ -142,7 +143,7 @@ def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
 
 
 @draws
-def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Axes | None = None) -> Axes:
+def repeated_estimates(values: ArrayLike, truth: float, *, se: float, ax: Axes | None = None) -> Axes:
     """Draw a histogram of the estimates of many surveys, with the true value and the normal curve of theory.
 
     Parameters

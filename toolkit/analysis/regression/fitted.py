@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.analysis.regression.rows import People, Rows
 from toolkit.analysis.regression.tables import FitTable, p_value
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse
 from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
@@ -227,7 +226,7 @@ class Fitted:
             refuse(rule, "another", "their exponentials have no meaning")
         return self.coefficients.map(np.exp, np.exp)
 
-    def _series(self, values: npt.ArrayLike) -> "pd.Series[Any]":
+    def _series(self, values: ArrayLike) -> "pd.Series[Any]":
         return extra("pandas").Series(np.asarray(values, dtype=float), index=list(self.labels))
 
     @property

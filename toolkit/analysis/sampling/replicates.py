@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
@@ -20,7 +19,7 @@ from toolkit.analysis.sampling.inputs import (
 )
 from toolkit.analysis.sampling.known_totals import Calibration
 from toolkit.analysis.sampling.units import Linear, Names, Units
-from toolkit.core.arrays import Array, DataFrame, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, Values
 from toolkit.core.checks import Number, choice, exact, positive, refuse, whole
 from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
@@ -83,7 +82,7 @@ class Replicates:
         kind: Kind | None = None,
         scale: Number | None = None,
         df: int | None = None,
-        factors: npt.ArrayLike | None = None,
+        factors: ArrayLike | None = None,
         fay: Number | None = None,
     ) -> "Replicates":
         """Use replicate weights that came with the data.

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.sampling.inputs import codes
-from toolkit.core.arrays import Array, Codes, Label, Mask
+from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Mask
 from toolkit.core.checks import Number, choice, exact, refuse
 from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 
-Noise: TypeAlias = npt.ArrayLike | None
+Noise: TypeAlias = ArrayLike | None
 """How much of each score's variance is randomization: "shares", a number, or one number per row."""
 Column: TypeAlias = npt.NDArray[Any] | None
 Sizes: TypeAlias = Number | Mapping[Any, Number] | Column

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Values
+from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import chdtrc, xlogy
@@ -51,7 +51,7 @@ class Groups:
         """The estimated variance of each share."""
         return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
 
-    def log_likelihood(self, yes: npt.ArrayLike) -> float:
+    def log_likelihood(self, yes: ArrayLike) -> float:
         """The log-likelihood if yes had these probabilities in the two groups."""
         yes = np.asarray(yes)
         return float(np.sum(xlogy(self.counts[:, 1], yes) + xlogy(self.counts[:, 0], 1 - yes)))

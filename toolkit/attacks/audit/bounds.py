@@ -10,9 +10,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.inference.special import betainc, betaincinv, kl_div
 from toolkit.core.loss import Approx, Loss, Pure
 
@@ -21,7 +20,7 @@ _MARKED = 2000.0  # more than the logarithms of two floats can be below zero
 _POINTS, _ROUNDS = 33, 7  # the place of the peak, to 16**-7 of the range
 
 
-def clopper_pearson(count: npt.ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
+def clopper_pearson(count: ArrayLike, n: int, tail: float) -> tuple[Array, Array]:
     """Compute a lower and an upper bound of a probability.
 
     Parameters

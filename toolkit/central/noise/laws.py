@@ -9,9 +9,8 @@ from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.special import betainc, gammainccinv, gammaincinv, ndtr, ndtri, xlogy
 
@@ -55,7 +54,7 @@ class LaplaceLaw:
     def reach(self, level: float) -> float:
         return -self.scale * math.log1p(-level) + self.grid
 
-    def density(self, x: npt.ArrayLike) -> Array:
+    def density(self, x: ArrayLike) -> Array:
         return np.asarray(np.exp(-np.abs(np.asarray(x, dtype=float)) / self.scale) / (2 * self.scale))
 
 
@@ -84,7 +83,7 @@ class GeometricLaw:
             error += 1
         return float(error)
 
-    def pmf(self, k: npt.ArrayLike) -> Array:
+    def pmf(self, k: ArrayLike) -> Array:
         return np.asarray(math.tanh(0.5 / self.scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / self.scale))
 
 
@@ -102,7 +101,7 @@ class NormalLaw:
     def reach(self, level: float) -> float:
         return -self.sigma * float(ndtri((1 - level) / 2)) + self.grid
 
-    def density(self, x: npt.ArrayLike) -> Array:
+    def density(self, x: ArrayLike) -> Array:
         z = np.asarray(x, dtype=float) / self.sigma
         return np.asarray(np.exp(-(z**2) / 2) / (self.sigma * math.sqrt(2 * math.pi)))
 
@@ -124,7 +123,7 @@ class RoundedNormalLaw:
     def reach(self, level: float) -> float:
         return float(max(0, math.ceil(-self.sigma * float(ndtri((1 - level) / 2)) - 0.5)))
 
-    def pmf(self, k: npt.ArrayLike) -> Array:
+    def pmf(self, k: ArrayLike) -> Array:
         size = np.abs(np.asarray(k, dtype=float))
         return np.asarray(ndtr((0.5 - size) / self.sigma) - ndtr((-0.5 - size) / self.sigma))
 

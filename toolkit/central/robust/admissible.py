@@ -36,10 +36,9 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.noise.grid import NO_END
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
@@ -199,7 +198,7 @@ class PowerLaw:
         """What |Z| exceeds with probability 1 - level, in units of S."""
         return float(self.factor) * float((1 - level) ** (-1 / self.m) - 1)
 
-    def density(self, z: npt.ArrayLike) -> Array:
+    def density(self, z: ArrayLike) -> Array:
         """In units of S, for lessons."""
         width = float(self.factor)
         return np.asarray(self.m / (2 * width) * (1 + np.abs(z) / width) ** -(self.m + 1.0))

@@ -13,10 +13,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence, location, sample
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, positive, probability, refuse, whole
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import ndtr
@@ -62,7 +62,7 @@ class AvellaMedina:
         """What is promised, which a ledger refuses."""
         return AsymptoticPromise(float(self.epsilon), float(self.delta))
 
-    def mean_and_sd(self, values: npt.ArrayLike) -> tuple[float, float]:
+    def mean_and_sd(self, values: ArrayLike) -> tuple[float, float]:
         """Compute mean and standard deviation of the release; both depend on the data.
 
         Parameters
@@ -81,7 +81,7 @@ class AvellaMedina:
         root = math.sqrt(2 * math.log(max(n, 2)) * math.log(2 / self.delta))
         return location(self.estimator, data), gamma * 5 * root / (self.epsilon * n)
 
-    def release(self, values: npt.ArrayLike, rng: np.random.Generator | None = None) -> float:
+    def release(self, values: ArrayLike, rng: np.random.Generator | None = None) -> float:
         """Draw once, in floats, from a Generator: for audits.
 
         Parameters
@@ -101,7 +101,7 @@ class AvellaMedina:
         mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 
-    def exact_delta(self, values: npt.ArrayLike, neighbor: npt.ArrayLike) -> float:
+    def exact_delta(self, values: ArrayLike, neighbor: ArrayLike) -> float:
         """Compute the delta that holds between two tables at this epsilon.
 
         Parameters

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -16,6 +15,7 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.smooth import limits
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.covers import NOISE
@@ -110,7 +110,7 @@ class NoisyDescent:
     def _unit(self) -> float:
         return self.estimator.bound / _UNITS
 
-    def total(self, values: npt.ArrayLike, at: float) -> int:
+    def total(self, values: ArrayLike, at: float) -> int:
         """Add up the scores in whole units; a missing value adds nothing.
 
         Parameters
@@ -130,7 +130,7 @@ class NoisyDescent:
         whole_scores = np.clip(np.rint(np.where(np.isnan(scores), 0.0, scores)), -_UNITS, _UNITS)
         return int(whole_scores.astype(np.int64).sum())
 
-    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
+    def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the last place. Each place is public once its noise is drawn, so that only the sums are private.
 
         Parameters

@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, positive
 from toolkit.core.inference.special import expit
 from toolkit.frames.sums import written
@@ -24,7 +23,7 @@ class Score(ABC):
     """What the estimators have in common: psi, its slope, and the loss rho whose slope psi is."""
 
     @abstractmethod
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         """Return the score of each distance.
 
         Parameters
@@ -39,7 +38,7 @@ class Score(ABC):
         """
 
     @abstractmethod
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         """Return the derivative of psi.
 
         Parameters
@@ -54,7 +53,7 @@ class Score(ABC):
         """
 
     @abstractmethod
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         """Return the integral of psi from 0: what the location minimizes the sum of.
 
         Parameters
@@ -100,13 +99,13 @@ class Huber(Score):
         """Where the slope of psi jumps."""
         return (-self.bound, self.bound)
 
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         return np.asarray(np.clip(np.asarray(u, dtype=float), -self.bound, self.bound))
 
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         return np.asarray(np.abs(np.asarray(u, dtype=float)) < self.bound, dtype=float)
 
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2)))
 
@@ -147,16 +146,16 @@ class Tukey(Score):
         """Where the slope of psi jumps."""
         return (-float(self.c), float(self.c))
 
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         size = np.asarray(u, dtype=float)
         return np.asarray(size * self._rest(size) ** 2)
 
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         size = np.asarray(u, dtype=float)
         rest = self._rest(size)
         return np.asarray(rest * (rest - 4 * (size / float(self.c)) ** 2))
 
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
 
     def _rest(self, u: Array) -> Array:
@@ -180,14 +179,14 @@ class Logistic(Score):
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = ()
 
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
 
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         share = expit(np.asarray(u, dtype=float))
         return np.asarray(2 * share * (1 - share))
 
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         size = np.abs(np.asarray(u, dtype=float))
         return np.asarray(size + 2 * np.log1p(np.exp(-size)) - 2 * math.log(2))
 
@@ -206,13 +205,13 @@ class Mean(Score):
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = ()
 
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         return np.array(u, dtype=float)
 
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         return np.asarray(np.ones_like(np.asarray(u, dtype=float)))
 
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         return np.asarray(np.asarray(u, dtype=float) ** 2 / 2)
 
 
@@ -230,13 +229,13 @@ class Median(Score):
     monotone: ClassVar[bool] = True
     kinks: ClassVar[tuple[float, ...]] = (0.0,)
 
-    def psi(self, u: npt.ArrayLike) -> Array:
+    def psi(self, u: ArrayLike) -> Array:
         return np.asarray(np.sign(np.asarray(u, dtype=float)))
 
-    def slope(self, u: npt.ArrayLike) -> Array:
+    def slope(self, u: ArrayLike) -> Array:
         return np.asarray(np.zeros_like(np.asarray(u, dtype=float)))
 
-    def rho(self, u: npt.ArrayLike) -> Array:
+    def rho(self, u: ArrayLike) -> Array:
         return np.asarray(np.abs(np.asarray(u, dtype=float)))
 
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
 from toolkit.central.robust.estimators import Estimator, Mean, Median
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.inference.digits import concise
 from toolkit.core.inference.special import gamma
@@ -47,14 +46,14 @@ class RegressionInfluence:
 
     __repr__ = concise
 
-    def __call__(self, x: npt.ArrayLike, y: float) -> Array:
+    def __call__(self, x: ArrayLike, y: float) -> Array:
         """M**-1 psi(y - x beta) w(x) x."""
         row = np.asarray(x, dtype=float)
         score = self.estimator.psi(y - row @ self.coefficients) * _weights(row[None, :], self.clip)[0]
         return np.asarray(np.linalg.solve(self.matrix, score * row))
 
 
-def regression(estimator: Estimator, rows: npt.ArrayLike, y: npt.ArrayLike, *, clip: Number) -> RegressionInfluence:
+def regression(estimator: Estimator, rows: ArrayLike, y: ArrayLike, *, clip: Number) -> RegressionInfluence:
     """Fit by weighting each residual u with psi(u) / u, again and again.
 
     Parameters
@@ -127,12 +126,12 @@ class Influence:
 
     __repr__ = concise
 
-    def __call__(self, x: npt.ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Array:
         """IF(x) = psi(x - T) / M."""
         return np.asarray(self.estimator.psi(np.asarray(x, dtype=float) - self.at) / self.slope)
 
 
-def influence(estimator: Estimator, population: npt.ArrayLike) -> Influence:
+def influence(estimator: Estimator, population: ArrayLike) -> Influence:
     """Compute the influence function at a population, or at a sample.
 
     Parameters
@@ -169,7 +168,7 @@ def influence(estimator: Estimator, population: npt.ArrayLike) -> Influence:
     return Influence(estimator, at, slope, estimator.bound / slope, square / slope**2)
 
 
-def gross_error_sensitivity(estimator: Estimator, population: npt.ArrayLike) -> float:
+def gross_error_sensitivity(estimator: Estimator, population: ArrayLike) -> float:
     """Compute sup of abs(IF): how far a share s of arbitrary people pulls the location, divided by s, for small s.
 
     Parameters
@@ -193,7 +192,7 @@ def gross_error_sensitivity(estimator: Estimator, population: npt.ArrayLike) -> 
     return influence(estimator, population).gross_error_sensitivity
 
 
-def location(estimator: Estimator, values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> float:
+def location(estimator: Estimator, values: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Find the value t with the sum of psi(x - t) nearest to zero.
 
     Of a monotone psi it is its zero, in the middle where there are several; else the one found from the median on.
@@ -230,7 +229,7 @@ def location(estimator: Estimator, values: npt.ArrayLike, weights: npt.ArrayLike
     return low if low == high else _middle_of_zeros(estimator, numbers, share / share.sum(), low, high)
 
 
-def fixed_scale_influence(estimator: Estimator, values: npt.ArrayLike, x: Number, rho: Number) -> float:
+def fixed_scale_influence(estimator: Estimator, values: ArrayLike, x: Number, rho: Number) -> float:
     """Compute (T with a share rho moved to x - T) / rho: the influence at a scale that is not infinitely small.
 
     Parameters
@@ -263,7 +262,7 @@ def fixed_scale_influence(estimator: Estimator, values: npt.ArrayLike, x: Number
     return (moved - location(estimator, numbers)) / share
 
 
-def sample(values: npt.ArrayLike) -> Array:
+def sample(values: ArrayLike) -> Array:
     """Values as floats: one-dimensional, finite, at least one."""
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.ndim != 1 or not len(numbers) or not np.all(np.isfinite(numbers)):

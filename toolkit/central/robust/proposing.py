@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
@@ -82,7 +82,7 @@ class ProposeTestRelease:
         """ln(1/delta) / epsilon, rounded up."""
         return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
 
-    def distance(self, values: npt.ArrayLike) -> int:
+    def distance(self, values: ArrayLike) -> int:
         """Count how many people must change before the local sensitivity exceeds the proposal; private.
 
         Parameters
@@ -105,7 +105,7 @@ class ProposeTestRelease:
                 low = middle + 1
         return low
 
-    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
+    def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the statistic with noise, or NaN where the test does not pass.
 
         Parameters
@@ -137,7 +137,7 @@ class ProposeTestRelease:
         """The proposal in steps, times the divisor, rounded down."""
         return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
 
-    def _ordered(self, values: npt.ArrayLike) -> Any:
+    def _ordered(self, values: ArrayLike) -> Any:
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if len(steps) != self.statistic.n:
             refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")

@@ -12,13 +12,12 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace, rounded_sum
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, ArrayLike, Steps
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.covers import Covers, Source
@@ -176,7 +175,7 @@ class SmoothSensitivity:
     def _floor(self) -> int:
         return max(1, self.bounds.span >> FLOOR_BITS)
 
-    def summary(self, values: npt.ArrayLike) -> Summary:
+    def summary(self, values: ArrayLike) -> Summary:
         """Compute the statistic and its smooth sensitivity, in steps; private.
 
         Parameters
@@ -215,7 +214,7 @@ class SmoothSensitivity:
         value = Fraction(int(self.statistic.of(ordered)), self.statistic.divisor)
         return Summary(value, _rounded_up(largest) / self.statistic.divisor)
 
-    def release(self, values: npt.ArrayLike, rng: Rng = None) -> Estimate:
+    def release(self, values: ArrayLike, rng: Rng = None) -> Estimate:
         """Release the statistic with noise; no error is told, as the scale is private.
 
         Parameters
@@ -313,7 +312,7 @@ class ScaleBound:
     def loss(self) -> Pure:
         return self.laplace.loss
 
-    def release(self, values: npt.ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
+    def release(self, values: ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
         """A number that the standard deviation of the noise does not exceed, with probability `level`."""
         share, source = check_level(level), check_rng(rng)
         mechanism = self.release_of

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.robust.ranks import RankStatistic
+from toolkit.core.arrays import ArrayLike
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.frames.sums import BoundsLike
 
@@ -190,7 +191,7 @@ def smooth_sensitivity(
 
 def reaches(
     statistic: str,
-    values: npt.ArrayLike,
+    values: ArrayLike,
     *,
     bounds: BoundsLike,
     most: int,

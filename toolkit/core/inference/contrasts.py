@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Label
+from toolkit.core.arrays import Array, ArrayLike, Label
 from toolkit.core.checks import refuse
 from toolkit.core.inference.intervals import (
     Affine,
@@ -199,7 +198,7 @@ def difference_basis(
 
 
 def weighted_sum(
-    value: float | Array, cov: Array | None, labels: Sequence[str | int], weights: Mapping[Label, float] | npt.ArrayLike
+    value: float | Array, cov: Array | None, labels: Sequence[str | int], weights: Mapping[Label, float] | ArrayLike
 ) -> tuple[float, float]:
     """A weighted sum of entries and its standard error."""
     factors = _weights(weights, labels)
@@ -213,7 +212,7 @@ def weighted_sum(
     return total, math.sqrt(max(variance, 0.0))  # rounding may leave less than nothing
 
 
-def _weights(weights: Mapping[Label, float] | npt.ArrayLike, labels: Sequence[str | int]) -> Array:
+def _weights(weights: Mapping[Label, float] | ArrayLike, labels: Sequence[str | int]) -> Array:
     """One weight for each label, given in their order or by name; what is not named weighs nothing."""
     if isinstance(weights, Mapping):
         unknown = [name for name in weights if name not in labels]

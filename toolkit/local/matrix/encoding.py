@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Label, Labels, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Label, Labels, Values
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling import CHUNK, Categorical
@@ -114,7 +114,7 @@ def encode(values: Values, labels: Labels, what: str) -> Encoded:
     return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
 
 
-def tally(values: Values, labels: Labels, what: str, times: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
+def tally(values: Values, labels: Labels, what: str, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
     """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
     if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
         return counted
@@ -198,7 +198,7 @@ def _is_whole(cell: object) -> bool:
     return isinstance(cell, int | np.integer) or (isinstance(cell, float) and cell.is_integer())
 
 
-def in_order(counts: Mapping[Label, float] | npt.ArrayLike, labels: Labels) -> Any:
+def in_order(counts: Mapping[Label, float] | ArrayLike, labels: Labels) -> Any:
     """Counts by label, as a mapping or a Series of `value_counts` has them, in the order of the labels."""
     index = getattr(counts, "index", None)
     if index is not None and hasattr(counts, "to_dict") and list(index) != list(range(len(labels))):
@@ -213,7 +213,7 @@ def in_order(counts: Mapping[Label, float] | npt.ArrayLike, labels: Labels) -> A
     return [named.get(label, 0) for label in labels]
 
 
-def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
+def checked_counts(counts: ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
     """Numbers of reports of each kind, whole and not all zero."""
     numbers = whole_counts(counts, kinds, "reports", "they are in the order of report_options")
     if numbers.min() < 0:
@@ -223,7 +223,7 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
     return numbers
 
 
-def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.NDArray[np.float64]:
+def whole_counts(counts: ArrayLike, kinds: int, of: str, order: str) -> npt.NDArray[np.float64]:
     """As many numbers as there are kinds of what is counted, all of them whole."""
     numbers = np.asarray(counts)
     if numbers.shape != (kinds,):
@@ -234,7 +234,7 @@ def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.
     return numbers.astype(np.float64)
 
 
-def checked_times(times: npt.ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
+def checked_times(times: ArrayLike, kinds: int) -> npt.NDArray[np.int64]:
     """How often each report came: whole numbers, not all zero, that sum to what floats hold exactly."""
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:

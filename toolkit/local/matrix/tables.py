@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Labels
+from toolkit.core.arrays import ArrayLike, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
 from toolkit.core.rounding import integer_rows
 
@@ -24,7 +24,7 @@ TABLE_LIMIT = 2048
 """Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
 
 
-def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
+def in_lowest_terms(weights: ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
     """The same table over the least denominator, read-only; anything but a table of integers is refused."""
     table = np.asarray(weights)
     if table.ndim != 2 or table.dtype.kind not in "iu":

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps, Values
+from toolkit.core.arrays import Array, ArrayLike, Steps, Values
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -95,7 +95,7 @@ class OneBit(FiniteMean):
     def _unit_scores(self, reports: Steps) -> Array:
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
-    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the mean of the answers behind the bits; all intervals for shares apply.
 
         Parameters
@@ -113,7 +113,7 @@ class OneBit(FiniteMean):
         codes = checked_reports(reports, 2)
         return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
-    def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
+    def estimate_counts(self, counts: ArrayLike) -> Estimate:
         # Zeros, ones.
         numbers = checked_counts(counts, 2)
         basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))

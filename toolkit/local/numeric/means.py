@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Label, Steps, Values
+from toolkit.core.arrays import Array, ArrayLike, Label, Steps, Values
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -55,7 +55,7 @@ class Mean(OnGrid):
     def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports)
 
-    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
 
         Parameters
@@ -155,7 +155,7 @@ class FiniteMean(SampledAtOdds, Mean):
     def _checked(self, reports: Values) -> Steps:
         return checked_reports(reports, self.kinds)
 
-    def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
+    def estimate_counts(self, counts: ArrayLike) -> Estimate:
         """Estimate, as `estimate` does, from the number of reports of each kind, in order.
 
         Parameters

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Values
+from toolkit.core.arrays import Array, ArrayLike, Values
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -96,7 +96,7 @@ class SquareWave(Windowed):
     def accepts(self, report: object) -> bool:
         return is_code(report, self.window.reports)
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> npt.NDArray[np.int64]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> npt.NDArray[np.int64]:
         """Count the reports of each kind.
 
         Parameters
@@ -121,7 +121,7 @@ class SquareWave(Windowed):
         smoothing: float | None = None,
         replicates: int = 200,
         rng: Rng = None,
-        times: npt.ArrayLike | None = None,
+        times: ArrayLike | None = None,
     ) -> Estimate:
         """Estimate the share of answers nearest to each point: a smoothed curve, with a bootstrap band.
 
@@ -152,7 +152,7 @@ class SquareWave(Windowed):
         return self.estimate_counts(self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng)
 
     def estimate_counts(
-        self, counts: npt.ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
+        self, counts: ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
     ) -> Estimate:
         """Estimate, as `estimate` does, from the number of reports of each kind.
 
@@ -246,7 +246,7 @@ class SquareWave(Windowed):
 
     def _estimated(
         self,
-        counts: npt.ArrayLike,
+        counts: ArrayLike,
         read: Callable[[Array], Array],
         labels: tuple[str, ...],
         smoothing: float | None,
@@ -295,13 +295,7 @@ class SquareWave(Windowed):
         return maximum_likelihoods(matrix, tallies, tolerance=1e-6)
 
     def variance(
-        self,
-        prevalence: npt.ArrayLike,
-        n: int,
-        *,
-        respondents: Respondents = "sample",
-        surveys: int = 200,
-        rng: Rng = None,
+        self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
         """Compute the variance of the likeliest share of each point: there is no formula, so by simulation.
 
@@ -334,7 +328,7 @@ class SquareWave(Windowed):
         return np.asarray(self._likeliest(np.array(drawn, dtype=np.float64)).var(axis=0, ddof=1))
 
     def simulate_counts(
-        self, prevalence: npt.ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+        self, prevalence: ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> npt.NDArray[np.int64]:
         """Draw a whole survey at the level of counts.
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Values
+from toolkit.core.arrays import ArrayLike, Codes, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
@@ -141,7 +141,7 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
     return sums.ravel()[:k]
 
 
-def tally(packed: Packed, k: int, times: npt.ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
+def tally(packed: Packed, k: int, times: ArrayLike | None) -> tuple[npt.NDArray[np.int64], int]:
     """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
     if times is None:
         return column_sums(packed, k), len(packed)

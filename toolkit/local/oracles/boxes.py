@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Labels, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Labels, Mask, Values
 from toolkit.core.checks import labels, refuse
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -77,7 +77,7 @@ class Boxes(SampledAtOdds):
         return self.support.score_limits()
 
     @abstractmethod
-    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Compute the variance of each box's share, in theory, at the true shares.
 
         Parameters

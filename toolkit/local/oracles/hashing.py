@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts, Mask, Values
+from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below
@@ -108,7 +108,7 @@ class LocalHash(Oracle):
                 rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
         return reports
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         rows = self._checked(reports)
         each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Labels, Mask, Values
 from toolkit.core.checks import Number, labels, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, check_rng
@@ -147,7 +147,7 @@ class Oracle(SampledAtOdds):
         """
 
     @abstractmethod
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         """Count how many reports support each option, and how many reports there are.
 
         Parameters
@@ -248,7 +248,7 @@ class Oracle(SampledAtOdds):
         reports = self._draw(encoded.codes, generator)
         return reports[0] if encoded.scalar else reports
 
-    def estimate(self, reports: Values, method: Method = "moment", *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, method: Method = "moment", *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the shares of the answers behind the reports; of two options the share of the last.
 
         Intervals are made from the unbiased estimate, whatever the method.
@@ -269,7 +269,7 @@ class Oracle(SampledAtOdds):
         """
         return self.estimate_counts(*self.tally(reports, times), method=method)
 
-    def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
+    def estimate_counts(self, counts: ArrayLike, n: int, method: Method = "moment") -> Estimate:
         """Estimate from the number of reports that support each option, and the number of reports.
 
         Parameters
@@ -289,7 +289,7 @@ class Oracle(SampledAtOdds):
         numbers, people = checked_support(counts, n, len(self.options))
         return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
 
-    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Compute the variance of the unbiased estimate, in theory, at the true shares.
 
         Parameters
@@ -311,7 +311,7 @@ class Oracle(SampledAtOdds):
         variances = self.support.variance(shares, respondents) / whole(n, "n")
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
+    def covariance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Compute the covariance matrix of the unbiased shares of all options.
 
         Parameters
@@ -333,7 +333,7 @@ class Oracle(SampledAtOdds):
         return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
 
     def simulate_counts(
-        self, prevalence: npt.ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+        self, prevalence: ArrayLike, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> tuple[Counts, int]:
         """Draw a whole survey at the level of counts, for `estimate_counts`; its cost does not grow with n.
 

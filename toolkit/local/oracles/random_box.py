@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Counts, Label, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Codes, Counts, Label, Mask, Values
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -112,7 +111,7 @@ class RandomBox(Boxes):
         lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, Counts]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, Counts]:
         """Count for each box how many said yes, and how many were asked.
 
         Parameters
@@ -142,7 +141,7 @@ class RandomBox(Boxes):
         rows = np.asarray(reports)
         return lambda _: rows[:, 1] == 1, rows[:, 0]
 
-    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the share of people who tick each box; of a box that nobody was asked about, NaN and a note.
 
         Parameters
@@ -159,7 +158,7 @@ class RandomBox(Boxes):
         """
         return self.estimate_counts(*self.tally(reports, times))
 
-    def estimate_counts(self, counts: Mapping[Label, float] | npt.ArrayLike, n: npt.ArrayLike) -> Estimate:
+    def estimate_counts(self, counts: Mapping[Label, float] | ArrayLike, n: ArrayLike) -> Estimate:
         """Estimate from the number of yes and the number of people asked, box by box.
 
         Parameters
@@ -195,7 +194,7 @@ class RandomBox(Boxes):
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
         return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
-    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         """Compute the variance of each box's share; n people in all, so about n / k for each box.
 
         With fixed respondents it is still left to chance who is asked about which box.
@@ -220,7 +219,7 @@ class RandomBox(Boxes):
         one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
         return np.asarray(one / whole(n, "n"))
 
-    def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
+    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
         """Draw a whole survey at the level of counts.
 
         Parameters

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts, Mask, Values
+from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling import Categorical
@@ -169,7 +169,7 @@ class Subset(Oracle):
         own = Categorical([self._total - self._holding, self._holding])
         return bits.ByteLaw(int(rate * _RATE_PARTS), _RATE_PARTS), own
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         if self.size == 1:
             counts = tally(self._ones(reports), self.options, "reports", times)
             return counts, int(counts.sum())

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
@@ -162,7 +162,7 @@ def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Re
     return whole_parts
 
 
-def checked_shares(prevalence: npt.ArrayLike, k: int, name: str, *, exclusive: bool = True) -> Array:
+def checked_shares(prevalence: ArrayLike, k: int, name: str, *, exclusive: bool = True) -> Array:
     """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
     if exclusive:
         return distribution(prevalence, k, name)
@@ -175,7 +175,7 @@ def checked_shares(prevalence: npt.ArrayLike, k: int, name: str, *, exclusive: b
     return shares
 
 
-def checked_support(counts: npt.ArrayLike, n: object, k: int) -> tuple[Array, int]:
+def checked_support(counts: ArrayLike, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
     reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:

@@ -12,9 +12,8 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Counts, Mask, Values
+from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
@@ -135,7 +134,7 @@ class CappedBoxes(Boxes):
     def _flips(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.flip, self.denominator)
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         """Count for each box how many reports say yes, and how many reports there are.
 
         Parameters
@@ -156,7 +155,7 @@ class CappedBoxes(Boxes):
         packed = bits.as_packed(reports, len(self.options))
         return lambda code: bits.column(packed, code), None
 
-    def estimate(self, reports: Values, *, times: npt.ArrayLike | None = None) -> Estimate:
+    def estimate(self, reports: Values, *, times: ArrayLike | None = None) -> Estimate:
         """Estimate the share of people who tick each box; with covariances for up to 64 boxes.
 
         Parameters
@@ -181,7 +180,7 @@ class CappedBoxes(Boxes):
             pairs += rows.T @ (rows * each[part, None])
         return self._from_pairs(counts, n, pairs)
 
-    def estimate_counts(self, counts: npt.ArrayLike, n: int) -> Estimate:
+    def estimate_counts(self, counts: ArrayLike, n: int) -> Estimate:
         """Estimate from the number of reports that say yes for each box; covariances need the reports.
 
         Parameters
@@ -198,7 +197,7 @@ class CappedBoxes(Boxes):
         """
         return self._from_pairs(counts, n, None)
 
-    def _from_pairs(self, counts: npt.ArrayLike, n: int, pairs: Array | None) -> Estimate:
+    def _from_pairs(self, counts: ArrayLike, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
         basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
@@ -208,11 +207,11 @@ class CappedBoxes(Boxes):
             np.fill_diagonal(cov, basis.se**2)
         return self._estimated(basis.value, basis.se, cov, people, basis)
 
-    def variance(self, prevalence: npt.ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
+    def variance(self, prevalence: ArrayLike, n: int, *, respondents: Respondents = "sample") -> Array:
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
 
-    def simulate_counts(self, prevalence: npt.ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
+    def simulate_counts(self, prevalence: ArrayLike, n: int, rng: Rng = None) -> tuple[Counts, int]:
         """Draw a whole survey at the level of counts, each box by itself.
 
         Parameters

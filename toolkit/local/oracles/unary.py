@@ -5,9 +5,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-import numpy.typing as npt
-
-from toolkit.core.arrays import Codes, Counts, Mask, Values
+from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling import Categorical
@@ -86,7 +84,7 @@ class Unary(Oracle):
     def _laws(self) -> tuple[bits.ByteLaw, Categorical]:
         return bits.ByteLaw(self.other, self.denominator), Categorical([self.denominator - self.own, self.own])
 
-    def tally(self, reports: Values, times: npt.ArrayLike | None = None) -> tuple[Counts, int]:
+    def tally(self, reports: Values, times: ArrayLike | None = None) -> tuple[Counts, int]:
         return bits.tally(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def _read(self, reports: Values) -> bits.Packed:

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, exact, explains, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import expit, ndtr, ndtri
@@ -79,7 +78,7 @@ def plan_slope(
     n: int | None = None,
     power: Number | None = None,
     level: Number = 0.95,
-    covariate: npt.ArrayLike = "normal",
+    covariate: ArrayLike = "normal",
 ) -> SlopePlan:
     """Plan a logistic regression with one covariate: give n, or the power that is wanted.
 
