@@ -89,6 +89,7 @@ def _is_unstable(node: ast.AST) -> bool:
     return not words.items() & STABLE.items()
 
 
+@pytest.mark.slow
 def test_arrows_point_down() -> None:
     wrong = []
     for path in FILES:

@@ -52,6 +52,7 @@ def test_every_block_is_of_a_kind_that_is_run(page: Path) -> None:
             assert kind in {"sh"} | NOT_RUN, kind
 
 
+@pytest.mark.slow
 def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each page in an empty folder, its lines one after the other; pip, jupyter and make are not tried here."""
     ran = 0
@@ -68,6 +69,7 @@ def test_what_a_page_has_a_shell_do_is_done(tmp_path: Path, monkeypatch: pytest.
     assert ran >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_lines_that_open_a_server_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The doctests leave them out, as a server takes seconds; in the order of the page, in an empty folder."""

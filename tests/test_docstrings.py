@@ -71,6 +71,19 @@ def test_every_public_docstring_is_valid(face: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+def test_help_shows_the_names_of_types_and_not_what_they_stand_for() -> None:
+    """A signature with numpy's own unions in it fills a screen."""
+    values = {value for face in FACES for _, value in offered(face) if value.__module__.startswith("toolkit.")}
+    verbs = {
+        one for value in values if inspect.isclass(value) for one in vars(value).values() if inspect.isfunction(one)
+    }
+    functions = verbs | {value for value in values if inspect.isfunction(value)}
+    signatures = {one.__qualname__: str(inspect.signature(one)) for one in functions}
+    assert len(signatures) > 400
+    assert not [name for name, text in signatures.items() if "numpy._typing" in text or "SupportsFloat" in text]
+
+
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_the_faces_offer_what_was_counted() -> None:
     assert len({name for face in FACES for name in public_names(face)}) >= 900
     assert {f"toolkit.{room}" for room in ROOMS} <= set(FACES)

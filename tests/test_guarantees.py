@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 SECTION = re.compile(r"^## What is guaranteed\n(.*?)^## ", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!-- (\S+) -->")
@@ -39,6 +41,7 @@ def test_every_sentence_of_the_guarantees_names_its_test() -> None:
         assert re.fullmatch(r"[A-Z][^.]*(?:\d\.\d[^.]*)?\.", sentence), sentence
 
 
+@pytest.mark.slow
 def test_every_test_that_is_named_exists() -> None:
     names = COMMENT.findall(bullets())
     assert len(names) == bullets().count("<!--")
@@ -52,6 +55,7 @@ def test_the_readme_s_five_are_held_by_tests_too() -> None:
     assert missing(names) == []
 
 
+@pytest.mark.slow
 def test_every_row_of_the_threat_model_names_its_test_or_says_that_there_is_none() -> None:
     text = THREATS.read_text(encoding="utf-8").partition("## Collecting")[2]
     rows = [line.split(" | ")[-1].removesuffix(" |") for line in text.splitlines() if re.match(r"\| [^-]", line)]

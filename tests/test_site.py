@@ -105,6 +105,7 @@ def test_a_stream_with_a_file_begins_where_files_have_one_name_each(tmp_path):
     assert in_a_browser(STREAM, tmp_path)[0] == "True"
 
 
+@pytest.mark.slow
 def test_what_the_notebooks_import_comes_with_the_extra_of_the_course():
     """What Binder, Colab and the site install; `collect` is for 08 and 15, which need a server."""
     brought = {

@@ -287,6 +287,7 @@ def _example(called: Any) -> str | None:
 EXAMPLES = {name: advice for name, called in _callables().items() if (advice := _example(called))}
 
 
+@pytest.mark.slow
 @each(name=EXAMPLES)
 def test_the_call_that_is_advised_is_right(name: str) -> None:
     assert said(EXAMPLES[name]) is not None

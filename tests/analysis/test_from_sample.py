@@ -97,6 +97,7 @@ def _covered(design: Any, n: int, share: float, chance: float) -> float:
     return held
 
 
+@pytest.mark.slow
 def test_intervals_of_few_people_hold_rare_shares() -> None:
     """Enumerated; by t a plain share of .01 was held by .182, through a die by .881. The 27 cells of the grid are in
     benchmarks/interval_coverage.py, and none is below .95.

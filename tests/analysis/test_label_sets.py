@@ -123,6 +123,7 @@ def test_a_hidden_predictor_reads_the_labels_that_estimates_read(name: str) -> N
     assert found.value == pytest.approx(words.value, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [[1, 2], [1.0, 2.0], ["1", "2"]])
 def test_texts_that_look_like_numbers_are_found_by_what_they_look_like(column: list[Any]) -> None:
     """Of the labels "1", "2", "3" nobody reported the last: as codes 1 and 2 would be "2" and "3"."""

@@ -54,6 +54,7 @@ def test_plain_answers_are_those_of_lme4(frame) -> None:
     assert found.log_likelihood == pytest.approx(-697.406485, abs=2e-6)
 
 
+@pytest.mark.slow
 def test_three_kinds_of_prediction_are_told_apart(fit) -> None:
     assert float(fit.predict({"x": [0.0]}, at="typical").value) == pytest.approx(0.339311, abs=1e-6)
     assert float(fit.predict({"x": [0.0]}).value) == pytest.approx(0.355171, abs=1e-6)
@@ -129,6 +130,7 @@ def census_of(groups):
     return {"g": np.repeat(groups, 2), "x": np.tile([-0.5, 0.5], len(groups)), "N": np.repeat(50.0, 2 * len(groups))}
 
 
+@pytest.mark.slow
 def test_five_hundred_groups_of_plain_answers_are_those_of_lme4() -> None:
     """glmer(z ~ x + (1 | g), binomial, nAGQ = 25), lme4 1.1-31, R 4.2.2; its AIC and BIC, too."""
     found = mixed_logistic("z ~ x", people(500, 20, 32), DIRECT, group="g")
@@ -176,6 +178,7 @@ def test_margins_average_over_people_and_groups(fit, frame) -> None:
     assert fit.plot("x").alt.startswith("mean prediction along x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("middle", "sd", "nodes"), [(-0.8, 0.8, 15), (-2.5, 2.5, 63)])
 def test_as_many_nodes_are_taken_as_the_integral_needs(middle, sd, nodes) -> None:
     """Height and gradient on a grid of 721 points. With 15 nodes the first ended without a maximum, as heights that are

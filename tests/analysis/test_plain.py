@@ -53,6 +53,7 @@ def test_a_plain_mean_has_the_t_interval_of_its_degrees_of_freedom():
     assert found.method == "plain answers, t with 4 degrees of freedom"
 
 
+@pytest.mark.slow
 def test_the_mean_of_five_numbers_is_covered_as_often_as_promised():
     """2000 normal samples of 5: at least 0.925, five standard errors below 0.95 (false alarms 3e-7); with z
     it is 0.879.

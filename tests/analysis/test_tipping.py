@@ -139,6 +139,7 @@ def test_a_slope_under_other_conduct(way, men, women, value, se) -> None:
     assert se is None or slope.se == pytest.approx(se, rel=2e-5)
 
 
+@pytest.mark.slow
 def test_the_tipping_points_of_a_slope() -> None:
     fit = logistic("forced ~ female + age10", survey(), DIE, se="expected")
     found = sensitivity(fit, "female", by="female").tipping["female = 0"]

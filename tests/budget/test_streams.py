@@ -237,6 +237,7 @@ def test_rows_are_no_people() -> None:
         events.count(frame, person="age")
 
 
+@pytest.mark.slow
 def test_a_ledger_with_a_file_keeps_its_streams_beside_it_and_resumes_them_by_label(tmp_path: Path) -> None:
     ledger = Ledger(Pure(2), tmp_path / "budget.db")
     weekly = ledger.every(RunningTotal.for_epsilon(1, periods=52), "claims")

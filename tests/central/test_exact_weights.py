@@ -61,6 +61,7 @@ def base_for(kind: str | None, size: int) -> np.ndarray | None:
     return np.array([0, 1, 2**62, 7, 1])[:size] if size > 1 else np.array([1])
 
 
+@pytest.mark.slow
 @each(kind=BASES, rate=RATES, scores=SCORES)
 def test_envelope_times_kept_share_is_the_weight_of_every_candidate(
     scores: list[float], rate: object, kind: str | None

@@ -218,6 +218,7 @@ def test_whole_releases_follow_the_pmf(mechanism: Laplace | Gaussian) -> None:
     assert chi2.sf(statistic, len(k)) > 1e-6
 
 
+@pytest.mark.slow
 @each(level=[0.5, 0.95], value=[3, 2.5], mechanism=[m for m in MECHANISMS if getattr(m, "norm", "") != "l2"])
 def test_intervals_cover_as_often_as_they_say(mechanism: Laplace | Gaussian, value: float, level: float) -> None:
     """20,000 releases: coverage within 5 standard errors of the level, false alarms 6e-7; above it by one

@@ -167,6 +167,7 @@ def test_different_losses_are_four_times_the_work_of_a_quarter_of_them(rule: str
     assert compose(losses, 1e-6, rule).amount.denominator < 2**1100
 
 
+@pytest.mark.slow
 def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_said_at_once() -> None:
     losses = [Pure(Fraction(1, 10**6 + i)) for i in range(10_000)]
 

@@ -68,6 +68,7 @@ def test_markdown_of_this_package_is_read_back():
     )
 
 
+@pytest.mark.slow
 def test_a_word_document_has_all_of_it(tmp_path):
     docx = pytest.importorskip("docx")
     path = Document((*WHOLE.blocks, Block("p", "bell \x07 end"))).save(tmp_path / "a.docx")

@@ -17,6 +17,7 @@ def test_everything_else_stays_as_it_is(value):
     assert harmless(value) is value
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_no_part_begins_a_formula(text):
     parts = harmless(text).translate({ord(sign): ";" for sign in ",\t\r\n"}).split(";")

@@ -25,11 +25,13 @@ def rights(name):
     return [part["right"][0] if isinstance(part["right"], list) else part["right"] for part in KEY[name]["parts"]]
 
 
+@pytest.mark.slow
 @each(name=KEY)
 def test_the_right_answer_is_right(name):
     assert check(name, tuple(rights(name)))
 
 
+@pytest.mark.slow
 @each(name=KEY)
 def test_each_known_mistake_is_told_its_reason_and_no_other_part_is_blamed(name):
     for place, part in enumerate(KEY[name]["parts"]):
@@ -41,6 +43,7 @@ def test_each_known_mistake_is_told_its_reason_and_no_other_part_is_blamed(name)
             assert reply.said == (reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}")
 
 
+@pytest.mark.slow
 @each(name=KEY)
 def test_nonsense_is_not_right_and_gets_no_hint(name):
     for nonsense in (-98765.4, "perhaps", [1] * 9, {}):
@@ -70,6 +73,7 @@ def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, 
     assert said in reply.said
 
 
+@pytest.mark.slow
 @each(epsilon=[1.0986, 1.1, "1.099", np.log(3)], p=[0.75, "3/4", "75 %", Fraction(3, 4), np.float32(0.75), " .75 "])
 def test_a_number_counts_in_any_form_and_to_the_digits_that_matter(p, epsilon):
     assert check("03.1", (p, epsilon, 5))

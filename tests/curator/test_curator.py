@@ -130,6 +130,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_appears(
     name: str, neighbors: str

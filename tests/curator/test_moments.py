@@ -29,6 +29,7 @@ def curator(neighbors: str, ceiling: Any = None, **more: Any) -> Curator:
     return Curator(frame(), Ledger(ceiling or Pure(10**15), simulated=True), neighbors, **more)
 
 
+@pytest.mark.slow
 @each(missing=["drop", 30], verb=["mean", "variance", "std"], neighbors=["replace", "add_remove"])
 def test_without_much_noise_they_are_those_of_pandas(verb: str, neighbors: str, missing: object) -> None:
     data = frame()

@@ -74,6 +74,7 @@ def test_types_without_keys_are_refused() -> None:
         check_keys(frame.column("k"))
 
 
+@pytest.mark.slow
 def test_which_keys_of_a_person_count_is_drawn_for_each_person_anew() -> None:
     """Of 4,000 people who all have the same four keys, one key each: 1,000 a key on average, and 166 off is
     six standard deviations. The secret is fixed.

@@ -100,6 +100,7 @@ def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
     assert abs(np.mean(squares) - 7) < 4.5 * np.sqrt(2 * 7 / len(squares))
 
 
+@pytest.mark.slow
 def test_what_a_person_adds_is_a_function_of_their_own_rows_and_within_the_caps() -> None:
     """All sets of up to four rows in two cells with two steps, every cap: alone and among others the same counts and
     sums, in any order of rows; their sum and squares within what `Caps` claims, which some set reaches.

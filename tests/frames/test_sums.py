@@ -28,6 +28,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Frame:
     return Frame(pl.DataFrame(TABLE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [None, {"g": KEYS}])
 def test_parts_that_several_threads_add_up_are_those_of_one(parts: Frame, by: object) -> None:
     limits = Bounds.of((0, 9), SQUARE_BITS)

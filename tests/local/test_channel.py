@@ -21,6 +21,7 @@ def test_one_rare_report_is_no_alarm() -> None:
     assert goodness([19_999, 1], [1 - rare, rare]) >= chance
 
 
+@pytest.mark.slow
 @each(share=[1e-7, 0.008, 0.2, 0.5], n=[1, 2, 50, 3000])
 def test_alarms_of_two_cells_are_no_oftener_than_said_by_enumeration(n: int, share: float) -> None:
     p = np.array([goodness([n - k, k], [1 - share, share]) for k in range(n + 1)])

@@ -47,6 +47,7 @@ def test_every_design_keeps_what_takes_longer_to_be_seen(name: str, check: Check
     check(DESIGNS[name])
 
 
+@pytest.mark.slow
 @each(name=DESIGNS)
 def test_every_design_keeps_the_contract(name: str) -> None:
     for check in (one for one in CHECKS if one not in SLOW):

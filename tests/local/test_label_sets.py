@@ -72,6 +72,7 @@ def _answers(design: Design, n: int = 2000) -> list[str | int]:
     return [design.options[code] for code in codes]
 
 
+@pytest.mark.slow
 @each(labels=SETS, held=ANY)
 def test_labels_of_any_kind_make_the_way_there_and_back(labels: str, held: str) -> None:
     design = k_ary(SETS[labels], epsilon=1.0)

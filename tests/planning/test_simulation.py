@@ -15,6 +15,7 @@ def _reports(share: float, n: int, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(n) < 2 / 3, rng.random(n) < share, rng.random(n) < 0.5)
 
 
+@pytest.mark.slow
 def test_power_of_one_share_is_the_one_that_is_counted() -> None:
     """600 surveys: 5 standard errors are a false alarm of 6e-7."""
     counted = plan(DIE, prevalence=0, detect=0.1, n=277).power
@@ -27,6 +28,7 @@ def test_power_of_one_share_is_the_one_that_is_counted() -> None:
     assert again.rows == simulated.rows
 
 
+@pytest.mark.slow
 def test_a_model_with_a_covariate_of_two_values_reaches_its_planned_power() -> None:
     """200 surveys fitted by `logistic`: 4.5 standard errors are a false alarm of 7e-6; the few without a finite maximum
     detect nothing, in both.
@@ -41,6 +43,7 @@ def test_a_model_with_a_covariate_of_two_values_reaches_its_planned_power() -> N
     assert found.rows[0]["power"] == pytest.approx(0.8, abs=4.5 * np.sqrt(0.16 / 200))
 
 
+@pytest.mark.slow
 def test_several_numbers_and_several_kinds_of_result() -> None:
     def truth(n: int, rng: np.random.Generator) -> pd.DataFrame:
         group = np.arange(n) % 2

@@ -46,6 +46,7 @@ def test_a_fit_without_margins_draws_its_coefficients_only() -> None:
     assert "forced" in fit.plot().alt
 
 
+@pytest.mark.slow
 def test_conduct_is_drawn_with_its_tipping_points_in_words() -> None:
     women, men = (DIE.estimate_counts(counts) for counts in ([761, 469], [777, 393]))
     picture = sensitivity({"women": women, "men": men}).plot()

@@ -93,6 +93,7 @@ def test_nothing_edited_is_nothing_written(texts):
         assert edited(text, opened(text)) == text, name
 
 
+@pytest.mark.slow
 def test_every_survey_that_is_opened_and_saved_is_the_same_byte_for_byte(texts, tmp_path):
     surveys = Surveys(Folder(tmp_path))
     for name, text in texts.items():
@@ -104,6 +105,7 @@ def test_every_survey_that_is_opened_and_saved_is_the_same_byte_for_byte(texts, 
         assert (tmp_path / f"{name}.toml").read_bytes() == text.encode(), name
 
 
+@pytest.mark.slow
 def test_every_survey_can_be_edited_reordered_and_added_to_and_keeps_its_comments(texts):
     for name, text in texts.items():
         data = opened(text)

@@ -42,6 +42,7 @@ def walked(window, folder):
     return {"tried": tried, "opened": opened}
 
 
+@pytest.mark.slow
 def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, folder, walked):
     assert (walked["tried"]["stored"], walked["tried"]["rehearsal"]["reports"]) == (60, 60)
     assert find(f"sqlite:///{folder / 'rehearsal.db'}") is None, "invented people need a server no more"
@@ -59,6 +60,7 @@ def test_a_rehearsal_has_results_and_is_made_anew_for_another_version(window, fo
     path.write_text(before)
 
 
+@pytest.mark.slow
 def test_what_was_opened_is_found_by_the_shell_and_python_and_closed_for_good(window, folder, walked):
     rng = np.random.default_rng(1)
     real = walked["opened"]["real"]
@@ -132,6 +134,7 @@ def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_do
     assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
 
 
+@pytest.mark.slow
 def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     text = 'title = "Token"\nconsent = "Why."\naccess = "token"\n[[questions]]\nname = "a"\ntext = "A?"\n'
     (folder / "token.toml").write_text(text + "design = {warner = {epsilon = 1}}\n")
@@ -146,6 +149,7 @@ def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     window.good("change", file="token.toml", which="real", verb="close")
 
 
+@pytest.mark.slow
 def test_a_station_gets_a_link_for_so_many_people(window, folder):
     text = 'title = "Station"\nconsent = "Why."\naccess = "token"\nfield = {station = "kiosk"}\n'
     text += '[[questions]]\nname = "a"\ntext = "A?"\nmode = "guided"\ndesign = {forced = {yes = "1/6", no = "1/6"}}\n'
@@ -161,6 +165,7 @@ def test_a_station_gets_a_link_for_so_many_people(window, folder):
     window.good("change", file="station.toml", which="real", verb="close")
 
 
+@pytest.mark.slow
 def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     rows = [
         {"age": 20 + place % 50, "city": ("north", "south")[place % 2], "name": f"Secret{place}"}

@@ -140,6 +140,7 @@ def test_results_compare_the_two_ways_of_asking() -> None:
         estimate(asked(), frame, by="faculty").arms()
 
 
+@pytest.mark.slow
 def test_without_a_difference_its_interval_holds_zero_in_nineteen_of_twenty() -> None:
     """Of 200 surveys about 190; fewer than 177 or more than 199 come less than once in 10,000 times."""
     inside, made = 0, asked()

@@ -163,6 +163,7 @@ class Room:
         return self.links
 
 
+@pytest.mark.slow
 def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
     """Every kind of question, for people who answer at random; single-use links are made as needed."""
     from toolkit import rehearse as public

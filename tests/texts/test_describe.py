@@ -42,6 +42,7 @@ MAKERS: dict[str, Callable[[float], Any]] = {
 FACTOR = re.compile(r"(?:at most|up to) ([\d.,]+) times as likely")
 
 
+@pytest.mark.slow
 @each(name=MAKERS)
 def test_a_design_asked_for_by_its_epsilon_never_has_a_larger_one_nor_tells_a_smaller_factor(name: str) -> None:
     """Thirty sizes a design. That its epsilon is that of its integers is held by the contracts."""

@@ -47,6 +47,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     assert "closing is final" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_closed_collection_is_reported_and_exported_with_labels(folder, capsys, monkeypatch):
     monkeypatch.setenv("TOOLKIT_DATABASE", "sqlite:///mine.db")
     store = open_store("sqlite:///mine.db")

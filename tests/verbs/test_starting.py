@@ -78,6 +78,7 @@ def test_every_file_that_a_notebook_reads_is_copied(empty, capsys):
                 assert (empty / "course" / "data" / name).is_file(), f"{path.name} reads {name}"
 
 
+@pytest.mark.slow
 def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(empty, capsys):
     said(capsys, "notebooks", "class", "--student")
     said(capsys, "notebooks", "desk", "--teacher")

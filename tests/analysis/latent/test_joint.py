@@ -99,6 +99,7 @@ TWO = {"treatment": "t", "items": 3, "second": "b", "method": "ml"}
 ONE_BY_ONE = {"treatment": "t", "items": 3, "control_items": ["c0", "c1", "c2"], "method": "ml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("constrained", "control"), [(True, "binomial"), (False, "binomial"), (True, "logit-normal")])
 def test_two_lists_have_the_likelihood_of_pairs_of_counts(constrained, control) -> None:
     data, shared = double_survey(), control == "logit-normal"
@@ -108,6 +109,7 @@ def test_two_lists_have_the_likelihood_of_pairs_of_counts(constrained, control) 
     assert ("spread of people: Intercept" in fit.labels) == shared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "control"), [(0.0, "binomial"), (1.0, "logit-normal")])
 def test_items_one_by_one_have_the_likelihood_of_all_ways_to_a_sum(spread, control) -> None:
     data = item_survey(spread=spread)

@@ -164,6 +164,7 @@ FITS: dict[str, tuple[str, Any, dict[str, Any], list[float], float | None, dict[
 }
 
 
+@pytest.mark.slow
 @each(name=FITS)
 def test_coefficients_likelihood_and_errors_are_those_of_the_reference(name: str) -> None:
     report, design, options, value, log_likelihood, errors = FITS[name]

@@ -144,6 +144,7 @@ def test_replicates_by_name_go_with_their_people() -> None:
         estimates(DATA, {"forced": DIE}, sample=sample)
 
 
+@pytest.mark.slow
 def test_every_model_is_fitted_again_with_every_replicate() -> None:
     """Against fits with each replicate's weights by hand; zero weights stand for people who were left out."""
     columns, more = KINDS["BRR"][0][:, :4], {"scale": 0.25, "df": 3}

@@ -186,6 +186,7 @@ def test_people_who_were_drawn_inside_of_clusters_add_their_own_error() -> None:
     assert hidden == pytest.approx(float(factors @ (SCORES * (SCORES - 1))), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_variance_of_two_stages_is_estimated_without_bias() -> None:
     """4 of 8 clusters, then 5 of 10 people of each, asked with a die: the mean of the estimates against the variance
     of 20,000 surveys, whose ratio has a standard error below 1.5 %: 7 % off is a false alarm of 3e-6.

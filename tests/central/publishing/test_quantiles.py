@@ -42,6 +42,7 @@ def law(mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
     return found
 
 
+@pytest.mark.slow
 def test_digits_drawn_where_they_decide_have_the_law_of_digits_drawn_at_once() -> None:
     """Two lists: all digits of five values on three steps, and all counts of 12 values of one step, halved twice.
     Chi-squares of 800 draws each; a right law fails with 2e-4 together.

@@ -36,6 +36,7 @@ def test_chosen_data_break_the_promise_at_every_n(n: int, delta: float) -> None:
     assert RELEASE.exact_delta(*clusters(n)) > delta
 
 
+@pytest.mark.slow
 def test_ordinary_data_break_it_when_few_and_not_when_many() -> None:
     """One value replaced by one far out: at n = 10 every normal sample is enough, at 500 none of five."""
     rng = np.random.default_rng(1)
@@ -61,6 +62,7 @@ def test_a_ledger_refuses_it_with_the_reason(ceiling: Pure | Approx | Zcdp) -> N
     assert ledger.entries() == ()
 
 
+@pytest.mark.slow
 def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
     """400 draws: their mean is within 4.5 standard errors."""
     values, rng = np.random.default_rng(2).normal(size=200), np.random.default_rng(3)

@@ -49,6 +49,7 @@ def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
     assert set(np.unique(moved)) <= {-1, 0, 1}
 
 
+@pytest.mark.slow
 @each(times=[1, 2, 3], tree=[Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
 def test_no_person_moves_the_sums_further_than_claimed(tree: Tree, times: int) -> None:
     """By brute force over all sets of periods; the claim in absolute value is reached."""

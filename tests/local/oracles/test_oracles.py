@@ -50,6 +50,7 @@ def test_every_oracle_keeps_what_takes_longer_to_be_seen(name: str, check: Check
     check(SMALL[name])
 
 
+@pytest.mark.slow
 @each(name=SMALL)
 def test_every_oracle_keeps_the_contract(name: str) -> None:
     for check in (one for one in CHECKS if one not in SLOW):

@@ -42,6 +42,7 @@ def test_of_two_groups_asked_directly_it_is_the_variance_of_a_log_odds_ratio() -
     assert plan_slope(DIRECT, intercept=-1, slope=0.8, n=400, covariate=0.3).se == pytest.approx(np.sqrt(found / 400))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "slope", "formula"), [(0.1, 1.0, 1364), (0.3, -0.7, 1689)])
 def test_a_covariate_of_two_values_has_a_counted_power(share: float, slope: float, formula: int) -> None:
     """By the normal formula a rare value has .754 where .8 was wanted, and another more than enough. Counted against

@@ -42,6 +42,7 @@ def test_planned_errors_are_those_that_the_analysis_estimates(model: str) -> Non
     assert planned.n == (n, n)
 
 
+@pytest.mark.slow
 def test_cheater_detection_is_planned_for_the_interval_that_is_shown() -> None:
     """It was planned with 395 people a group, whose interval is ± .095 and not ± .06. The mean of 300 intervals that
     are shown spreads by 1 per mille: 1 % off is far out.

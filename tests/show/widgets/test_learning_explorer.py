@@ -23,6 +23,7 @@ from toolkit.show.widgets.learning_explorer import (
 )
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_what_the_learners_do():
     """The same noise is drawn again; another machine's last digit may let one of 10,000 cross the line."""
     found = stored()

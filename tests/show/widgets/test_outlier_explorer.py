@@ -7,6 +7,7 @@ from toolkit import show
 from toolkit.show.widgets.outlier_explorer import EPSILONS, SALARIES, outlier_row, outlier_table, reading
 
 
+@pytest.mark.slow
 def test_one_million_moves_the_mean_by_what_it_is_over_501_and_the_median_hardly():
     rich, poor = (show.explore_outlier(salary) for salary in (1000.0, 0.0))
     assert rich.statistics["mean"] - poor.statistics["mean"] == pytest.approx(1000 / 501, abs=1e-3)

@@ -241,6 +241,7 @@ RATIO = {
 DOTS = re.compile(r" \([●○]+\)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(language: str) -> None:
     for design in DESIGNS.values():

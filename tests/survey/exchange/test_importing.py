@@ -62,6 +62,7 @@ def same(asked: Survey, frame: pd.DataFrame, back: pd.DataFrame, by=None) -> Non
     pd.testing.assert_frame_equal(one, other, check_exact=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_estimate_comes_back_to_the_last_digit(tmp_path, suffix, language):
@@ -249,6 +250,7 @@ def test_files_that_are_cut_off_or_no_such_files_are_refused(tmp_path, suffix, p
         read_reports(tmp_path / f"bad{suffix}", ASKED)
 
 
+@pytest.mark.slow
 def test_a_bomb_and_entities_in_a_workbook_are_refused_unread(tmp_path):
     packed = zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED)
     with packed, packed.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as part:
@@ -305,6 +307,7 @@ def test_numbers_as_options_and_empty_columns_come_back(tmp_path, suffix):
     assert back["note"].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_collection_without_reports_is_written_and_is_told_when_read(tmp_path, suffix):
     path = write(reports().iloc[:0], tmp_path / f"r{suffix}", MIXED)

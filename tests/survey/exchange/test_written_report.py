@@ -69,6 +69,7 @@ def read(path):
     return [[re.sub(r"\\(.)", r"\1", cell.strip()) for cell in line] for line in lines], text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".html", ".docx", ".md"])
 def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     made = results()
@@ -82,6 +83,7 @@ def test_every_estimate_stands_in_the_report_as_in_the_table(tmp_path, suffix):
     assert "Who must be trusted, with what" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".html", ".docx"])
 def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix):
     made = results("faculty")
@@ -100,6 +102,7 @@ def test_groups_of_too_few_are_withheld_and_the_others_compared(tmp_path, suffix
     assert found[5] == f"{expected['p']:.4f}"
 
 
+@pytest.mark.slow
 def test_a_picture_per_question_says_what_it_shows():
     blocks = written(results()).blocks
     pictures = [block for block in blocks if block.kind == "picture"]
@@ -109,6 +112,7 @@ def test_a_picture_per_question_says_what_it_shows():
     assert "faculty" not in pictures[1].text
 
 
+@pytest.mark.slow
 def test_no_share_that_fits_is_flagged(tmp_path):
     frame = pd.DataFrame({"faculty": ["arts"] * 400, "cheated": ["yes"] * 400, "moon": ["no"] * 400})
     frame["understood"] = True
@@ -130,6 +134,7 @@ def test_the_methods_name_design_interval_software_and_hash():
         assert part in text
 
 
+@pytest.mark.slow
 def test_only_a_closed_collection_is_reported(tmp_path):
     url = f"sqlite:///{tmp_path}/c.db"
     store = open_store(url)

@@ -175,6 +175,7 @@ def _plant(rows, rng):
     return rows, expected
 
 
+@pytest.mark.slow
 def test_two_hundred_planted_typing_errors_are_all_listed_and_nothing_else(typed_in, tmp_path) -> None:
     rows, expected = _plant(typed_in[:1000], np.random.default_rng(7))
     first, second = write(tmp_path / "a.csv", typed_in[:1000]), write(tmp_path / "b.csv", rows)

@@ -248,6 +248,7 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path:
     assert path.with_name("survey.db-wal").stat().st_size == 0
 
 
+@pytest.mark.slow
 def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
     store: Collection, path: Path, monkeypatch
 ) -> None:

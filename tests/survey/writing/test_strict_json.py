@@ -16,6 +16,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.dictionaries(st.text(), PLAIN))
 def test_plain_json_is_read_as_python_reads_it_and_the_order_of_fields_does_not_matter(data: dict[str, object]) -> None:
