@@ -105,6 +105,7 @@ def test_arrows_point_down() -> None:
     assert wrong == []
 
 
+@pytest.mark.slow
 def test_files_and_functions_can_be_read_in_one_go() -> None:
     assert [one for path in FILES for one in facts(path).long] == []
 
@@ -178,6 +179,7 @@ def unstable(source: str) -> list[int]:
     return [node.lineno for node in ast.walk(ast.parse(source)) if _is_unstable(node)]
 
 
+@pytest.mark.slow
 def test_no_order_of_equals_is_left_to_the_processor() -> None:
     """NumPy's sort for AVX-512 puts equals in another order than that for AVX2."""
     assert unstable("np.argsort(x)") == unstable("x.argsort(axis=1)") == unstable("f.sort_values('a')") == [1]

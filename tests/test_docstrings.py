@@ -64,6 +64,7 @@ def faults(face: str) -> dict[str, list[tuple[str, str]]]:
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 @pytest.mark.parametrize("face", FACES)
 def test_every_public_docstring_is_valid(face: str) -> None:

@@ -181,6 +181,7 @@ def in_order():
     return [one for number in numbers for one in ([number, "16"] if number == "04" else [number])]
 
 
+@pytest.mark.slow
 def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
     """Prose at 130 words a minute, six seconds for a line of code that is shown, half a minute for each cell
     that shows something, to five minutes; six minutes for an exercise.

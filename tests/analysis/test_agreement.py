@@ -45,6 +45,7 @@ def test_a_contradiction_is_told_with_a_sample_too(sample: Sample) -> None:
     assert all(one.contradicted for one in by_group["a"].values())
 
 
+@pytest.mark.slow
 def test_people_who_weigh_the_same_contradict_their_design_as_counts_do() -> None:
     for yes in (0, 10, 30, 40, 45, 100, 260, 290, 300):
         counted, drawn = (estimates(_frame(yes), {"a": DIE}, sample=sample)["a"] for sample in (None, ALIKE))
@@ -79,6 +80,7 @@ def _all(design: Design, code: int) -> pd.DataFrame:
     return pd.DataFrame({"a": [design.report_options[code]] * N, "g": np.arange(N) // 2 % 2})
 
 
+@pytest.mark.slow
 @each(
     design=[DIE, COINS, crosswise("0.15"), warner("1/4"), k_ary(4, epsilon=1.0)],
     sample=[None, ALIKE, WEIGHTED, CLUSTERS],

@@ -134,6 +134,7 @@ def test_two_devices_are_one_model(path: Path) -> None:
     assert rows["used"] == 2400
 
 
+@pytest.mark.slow
 def test_two_hidden_answers_and_one_on_the_right_hand_side(path: Path) -> None:
     table, fit = hidden_with_hidden_and_as_predictor(path)
     assert table.n == fit.n == 2400 - 33

@@ -267,6 +267,7 @@ def test_a_survey_says_what_its_columns_are() -> None:
         estimates(pd.DataFrame({"x": [1]}), SURVEY)
 
 
+@pytest.mark.slow
 def test_models_find_their_design_in_a_survey() -> None:
     frame = _answers()
     assert logistic("cheated ~ year", frame, SURVEY).value == pytest.approx(

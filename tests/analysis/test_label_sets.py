@@ -188,6 +188,7 @@ def test_what_phones_send_is_the_same_counted_and_drawn(kind: str) -> None:
     assert np.asarray(found[0].se) == pytest.approx(np.asarray(found[1].se), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_starter_survey_is_estimated_with_a_sample() -> None:
     """Its Likert question was refused: codes 0 … 4 are not all among the labels 1 … 5."""
     survey = Survey.load(Path(toolkit.__file__).parent / "verbs" / "starter" / "survey.toml")

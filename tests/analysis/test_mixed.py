@@ -66,6 +66,7 @@ def test_three_kinds_of_prediction_are_told_apart(fit) -> None:
     assert float(unseen.value) == pytest.approx(0.355171, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_poststratification_counts_both_errors(fit) -> None:
     """Total .356032 with variance 3.390e-4 + 3.071e-4; by draws .3556 (.0263)."""
     groups = np.arange(40)
@@ -101,6 +102,7 @@ def test_five_hundred_groups_and_the_order_of_rows_does_not_matter() -> None:
     assert mixed_up.everything.value == pytest.approx(found.everything.value, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_error() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=600)
@@ -166,6 +168,7 @@ def test_small_areas_stand_beside_what_their_own_reports_say(fit) -> None:
     assert table.index.tolist() == [0, 1, 2, 99]
 
 
+@pytest.mark.slow
 def test_margins_average_over_people_and_groups(fit, frame) -> None:
     predicted = fit.predict(frame)
     assert predicted.cov is None

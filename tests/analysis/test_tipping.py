@@ -149,6 +149,7 @@ def test_the_tipping_points_of_a_slope() -> None:
     assert carriers.explains["carriers"] == pytest.approx(0.176500, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_margins_options_and_arrays_of_groups_are_read_again_too() -> None:
     """Two options are the same model as a logistic one, and the order of two groups does not matter."""
     margin = sensitivity(FIT, lambda fit: fit.margins("female"), by="female").at(0.1, 0.0)

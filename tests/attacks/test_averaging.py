@@ -12,6 +12,7 @@ from toolkit.local import numeric
 DESIGN = warner(p="2/3")
 
 
+@pytest.mark.slow
 def test_forty_fresh_reports_betray_nearly_everyone():
     """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability
     below 1e-4.

@@ -15,6 +15,7 @@ def crowd(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 CANARY = (np.array([1.0, -1.0, 1.0]), 0)
 
 
+@pytest.mark.slow
 def test_one_look_at_the_weights_of_a_classifier_finds_the_canary() -> None:
     rows, labels = crowd()
     found = membership.canary_game(LogisticRegression().fit, rows, labels, CANARY, games=3)

@@ -158,6 +158,7 @@ def test_no_message_comes_out_of_a_hostile_cell(name: str, capfd: pytest.Capture
             assert MARKER not in message(partial(call, frame), capfd)
 
 
+@pytest.mark.slow
 def test_an_engine_that_fails_while_it_is_read_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     table = duckdb.connect().from_arrow(pa.table(DATA)).project("zip, cast(zip as integer) as year, ill")
     lazy = pl.LazyFrame(DATA).with_columns(pl.col("zip").cast(pl.Int64, strict=True).alias("year"))

@@ -57,6 +57,7 @@ def pools(d, n, studies, score, seed=1):
         yield scores[:n], scores[n:]
 
 
+@pytest.mark.slow
 def test_frequencies_of_snps_tell_members_as_closely_as_theory_says():
     d, n = 300, 100
     grid = np.linspace(0.1, 0.9, 2001)

@@ -33,6 +33,7 @@ def test_512_bits_are_reconstructed():
     assert share >= 0.95
 
 
+@pytest.mark.slow
 def test_long_work_shows_a_bar(monkeypatch):
     shown = []
     monkeypatch.setattr("toolkit.core.progress._with_bar", lambda starts, what: shown.append(what) or starts)
@@ -48,6 +49,7 @@ def test_a_few_wild_answers_mislead_least_squares_and_not_the_linear_program():
     assert attacked(64, wild, count=600, method="linear_program") == 1
 
 
+@pytest.mark.slow
 def test_the_threshold_lies_at_the_root_of_n():
     """Well below it nearly everything is found, well above little more than by a coin."""
     n = 256

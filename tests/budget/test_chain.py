@@ -36,6 +36,7 @@ def by_hand(path: Path, *statements: str) -> None:
         database.commit()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -64,6 +65,7 @@ def test_a_row_that_was_edited_is_noticed(change: str, tmp_path: Path) -> None:
                 use()  # type: ignore[operator]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statements",
     [

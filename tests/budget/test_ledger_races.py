@@ -112,6 +112,7 @@ def test_threads_share_one_budget(kind: str, tmp_path: Path) -> None:
     _check(ledger, Fraction(1, 200))
 
 
+@pytest.mark.slow
 def test_many_ledgers_opened_at_once_agree_on_one_file(tmp_path: Path) -> None:
     start, ledgers = threading.Barrier(8), []
 

@@ -63,6 +63,7 @@ def test_locked_file_releases_nothing(tmp_path: Path, monkeypatch: pytest.Monkey
     ledger.charge(Pure(1))
 
 
+@pytest.mark.slow
 def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(100), tmp_path / "budget.db")
     plain = ledger_file.connect

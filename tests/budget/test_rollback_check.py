@@ -47,6 +47,7 @@ def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gon
         use(ledger)
 
 
+@pytest.mark.slow
 def test_another_ledger_in_place_of_the_file_is_noticed(path: Path, tmp_path: Path) -> None:
     for file in (path, tmp_path / "other.db"):
         for _ in range(2):
@@ -104,6 +105,7 @@ def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
     assert Ledger.open(path).spent == Pure(0.5)
 
 
+@pytest.mark.slow
 def test_every_half_of_a_write_is_either_the_old_note_the_new_one_or_none(path: Path) -> None:
     write_note(path, 9, "a" * 64)
     old = note_of(path).read_bytes()

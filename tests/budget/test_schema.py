@@ -164,6 +164,7 @@ INSERT INTO head VALUES(1,'pure 1',NULL,'7875993031e4fc057f423ff833bc8368');
 """  # noqa: E501
 
 
+@pytest.mark.slow
 def test_a_file_of_the_second_version_keeps_its_rows_links_and_name_and_says_no_unit(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     with closing(sqlite3.connect(path)) as database:

@@ -11,6 +11,7 @@ from toolkit.central.stream import RunningTotal, Tree
 from toolkit.core.loss import Pure
 
 
+@pytest.mark.slow
 def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
     ledger = Ledger(Pure(1))
     total = RunningTotal.for_epsilon(
@@ -37,6 +38,7 @@ def test_labels_have_files_of_their_own_beside_the_ledger() -> None:
     assert all(file.parent == ledger.parent and len(file.name) < 80 for file in files)
 
 
+@pytest.mark.slow
 def test_a_file_of_the_first_version_goes_on(tmp_path: Path) -> None:
     """As version 1 made it, to the letter, with the note beside it and the ledger that paid for it."""
     for name, script in (("budget.db", LEDGER), ("weekly.db", STREAM)):
@@ -79,6 +81,7 @@ INSERT INTO periods VALUES(2,'4','18');
 NOTE = "00000000000000000002 11deffa682955e00550546e7bdef5ac603590a0bc9bcd4cfd29758c7190e21c8 79910ae7a5044c54\n"
 
 
+@pytest.mark.slow
 def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
     """The note beside the file knows the chain of the noisy numbers, however many there are."""
     ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"

@@ -23,6 +23,7 @@ from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Approx, Pure, Zcdp
 
 
+@pytest.mark.slow
 def test_all_periods_are_charged_once_before_the_first(opener: Opener) -> None:
     ledger = opener(Pure(1))
     weekly = ledger.every(RunningTotal.for_epsilon("3/4", periods=3), "new members")
@@ -37,6 +38,7 @@ def test_all_periods_are_charged_once_before_the_first(opener: Opener) -> None:
     assert ledger.spent == Pure(1)
 
 
+@pytest.mark.slow
 def test_an_approximate_loss_is_charged_as_it_is_or_by_its_noise(tmp_path: Path) -> None:
     for ceiling, charged in ((Approx(1, 1e-6), Approx(1, 1e-6)), (Zcdp(1), Zcdp.within(Approx(1, 1e-6)))):
         ledger, path = Ledger(ceiling), tmp_path / f"{type(ceiling).__name__}.db"
@@ -84,6 +86,7 @@ def test_the_loss_and_the_file_are_in_the_repr(tmp_path: Path) -> None:
     assert "it ends with its process" in repr(ledger.every(RunningTotal.for_epsilon(1, periods=3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", ["tree", "root", "window"])
 def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     """Nothing is charged again, nothing drawn again, and the last number is the same."""
@@ -171,6 +174,7 @@ def test_a_simulated_stream_is_resumed_with_a_generator(tmp_path: Path) -> None:
     assert ledger.resume(tmp_path / "weekly.db", rng=np.random.default_rng(2)).add(3).loss is None
 
 
+@pytest.mark.slow
 def test_files_that_are_no_streams_are_refused(tmp_path: Path) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     with pytest.raises(RecordError, match="something else or a later version"):
@@ -335,6 +339,7 @@ def test_whoever_is_killed_publishes_no_period_twice_and_can_only_overcharge(dea
     assert again.add(5).labels == (f"total after {period + 1} of 9 periods",)
 
 
+@pytest.mark.slow
 def test_what_a_stream_tells_is_published_like_any_other_release(tmp_path: Path) -> None:
     ledger = Ledger(Pure(24), tmp_path / "budget.db", unit="person")
     weekly = ledger.every(RunningTotal.for_epsilon(2, periods=52), "claims", events=12)
@@ -361,6 +366,7 @@ PERIODS = [["ann", "bob", "ann", None], ["ann"], ["ann", "bob", "cid"], ["bob"]]
 COUNTED = [2, 1, 2, 0]  # each in the first two periods in which they come
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_stream_counts_people_and_its_file_remembers_them(kind: str, restart: bool, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> 
     return max(gap.sum() for gap in gaps), max((gap**2).sum() for gap in gaps)
 
 
+@pytest.mark.slow
 @each(laplace=[True, False], span=[2, 3, 4], cells=[1, 2], neighbors=["replace", "add_remove"])
 def test_one_person_moves_the_entries_by_what_is_claimed(span: int, cells: int, neighbors: str, laplace: bool) -> None:
     steps = range(span + 1)

@@ -44,6 +44,7 @@ def test_the_first_yes_has_the_law_of_the_noises() -> None:
     assert chi2.sf(((np.array(seen) - expected) ** 2 / expected).sum(), 4) > 1e-6
 
 
+@pytest.mark.slow
 def test_all_small_neighbors_are_within_e_to_the_epsilon() -> None:
     """Every value may move by 1, in any direction: the law of the first yes changes by at most e**epsilon."""
     here = np.array(first_yes_law([0, 3, 1], 2, 1.0))

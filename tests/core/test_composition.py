@@ -144,6 +144,7 @@ def test_grid_never_rounds_a_loss_down(monkeypatch: pytest.MonkeyPatch) -> None:
     assert exact < coarse < exact * 1.05
 
 
+@pytest.mark.slow
 def test_too_many_kinds_are_refused_with_the_way_out() -> None:
     losses = [Pure(Fraction(1, i)) for i in range(100, 1400)]
     with pytest.raises(ValueError, match="1300 of 1300 kinds"):
@@ -220,6 +221,7 @@ def test_hundred_thousand_releases_are_still_counted_exactly_in_seconds() -> Non
     assert compose([Pure(0.001)] * 10_000, 1e-6).epsilon == pytest.approx(0.397, abs=0.001)
 
 
+@pytest.mark.slow
 def test_approximate_losses_pay_with_their_own_deltas_first() -> None:
     losses = [Approx(0.05, 1e-9)] * 1000
     for rule in ("advanced", "optimal", "zcdp", "best"):

@@ -155,6 +155,7 @@ def test_facts_can_be_pickled() -> None:
 VALUES = st.lists(st.floats(-50, 500), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(VALUES, st.integers(0, 2000))
 def test_a_tidied_table_is_whole_not_negative_and_has_its_total(values: list[float], total: int) -> None:
@@ -164,6 +165,7 @@ def test_a_tidied_table_is_whole_not_negative_and_has_its_total(values: list[flo
     assert found.sum() == total
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(VALUES, st.integers(1, 2000))
 def test_norm_sub_shifts_all_alike_and_cuts_at_zero(values: list[float], total: int) -> None:

@@ -24,6 +24,7 @@ def test_no_part_begins_a_formula(text):
     assert [part for part in parts if part.lstrip(' "').startswith(tuple("=+-@＝＠"))] == []
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_every_text_comes_back_as_it_was_written(text):
     assert as_written(harmless(text)) == text

@@ -95,6 +95,7 @@ def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neig
     assert missed <= 5
 
 
+@pytest.mark.slow
 @each(name=RELEASES, neighbors=["replace", "add_remove"])
 def test_every_release_is_charged_once_and_says_what_it_is(name: str, neighbors: str) -> None:
     keeper = curator(frame(rows=50), neighbors)

@@ -135,6 +135,7 @@ def test_no_sum_overflows_across_many_rows() -> None:
         Bounds.of((0, 1)).sums(np.ones(3), squares=True)
 
 
+@pytest.mark.slow
 @each(bounds=[WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")], missing=[0, 1, 2**14, _ROWS + 1, 2 * _ROWS + 3])
 def test_missing_values_and_steps_are_told_apart_in_one_sum(bounds: object, missing: int) -> None:
     """Counted above 2**48, where the steps of 2**14 rows, all at the far end, do not reach."""

@@ -85,6 +85,7 @@ def test_each_row_of_a_person_is_equally_likely() -> None:
     assert data["place"][used(data, Caps(1)) >= 0].eq(0).all()
 
 
+@pytest.mark.slow
 def test_no_key_prefers_a_row_where_values_or_people_lie_in_a_pattern() -> None:
     """The first of eight rows, over 4000 people and 40 keys, for six patterns: the mean of 240 chi-squares is within
     4.5 standard errors of its expectation, which fails by chance with 7e-6; the sum of products alone is off by 40,000.
@@ -241,6 +242,7 @@ def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[i
     assert len(set(people.tagged(part)[1][:2].tolist())) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -75,6 +75,7 @@ def test_decimals_of_arrow_are_the_nearest_floats() -> None:
     assert Frame(pa.table({"x": column})).column("x").floats()[:-1].tolist() == [*map(float, texts)]
 
 
+@pytest.mark.slow
 def test_steps_are_those_in_memory_at_halves_and_their_neighbors() -> None:
     for limits in (Bounds.of((0, 80), 6), Bounds.of((0, 7)).with_step("1/3"), Bounds.of((10**12, 10**12 + 1), 6)):
         halves = float(limits.low) + (np.arange(200) / 2 - 3) * float(limits.step)
@@ -120,6 +121,7 @@ def test_a_folder_that_is_partitioned_by_date_is_a_table(tmp_path: Any) -> None:
         assert pushed.counts(frame, rows).tolist() == [3, 2]
 
 
+@pytest.mark.slow
 def test_what_an_engine_cannot_say_is_read_part_by_part() -> None:
     table = people()
     for one in (table.lazy(), relation(table)):

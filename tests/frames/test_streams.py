@@ -161,6 +161,7 @@ class Sparks:
         return self.held.height
 
 
+@pytest.mark.slow
 def test_names_of_columns_are_quoted_for_spark() -> None:
     source = Spark(Sparks(table().rename({"pay": "the `pay`"})))
     (part,) = source.parts(["the `pay`", "age"])

@@ -11,6 +11,7 @@ def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
     return rows / np.maximum(np.linalg.norm(rows, axis=0), 1)
 
 
+@pytest.mark.slow
 @each(
     kind=["random", "apart", "alike"],
     pushed=[0.0, 5.0, 1e4],

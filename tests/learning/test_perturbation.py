@@ -102,6 +102,7 @@ def log_ratio(ridge: float, scale: float, rest: list[float], loss=LOGISTIC) -> f
 RESTS = [[], [-0.1] * 10, [1.0, -0.5], [-0.02] * 80]
 
 
+@pytest.mark.slow
 @each(loss=[LOGISTIC, HuberHinge(0.5)], ridge=[0.3, 1.0, 5.0, 50.0], rest=RESTS)
 def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridge, rest) -> None:
     for epsilon in (0.5, 2.0):
@@ -153,6 +154,7 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             assert noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100  # little noise for the solver
 
 
+@pytest.mark.slow
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:
     """delta = integral of (p - e**epsilon q)+ over the exact densities, for pairs in one dimension."""
     noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100)

@@ -22,6 +22,7 @@ def test_five_points_at_epsilon_one() -> None:
     assert round(scale.saving_spread, 2) == 1.63
 
 
+@pytest.mark.slow
 def test_the_ends_are_the_worst_case_of_the_distribution() -> None:
     """A thousand random distributions, fixed seed: none has a larger variance of the mean; one bit's is
     largest in the middle.

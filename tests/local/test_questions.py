@@ -114,6 +114,7 @@ def test_wrong_types_are_refused(make: object) -> None:
         make()
 
 
+@pytest.mark.slow
 def test_k_ary_beyond_its_limit_names_what_to_use_instead() -> None:
     """A table of 2,048 options takes half a second; of 10,000 it took minutes."""
     assert k_ary(2048, epsilon=1.0).weights.shape == (2048, 2048)

@@ -37,6 +37,7 @@ def test_the_sampling_variance_of_a_mean_is_its_standard_deviation_or_the_widest
     assert known.noise + known.sampling == pytest.approx(design.variance(4, 1, sd=2))
 
 
+@pytest.mark.slow
 @each(
     n=[1, 100, 700, 1000],
     epsilon=[0.5, 2.0, 4.0],

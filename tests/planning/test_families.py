@@ -41,6 +41,7 @@ def test_a_crosswise_question_can_be_planned_by_its_epsilon():
     assert found.se == plan(warner, prevalence=0.1, epsilon=0.7, n=500).se
 
 
+@pytest.mark.slow
 @each(name=FAMILIES)
 def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
     for i in range(1, 40):

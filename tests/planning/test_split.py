@@ -9,6 +9,7 @@ from toolkit.planning.split import budget_for
 ASKED = {"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [0.25] * 4), "drugs": (warner, 0.5)}
 
 
+@pytest.mark.slow
 def test_the_largest_margin_cannot_be_made_smaller_by_moving_budget():
     found = budget_for(ASKED, epsilon=2.0)
     margins = list(found.margins.values())
@@ -56,6 +57,7 @@ def test_what_cannot_be_split_is_refused():
         budget_for(ASKED, epsilon=1.0, weights={"cheated": 1})
 
 
+@pytest.mark.slow
 def test_what_is_split_is_what_is_said_to_be_split():
     """5/7 has no float: what is said is a little less, and the parts add up to no more than that."""
     found = budget_for(ASKED, epsilon="5/7")

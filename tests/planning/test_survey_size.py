@@ -49,6 +49,7 @@ def test_a_test_is_that_of_the_houses_plan() -> None:
     assert found.rows[0].target == "0.1 from 0 with power 0.8"
 
 
+@pytest.mark.slow
 def test_unequal_groups_need_what_the_smaller_one_needs() -> None:
     """Of 1/4 and 3/4 of the people the first must be a quarter of all."""
     (row,) = needed({"difference": (0.1, 0.2), "groups": ("1/4", "3/4")}).rows

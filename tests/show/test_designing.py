@@ -19,6 +19,7 @@ def test_the_lines_are_the_truth_plus_the_bias_of_each_conduct():
     assert all(line.get_ydata()[0] == pytest.approx(0.1) for line in ax.lines)
 
 
+@pytest.mark.slow
 def test_what_is_no_share_is_grey_and_in_sight_and_no_line_is_cut_off():
     for design, prevalence in ((warner("3/4"), 0.1), (warner("9/10"), 0.5)):
         ax = designing.conduct_lines(design, prevalence)

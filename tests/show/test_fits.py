@@ -20,6 +20,7 @@ def test_coefficients_are_drawn_without_the_intercept() -> None:
     assert alone.alt.startswith("90 % intervals of coefficients: Intercept")
 
 
+@pytest.mark.slow
 def test_a_prediction_along_a_quantity_is_that_of_the_margins() -> None:
     picture = FIT.plot("age10")
     line = picture.get_lines()[0]

@@ -75,6 +75,7 @@ def test_infinite_ratios_stand_at_the_edge_of_the_picture_and_impossible_outputs
     assert low < math.exp(-1) < math.exp(1) < high
 
 
+@pytest.mark.slow
 def test_the_ticks_of_the_ratio_stand_where_they_say():
     for epsilon in (0.1, 0.5, 2.0, 6.0):
         ax = promises.ratios(*counts(epsilon, 0, 1), epsilon=epsilon)

@@ -119,6 +119,7 @@ def _runs(folder, notebook):
     return space
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("walked")
 def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_does(folder, window):
     data = window.good("survey", file="survey.toml")["data"]
@@ -210,6 +211,7 @@ def test_nothing_of_a_table_is_told_before_it_is_paid_for(window, folder):
     assert spent.epsilon == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 def test_what_was_released_is_kept_if_it_cannot_be_published(window, folder, monkeypatch):
     (folder / "kept.csv").write_text("age\n" + "30\n" * 50)
     state = window.good("table", table="kept.csv")
@@ -252,6 +254,7 @@ def test_a_statistic_beyond_the_budget_is_refused_before_the_table_is_read(windo
         assert window.api("table", table=table)[0] == 422
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeypatch, capsys):
     def interrupted(_: Studio) -> None:
         raise KeyboardInterrupt
@@ -265,6 +268,7 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     assert f"  {link}\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_it_without_a_complaint(tmp_path, number):
     command = [sys.executable, "-m", "toolkit.command", "studio", str(tmp_path), "--no-browser"]

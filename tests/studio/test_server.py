@@ -105,6 +105,7 @@ def test_a_sheet_says_what_it_cannot_ask(window):
         assert window.good("seen", file=f"sheet-{example}.toml", what="paper", language="en")["left_out"] == left_out
 
 
+@pytest.mark.slow
 def test_a_proxy_names_its_address(folder):
     gate = Gate(8899, "https://hub.example/user/ann/proxy/8899/", lambda _: None)
     front = {"method": "POST", "headers": [(b"host", b"hub.example"), (b"origin", b"https://hub.example")]}

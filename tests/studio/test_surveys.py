@@ -24,6 +24,7 @@ def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still
         assert Survey.load(folder / f"{example}-1.toml").hash == made["facts"]["hash"]
 
 
+@pytest.mark.slow
 def test_saving_undoing_and_doing_again_are_exact(window, folder):
     made = window.good("new", file="undo.toml", example="health")
     before = (folder / "undo.toml").read_bytes()

@@ -297,6 +297,7 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
     assert not (folder / "campus.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_closed():
     """Without servers: what a command line's `open` does."""

@@ -97,6 +97,7 @@ def test_a_day_that_is_past_is_noticed_by_the_clock(store):
     assert store.add([entry()]) == [CLOSED]
 
 
+@pytest.mark.slow
 def test_status_says_until_when(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)

@@ -86,6 +86,7 @@ def test_a_bound_that_a_float_cannot_hold_is_read_as_it_was_written() -> None:
     assert not share.accepts(math.nextafter(0.1, 1))
 
 
+@pytest.mark.slow
 @given(st.floats() | st.integers())
 def test_numbers_are_accepted_between_the_bounds_and_nowhere_else(value: float) -> None:
     assert AGE.accepts(value) == (18 <= value <= 99.5)

@@ -31,6 +31,7 @@ def sent(monkeypatch):
     return bodies
 
 
+@pytest.mark.slow
 def test_what_is_sent_is_what_an_honest_phone_sends(sent):
     frame = pd.DataFrame(
         {"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10}
@@ -118,6 +119,7 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
         checked(survey(), sent[0])
 
 
+@pytest.mark.slow
 def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
     made, people = panel(), pd.DataFrame({"cheated": ["yes"] * 400, "faculty": "law"})
     rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(8))
@@ -128,6 +130,7 @@ def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
     assert abs(yes - 250) < 4.5 * (400 * 5 / 8 * 3 / 8) ** 0.5  # false alarms 7e-6
 
 
+@pytest.mark.slow
 def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, monkeypatch):
     """Without fresh noise a report is the memo of the answer. In the second wave the people come in another
     order, and half of their answers have changed.
@@ -192,6 +195,7 @@ def test_a_wrong_call_is_told_how_it_is_written(given):
         rehearsal.rehearse(Room(survey()), "many")
 
 
+@pytest.mark.slow
 def test_simulated_reports_are_those_of_a_rehearsal_and_make_results():
     frame = survey().simulate(200, np.random.default_rng(1))
     assert list(frame) == ["faculty", "cheated", "understood", "REHEARSAL"]
@@ -206,6 +210,7 @@ def test_every_kind_of_randomizer_can_be_simulated_and_estimated(name):
     assert estimate(asked, asked.simulate(40, np.random.default_rng(2)))["asked"].n == 40
 
 
+@pytest.mark.slow
 def test_invented_people_have_the_answer_that_everybody_has():
     """An anchor that people had by chance would say that all of them answer at random."""
     moon = Question("moon", "Have you been to the moon?", design=warner("3/4"), anchor="no")

@@ -11,6 +11,7 @@ from toolkit.texts.voice import Voice
 ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
 
 
+@pytest.mark.slow
 @given(st.floats(min_value=0, max_value=30))
 def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
     told = float(ENGLISH.factor(epsilon).replace(",", ""))
@@ -24,6 +25,7 @@ def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
     assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told
 
 
+@pytest.mark.slow
 @given(st.floats(min_value=0, max_value=9.2))
 def test_the_share_of_right_guesses_is_rounded_up(epsilon: float) -> None:
     said = ENGLISH.guess(epsilon)

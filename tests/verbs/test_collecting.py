@@ -71,6 +71,7 @@ def test_another_question_is_no_amendment(folder, capsys):
     )
 
 
+@pytest.mark.slow
 def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
     fill_sqlite(folder / "survey.db", "token")
     assert main(["status"]) == 2
@@ -80,6 +81,7 @@ def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
     assert said(capsys, "status").startswith("open: 1 report")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_collections_are_merged_by_a_verb(capsys):
     for name in ("north", "south"):
@@ -114,6 +116,7 @@ def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is
     assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")
 
 
+@pytest.mark.slow
 def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys):
     for wave in (1, 2):
         panel(wave=wave, access="token").save(folder / f"wave{wave}.toml")
@@ -185,6 +188,7 @@ def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_
     assert "One that another account or another machine runs may still run" in told
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
     said(capsys, "open", "exams.toml")

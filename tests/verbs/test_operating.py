@@ -15,6 +15,7 @@ def test_the_doctor_ends_with_a_code_for_scripts(capsys):
     assert "must begin with https://" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_delete_asks_by_name_and_takes_no_other_answer(capsys, monkeypatch):
     said(capsys, "open", "exams.toml")

@@ -67,6 +67,7 @@ def test_what_cannot_be_planned_is_a_sentence_and_no_traceback(arguments, messag
     assert shown.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_the_help_of_plan_names_the_families_and_each_of_them_works(capsys):
     with pytest.raises(SystemExit):
         main(["plan", "--help"])

@@ -89,6 +89,7 @@ def test_copies_for_students_have_no_solutions_and_those_for_teachers_the_key(em
     assert "nothing is overwritten" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_hand_ins_get_a_line_each_and_a_reason_for_each_point_that_is_missing(empty, capsys):
     (empty / "a.toml").write_text(
         '"P.1" = ["ln 3", "2 ln 3"]\n"P.2" = [3586, 8965]\n"P.3" = [0.12, 0.92, 0.089]\n"P.4" = [4, 5]'

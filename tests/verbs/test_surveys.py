@@ -15,6 +15,7 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
     assert "bad.toml" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_paper_writes_a_folder_and_what_is_typed_in_is_checked_and_stored(folder, capsys):
     told = said(capsys, "paper", "exams.toml", "kit", "--copies", "2").splitlines()
     names = ("consent.en.html", "form.en.html", "interviewer.en.html", "entry.csv", "entry.xlsx")

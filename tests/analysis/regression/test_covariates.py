@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[list[Any], str, str]] = {
 }
 
 
+@pytest.mark.slow
 @each(kind=KINDS, frame=[pd.DataFrame, pl.DataFrame, pa.table])
 def test_what_is_no_covariate_is_refused_by_its_name_and_the_remedy(kind: str, frame: Any) -> None:
     cells, received, remedy = KINDS[kind]
@@ -59,6 +60,7 @@ def test_categories_that_nobody_has_are_refused_by_name(kind: str) -> None:
         logistic("y ~ g", frame, DIE)
 
 
+@pytest.mark.slow
 def test_the_reference_level_of_polars_does_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(3)
     labels = rng.choice(["b", "c", "a"], 400)

@@ -77,6 +77,7 @@ def test_of_several_options_too() -> None:
     assert found.se == pytest.approx(scores.se, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_where_randomization_is_not_told_apart_a_finite_population_is_said_not_to_be_used() -> None:
     finite = Sample(DATA.weight, DATA.stratum, DATA.psu, population=dict.fromkeys(DATA.stratum.unique(), 100))
     fit, endless = (predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=one) for one in (finite, SAMPLE))

@@ -45,6 +45,7 @@ def test_counts_that_an_engine_made_give_the_fit_of_the_rows(engine: str, model:
     assert there.log_likelihood == pytest.approx(here.log_likelihood, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_margins_of_counts_are_those_of_the_rows() -> None:
     here, there = (MODELS["categories"](data) for data in (DATA, AWAY["duckdb"](DATA[NEEDED])))
     for how in ("fixed", "sample"):

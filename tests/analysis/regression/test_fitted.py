@@ -86,6 +86,7 @@ def test_a_sample_is_compared_by_wald_on_f() -> None:
     assert abs(found.p - full["loginc"].test().p) < 1e-12
 
 
+@pytest.mark.slow
 def test_the_degrees_of_freedom_count_columns_whatever_they_are_called() -> None:
     full = logistic("forced ~ C(stratum) * female", DATA, DIE)
     alike = logistic("forced ~ C(stratum) + female", DATA, DIE)

@@ -98,6 +98,7 @@ def test_an_item_sum_is_two_separate_regressions() -> None:
     assert float(fit.margins("x")) == pytest.approx(fit.value[1])
 
 
+@pytest.mark.slow
 def test_several_outcomes_have_one_covariance(frame) -> None:
     both = linear("t + noisy ~ x", frame)
     alone = [linear(f"{name} ~ x", frame) for name in ("t", "noisy")]

@@ -8,6 +8,7 @@ from toolkit.analysis import logistic, multinomial
 DATA = survey()
 
 
+@pytest.mark.slow
 def test_two_options_have_the_penalized_fit_of_the_logistic_model() -> None:
     """The logistic model has the slope of its penalty in closed form; here it is by differences."""
     for rows in (DATA, DATA[:150]):
@@ -18,6 +19,7 @@ def test_two_options_have_the_penalized_fit_of_the_logistic_model() -> None:
     assert "Jeffreys" in repr(other)
 
 
+@pytest.mark.slow
 def test_where_the_maximum_is_at_infinity_the_penalized_one_is_finite() -> None:
     """Slope -0.76059012 and its error 0.92306091, as found by another program."""
     reports, x = runaway()

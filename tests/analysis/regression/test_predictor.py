@@ -33,6 +33,7 @@ def two_items() -> pd.DataFrame:
     return pd.DataFrame({"outcome": outcome, "a": seen, "b": np.where(coins < 0.75, b, ~b).astype(int)})
 
 
+@pytest.mark.slow
 def test_a_linear_outcome_has_the_reference_fit() -> None:
     """P1; the raw report in its place has a slope of 0.523: attenuated."""
     fit = predictor(FORMULA, DATA, DESIGNS)
@@ -68,6 +69,7 @@ def test_a_yes_or_no_outcome_has_the_reference_fit() -> None:
     assert "odds ratio" in fit.to_frame(exp=True).columns
 
 
+@pytest.mark.slow
 def test_two_randomized_predictors_have_the_reference_fit() -> None:
     """P3."""
     fit = predictor("outcome ~ a + b", two_items(), {"a": DIE, "b": COINS})
@@ -103,6 +105,7 @@ def test_units_do_not_matter() -> None:
     assert abs(without.value[1] - with_one.value[:2].sum()) < 1e-7
 
 
+@pytest.mark.slow
 def test_interactions_with_the_truth_are_found() -> None:
     """4 standard errors of three coefficients: false alarms 2e-4."""
     rng, n = np.random.default_rng(8), 6000
@@ -203,6 +206,7 @@ def test_seen_truths_have_the_rule_of_succession_for_their_penalized_share() -> 
     assert fit.sigma == pytest.approx(plain.sigma, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_the_penalized_maximum_is_the_one_that_another_search_finds() -> None:
     """A logistic outcome: the height written out, climbed by Nelder and Mead."""
     from scipy.optimize import minimize
@@ -256,6 +260,7 @@ def test_of_many_people_the_penalty_is_of_no_account() -> None:
     assert fit.interval().method == "t"
 
 
+@pytest.mark.slow
 def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
     """Its likelihood has no bound: the spread of the errors goes to zero."""
     x = np.arange(200) / 200

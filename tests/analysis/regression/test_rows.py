@@ -115,6 +115,7 @@ def test_polars_pyarrow_and_mappings_give_the_fit_of_pandas(kind: Any) -> None:
     assert np.allclose(one.se, two.se, rtol=1e-10)
 
 
+@pytest.mark.slow
 @each(
     reports=[
         DATA.forced.to_numpy(),

@@ -108,6 +108,7 @@ BY_R = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_R)
 def test_replicates_are_those_of_r_in_estimates_and_in_a_model(kind: str) -> None:
     columns, more = KINDS[kind]
@@ -125,6 +126,7 @@ def test_replicates_are_those_of_r_in_estimates_and_in_a_model(kind: str) -> Non
     assert f"replicates; {df} df" in fit.covers
 
 
+@pytest.mark.slow
 def test_replicates_by_name_go_with_their_people() -> None:
     """Shuffled rows; a second process may hold them, too."""
     columns = pd.DataFrame(KINDS["JK1"][0], columns=[f"r{place}" for place in range(60)])

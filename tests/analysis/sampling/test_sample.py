@@ -151,6 +151,7 @@ def test_a_census_has_the_error_of_the_randomization() -> None:
     assert census.mean(SCORES, noise=np.full(len(SCORES), 0.3125)).se == pytest.approx(np.sqrt(0.3125 / 2400))
 
 
+@pytest.mark.slow
 def test_the_variance_of_half_a_population_is_estimated_without_bias() -> None:
     """1000 of 2000 people, 400 of whom have it, asked with a die: theory 3.925e-4. Each estimate spreads by
     4 %, so the mean of 150 by 0.35 %: 2 % off is a false alarm of 1e-8.
@@ -207,6 +208,7 @@ def test_the_variance_of_two_stages_is_estimated_without_bias() -> None:
     assert np.mean(variances) == pytest.approx(np.var(values), rel=0.07)
 
 
+@pytest.mark.slow
 def test_names_are_looked_up_in_the_frame_that_is_analyzed() -> None:
     """A frame that was sorted has other people in its rows: by place the weighted share would be another."""
     moved = DATA.sort_values(["forced", "weight"])

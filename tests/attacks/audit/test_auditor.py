@@ -255,6 +255,7 @@ def test_the_release_path_is_audited_by_default_and_a_generator_repeats_the_audi
     assert audit(warner(p="2/3"), runs=4000)
 
 
+@pytest.mark.slow
 def test_without_a_claim_there_is_a_bound_and_no_verdict():
     verdict = audit(float_laplace, (0.0, 1.0), runs=20_000, rng=np.random.default_rng(1))
     assert verdict.claim is None

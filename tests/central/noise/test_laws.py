@@ -40,6 +40,7 @@ def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, l
     assert reach == 0 or law.pmf(k[1:-1]).sum() < level
 
 
+@pytest.mark.slow
 def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> None:
     """In three dimensions the tail of |x| is e**-t (1 + t/2); in two the density is x K1(x) / pi for x from
     both sides of 0.
@@ -53,6 +54,7 @@ def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> Non
         assert density[x > t].sum() * 1e-4 == pytest.approx(1 - level, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_in_many_dimensions_one_coordinate_is_nearly_normal() -> None:
     assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3)
 

@@ -84,6 +84,7 @@ def test_smooth_laplace_at_one_in_a_million_is_as_computed_elsewhere() -> None:
     assert laplace_delta(1, scale, scale * r, r) == pytest.approx(4.1e-9, rel=0.05)
 
 
+@pytest.mark.slow
 def test_smooth_gaussian_noise_keeps_its_delta_at_the_worst_allowed_pair() -> None:
     """In one dimension, by integration: 3.2e-10 where 1e-4 is promised."""
     law = SmoothGaussian.for_loss(1, 1e-4)

@@ -62,6 +62,7 @@ def test_entries_of_one_estimate_keep_their_covariance() -> None:
     assert (basis.value, basis.se, basis.df) == (2.0, 0.2, 7)
 
 
+@pytest.mark.slow
 def test_coverage_through_a_die_by_enumeration() -> None:
     """All pairs of counts of 40 and 60 people; nothing is drawn."""
     for first, second in ((0.1, 0.1), (0.3, 0.15), (0.02, 0.1)):

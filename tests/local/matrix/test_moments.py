@@ -59,6 +59,7 @@ def sent(randomizer, n: int = 97) -> list:
     return [randomizer.report(truths[i % 3 == 0], draw) for i in range(n)]
 
 
+@pytest.mark.slow
 @each(name=SCORED)
 def test_the_mean_score_is_the_unbiased_estimate_and_its_spread_the_standard_error(name: str) -> None:
     check(example(name))

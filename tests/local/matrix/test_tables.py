@@ -86,6 +86,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @each(second=PARTS, first=PARTS)
 def test_odds_of_a_joint_design_are_at_most_the_product_in_exact_fractions(first: str, second: str) -> None:
     one, two = PARTS[first], PARTS[second]
@@ -161,6 +162,7 @@ def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:
     assert largest_odds([[Fraction(1), Fraction(0)], [p, 1 - p]]) is None
 
 
+@pytest.mark.slow
 def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
     """Enumerated, where one part more is a large step: a weight of 2 where the table allows 1.88 times 1
     would be too much.

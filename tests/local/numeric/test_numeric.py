@@ -237,6 +237,7 @@ def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_la
         assert follows([z if z in law else "beyond" for z in drawn], law) > least
 
 
+@pytest.mark.slow
 def test_scrambling_tells_its_true_epsilon() -> None:
     """A deck ends, so a report at the end proves something; only where all answers share all reports is
     epsilon finite.

@@ -108,6 +108,7 @@ def test_ratios_to_the_limit_are_those_of_the_literature(line: str) -> None:
         assert abs(value - float(shown)) <= 0.5 * 10**-digits + 1e-6, (value, shown)
 
 
+@pytest.mark.slow
 @each(k=[2, 3, 4, 5, 10, 16, 50, 128, 1000])
 def test_subset_attains_the_limit_and_no_size_is_better(k: int) -> None:
     for epsilon in (0.25, 0.5, 1, 2, 3, 4, 6):

@@ -84,6 +84,7 @@ def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
     assert least <= 0.5 <= epsilon <= 0.5 * (1 + 1.01 * HEADROOM)
 
 
+@pytest.mark.slow
 def test_a_million_people_are_hardly_more_work_than_a_thousand():
     for yes, no in YES_NO.values():
         few, many = (

@@ -42,6 +42,7 @@ def test_the_power_is_how_often_the_analysis_rejects() -> None:
     assert found == pytest.approx(400 * 0.4879, abs=40)
 
 
+@pytest.mark.slow
 def test_so_many_people_have_the_power_and_so_have_more() -> None:
     """The normal formula has 686.777 a group, and 687 have a power of 0.7988."""
     each = plan_difference(DIE, prevalence=(0.1, 0.2), n=1000).margin ** 2 * 1000 / ndtri(0.975) ** 2

@@ -82,6 +82,7 @@ def test_what_is_no_report_is_dropped_without_a_word(card, content, caplog, caps
     assert caplog.text + "".join(capsys.readouterr()) == ""
 
 
+@pytest.mark.slow
 def test_messages_may_come_in_many_threads_at_once(card):
     def people(thread: int) -> None:
         for person in range(200):

@@ -62,6 +62,7 @@ def test_what_one_answer_may_cost_adds_up_to_two_coins_and_not_more():
         assert 0.98 * math.log(3) < count * float(each) <= math.log(3)
 
 
+@pytest.mark.slow
 def test_the_table_and_the_row_of_a_setting_agree():
     table = budget_table()
     for epsilon in EPSILONS[::9]:

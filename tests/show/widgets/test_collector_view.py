@@ -135,6 +135,7 @@ def test_the_saved_picture_holds_no_link(collector):
     assert "http" not in bundle["text/plain"] + bundle["text/html"].partition("base64,")[0]
 
 
+@pytest.mark.slow
 def test_what_was_shown_step_by_step_is_kept_and_drawn(collector):
     view = CollectorView(collector)
     assert (view.grown, view.table["grown"], len(view.picture().axes)) == ([], [], 1)

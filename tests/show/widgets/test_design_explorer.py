@@ -46,6 +46,7 @@ def test_the_multiplier_of_the_sample_size_is_the_published_one(table):
             assert multiplier == pytest.approx(1 + odds / ((odds - 1) ** 2 * x * (1 - x)), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_beliefs_are_the_designs_posterior_and_the_factor_moves_their_odds(table):
     for row in table["rows"][::10]:
         for before, no, yes in zip(table["prevalences"], row["after_no"], row["after_yes"], strict=True):

@@ -15,6 +15,7 @@ def test_one_million_moves_the_mean_by_what_it_is_over_501_and_the_median_hardly
     assert rich.statistics["Huber location"] - poor.statistics["Huber location"] < 1
 
 
+@pytest.mark.slow
 def test_the_means_noise_is_for_the_bounds_and_the_same_whoever_is_there():
     sizes = {outlier_row(salary, 1.0)["noise"][0] for salary in SALARIES}
     assert [*sizes] == pytest.approx([math.sqrt(2) * 1000 / 501], rel=1e-5)

@@ -27,6 +27,7 @@ def test_curves_end_at_most_at_the_largest_error():
         assert row["places"][-1] == weeks
 
 
+@pytest.mark.slow
 def test_the_sentences_name_the_numbers():
     said = show.explore_weeks(52).describe()
     assert "{" not in " ".join(said.values())

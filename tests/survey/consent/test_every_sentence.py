@@ -123,6 +123,7 @@ def surveys(language: str) -> Iterator[Survey]:
         yield made(language, memo, plain(language), access=let_in, waves=waves, wave=2)
 
 
+@pytest.mark.slow
 def test_the_catalogue_has_every_design_mode_access_and_size_of_loss() -> None:
     found = list(surveys("en"))
     assert {question.design.name for one in found for question in one.questions if question.design} == {

@@ -79,6 +79,7 @@ def test_every_estimate_comes_back_to_the_last_digit(tmp_path, suffix, language)
         same(MIXED, frame, read_reports(path, MIXED))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_reports_of_every_randomizer_come_back(tmp_path, name):
     asked = survey_with(DESIGNS[name], minimum=1)
@@ -270,6 +271,7 @@ def test_a_million_rows_are_read(tmp_path):
     assert len(read_reports(path, ASKED)) == 1_000_000
 
 
+@pytest.mark.slow
 def test_a_codebook_is_a_survey_again(tmp_path):
     write(reports(), tmp_path / "r.csv", MIXED)
     again = Survey.load(tmp_path / "r.codebook.json")
@@ -315,6 +317,7 @@ def test_a_collection_without_reports_is_written_and_is_told_when_read(tmp_path,
         read_reports(path)
 
 
+@pytest.mark.slow
 def test_a_broken_codebook_is_told(tmp_path):
     path = write(reports(ASKED), tmp_path / "r.csv", ASKED)
     (tmp_path / "r.codebook.json").write_text("{")

@@ -27,6 +27,7 @@ PLAN = {
 FRAME = ASKED.simulate(300, np.random.default_rng(2))
 
 
+@pytest.mark.slow
 def test_what_was_planned_is_registered_and_all_else_exploratory(tmp_path):
     made = register(ASKED, PLAN, tmp_path / "prereg.md")
     assert Registration.load(tmp_path / "prereg.md") == made

@@ -122,6 +122,7 @@ def test_no_share_that_fits_is_flagged(tmp_path):
     assert all(note in text for note in made["cheated"].notes)
 
 
+@pytest.mark.slow
 def test_the_methods_name_design_interval_software_and_hash():
     text = methods(results(), 0.9)
     for part in (
@@ -156,6 +157,7 @@ def test_only_a_closed_collection_is_reported(tmp_path):
     collector.release()
 
 
+@pytest.mark.slow
 def test_findings_and_a_ledger_are_pages_too(tmp_path):
     frame = ASKED.simulate(200, np.random.default_rng(3))
     made = estimates(frame, {"cheated": warner("3/4")}, "faculty")

@@ -203,6 +203,7 @@ def test_nothing_that_was_typed_is_quoted(typed_in, tmp_path) -> None:
     assert "no code or label of this question" in problems
 
 
+@pytest.mark.slow
 def test_a_sheet_entered_twice_is_found_in_one_file_and_over_files(typed_in, tmp_path) -> None:
     database = f"sqlite:///{tmp_path}/field.db"
     one, two, three = typed_in[:3]
@@ -269,6 +270,7 @@ def test_other_columns_and_other_surveys_are_refused(typed_in, tmp_path) -> None
         store_entries(FIELD, read_entries(FIELD, write(tmp_path / "a.csv", typed_in[:2])), database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_sheets_and_phones_are_estimated_together_whatever_the_access(access: str, tmp_path) -> None:
     made = survey(faculty(), cheated(design=forced("1/6", "1/6")), access=access, minimum=1, step=1)
@@ -336,6 +338,7 @@ def label_by(rules: list[str], outcome: str, label: str) -> str:
     raise AssertionError((rules, outcome))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEVICES)
 def test_what_a_sheet_asks_about_its_device_is_entered_as_the_try_that_was_right(name: str, tmp_path) -> None:
     made = survey(Question("x", "X?", **DEVICES[name]), check="device", minimum=1, step=1, ceiling=9)
@@ -377,6 +380,7 @@ def test_no_answer_about_the_device_is_listed_and_its_boxes_stand_in_an_order_th
     assert "about the method" not in sheets(direct, "en", ["1"])["form.en.html"] + direct.consent_text(paper=True)
 
 
+@pytest.mark.slow
 def test_a_cap_or_a_closed_collection_stores_none_of_them(tmp_path) -> None:
     made = survey(cheated(design=forced("1/6", "1/6")), cap=3)
     (tmp_path / "a.csv").write_text("serial,cheated\n" + "".join(f"{one},1\n" for one in serial_numbers(made, 4)))

@@ -47,6 +47,7 @@ def test_the_tables_have_a_column_for_the_number_and_each_question_that_paper_ca
         assert next(csv.reader(file)) == header
 
 
+@pytest.mark.slow
 def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tmp_path) -> None:
     write_kit(MADE, tmp_path, copies=600)
     book = openpyxl.load_workbook(tmp_path / "entry.xlsx")
@@ -61,6 +62,7 @@ def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tm
     assert not any(isinstance(cell, str) and cell.startswith("=") for cell in cells)
 
 
+@pytest.mark.slow
 def test_files_of_spreadsheets_are_read_whatever_parts_their_cells(tmp_path) -> None:
     for mark in ",;\t":
         path = tmp_path / "x.csv"

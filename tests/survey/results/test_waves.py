@@ -32,6 +32,7 @@ def results():
     return estimate(panel(), first), estimate(panel(wave=2), second)
 
 
+@pytest.mark.slow
 def test_change_and_flows_are_those_of_the_memo_of_people_in_both_waves():
     first, second = results()
     change = second.change(first, "cheated")
@@ -62,6 +63,7 @@ def test_waves_later_in_the_panel_and_other_engines_join_alike():
     assert abs(later.change(estimate(panel(), pl.from_pandas(first)), "cheated").value - 0.08) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_number_that_comes_twice_in_a_wave_is_left_out_of_both():
     first, second = waves()
     copied = pd.concat([second, frame(["yes", "no"], [f"{0:032x}", f"{1999:032x}"])])
@@ -84,6 +86,7 @@ def test_a_missing_report_is_counted_and_a_row_without_a_number_joins_nothing():
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_compared_is_refused():
     first, second = results()
     with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 1"):
@@ -113,6 +116,7 @@ def few_in_both(both: int, people: int = 40, minimum: int = 30):
     return estimate(panel(minimum=minimum), first), estimate(panel(wave=2, minimum=minimum), second)
 
 
+@pytest.mark.slow
 def test_of_fewer_people_than_the_minimum_in_both_waves_nothing_is_shown():
     """One person in both was shown as a change of -4: both of their reports."""
     for both in (1, 29):

@@ -83,6 +83,7 @@ def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_f
             one.close()
 
 
+@pytest.mark.slow
 def test_a_server_ends_without_waiting_for_handshakes(pem):
     public, private = pem
     with watched(app, Limits(head_seconds=300), ssl_certfile=public, ssl_keyfile=private) as (port, server):
@@ -107,6 +108,7 @@ class Full:
         return self._listening.accept()
 
 
+@pytest.mark.slow
 def test_without_an_open_file_left_whoever_stands_at_the_door_is_let_in_a_little_later():
     async def story():
         heard = asyncio.Event()

@@ -108,6 +108,7 @@ def test_the_pass_of_each_mode(key):
 # Open
 
 
+@pytest.mark.slow
 def test_open_mode_takes_anybody_any_number_of_times(tmp_path):
     with desk(tmp_path, "open") as it:
         assert [it.send(payload(it.survey, survey=it.page)) for _ in range(3)] == [201] * 3
@@ -117,6 +118,7 @@ def test_open_mode_takes_anybody_any_number_of_times(tmp_path):
 # Single-use links
 
 
+@pytest.mark.slow
 def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
     with desk(tmp_path, "token") as it:
         mine = payload(it.survey, survey=it.page, token=it.tokens[0])
@@ -138,6 +140,7 @@ def test_links_that_were_never_made_are_refused(tmp_path):
         assert it.store.count() == 0
 
 
+@pytest.mark.slow
 def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
     from tests.survey.desk import ask
 
@@ -195,6 +198,7 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
             assert guesses(it, mine, invented)[0].status == 403
 
 
+@pytest.mark.slow
 def test_there_is_nothing_to_sign_without_blind_tokens(tmp_path):
     with desk(tmp_path, "token") as it:
         assert it.sign(it.tokens[0], bytes(256)).status == 404
@@ -203,6 +207,7 @@ def test_there_is_nothing_to_sign_without_blind_tokens(tmp_path):
 # Blind tokens
 
 
+@pytest.mark.slow
 def test_blind_tokens_the_whole_way(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         reports = [payload(it.survey, survey=it.page, token=it.token(invitation)) for invitation in it.tokens]
@@ -211,6 +216,7 @@ def test_blind_tokens_the_whole_way(tmp_path, key):
         assert it.store.count() == 3
 
 
+@pytest.mark.slow
 def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         token = it.token(it.tokens[0])
@@ -219,6 +225,7 @@ def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
         assert it.store.count() == 1
 
 
+@pytest.mark.slow
 def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
@@ -231,6 +238,7 @@ def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(
         assert it.sign(it.tokens[1], other).status == 200
 
 
+@pytest.mark.slow
 def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
@@ -289,6 +297,7 @@ def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(
     assert it.survey.hash.encode() not in shown
 
 
+@pytest.mark.slow
 def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_not(tmp_path, key):
     before = "ab" * 32
     with desk(tmp_path, "blind", key=key, earlier=[before]) as it:
@@ -329,6 +338,7 @@ def test_a_request_for_another_survey_is_told_so(key):
     assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent({**good, "survey": pages[1]})))
 
 
+@pytest.mark.slow
 def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key):
     """Each hash that the tables hold is of one thing only: no value stands in two tables but the invited ones' own."""
     import sqlite3

@@ -109,6 +109,7 @@ def test_a_refused_body_is_read_to_its_end_so_that_the_answer_arrives_and_the_li
         assert read_answer(connection)[0] == 201
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"]
 )
@@ -293,6 +294,7 @@ def test_two_requests_in_one_piece_are_refused_before_either_is_begun(stored):
     assert bodies == []
 
 
+@pytest.mark.slow
 def test_a_second_request_in_the_piece_that_ends_the_first_is_refused_with_it_before_either_is_begun(stored):
     port, bodies = stored
     first, second = post(b"first"), post(b"second")
@@ -312,6 +314,7 @@ def test_a_request_that_comes_while_another_is_answered_is_answered_after_it(sto
     assert bodies == [b"first", b"second"]
 
 
+@pytest.mark.slow
 def test_what_comes_after_the_last_answer_of_a_connection_is_not_read(stored):
     port, bodies = stored
     last = post(b"first").replace(b"Host: x", b"Host: x\r\nConnection: close")

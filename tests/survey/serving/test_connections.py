@@ -1,5 +1,7 @@
 import asyncio
 
+import pytest
+
 from toolkit.survey.serving.connection import Connections
 from toolkit.survey.serving.limits import Limits
 
@@ -66,6 +68,7 @@ def test_a_place_is_handed_over_without_anybody_losing_one():
     crowded(story)
 
 
+@pytest.mark.slow
 def test_whose_time_is_over_is_told_so():
     async def story(connections):
         late, early = Guest(deadline=0), Guest()

@@ -156,6 +156,7 @@ def test_ticks_have_a_box_for_none_of_these_and_what_may_be_left_out_one_for_no_
     assert last(Question("q", "Which?", options=["a", "b"])) == "b"
 
 
+@pytest.mark.slow
 def test_neighbors_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_first():
     for count in range(2, 15):
         found = items(Question("q", "Which?", design=k_ary(count, epsilon=1), mode="guided"), practice=False)["q"]

@@ -361,6 +361,7 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
     assert "must be served with the issuer's key that it began with, got another in issuer-key.pem" in said
 
 
+@pytest.mark.slow
 def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(folder, failing):
     inner = folder / "changed"
     inner.mkdir()
@@ -476,6 +477,7 @@ def uvicorn_says(caplog):
         logger.propagate, logger.handlers = propagate, handlers
 
 
+@pytest.mark.slow
 def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_environment_says(
     uvicorn_says, monkeypatch
 ):

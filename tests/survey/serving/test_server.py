@@ -93,6 +93,7 @@ def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memo
     assert asked(app, "POST", "/report", sent(payload(survey))).status == 201
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory):
     """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
     app = application(survey, memory, limits=Limits(answer_seconds=0.4))

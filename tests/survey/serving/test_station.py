@@ -85,6 +85,7 @@ def test_what_was_not_sealed_for_this_collection_is_refused_without_a_word_of_it
     assert asked(app, "POST", "/sealed", sent({"sealed": good}), headers=JSON[:0]).status == 415
 
 
+@pytest.mark.slow
 def test_uses_are_exact_when_two_servers_are_sent_more_at_once_and_the_station_repeats_itself(tmp_path):
     """Nine reports for five uses, each sent to both servers of one database: five are stored, once each."""
     database = f"sqlite:///{tmp_path}/field.db"

@@ -48,6 +48,7 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Collect
     assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
 
 
+@pytest.mark.slow
 def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(
     store: Collection, monkeypatch
 ) -> None:
@@ -114,6 +115,7 @@ def test_questions_and_designs_cannot_be_amended(store: Collection, changed: Sur
     assert len(store.editions()) == 1
 
 
+@pytest.mark.slow
 def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_places(store: Collection) -> None:
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}

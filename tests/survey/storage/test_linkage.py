@@ -123,6 +123,7 @@ def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left
     store.close()
 
 
+@pytest.mark.slow
 def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +141,7 @@ def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the
         store.close()
 
 
+@pytest.mark.slow
 def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_path: Path) -> None:
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")

@@ -84,6 +84,7 @@ def test_the_lots_are_drawn_by_the_operating_system() -> None:
     assert len({stays.to_text() for stays, _ in draws}) > 10
 
 
+@pytest.mark.slow
 def test_which_passes_and_reports_stay_is_by_lot(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 25 people 10 stay, each as often as any other, whatever its key or hash: of 2,000 times 800 on
     average, and 132 off is six standard deviations. The lots are the same every time.

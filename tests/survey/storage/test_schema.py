@@ -88,6 +88,7 @@ def test_an_older_collection_is_refused_with_what_to_do_and_left_as_it_is(filled
                 use()
 
 
+@pytest.mark.slow
 def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> None:
     url = filled("token")
     assert (migrate(url), migrate(url)) == (1, VERSION)
@@ -106,6 +107,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
         assert store.count() == 2
 
 
+@pytest.mark.slow
 def test_an_older_blind_collection_that_was_migrated_knows_who_was_signed_and_what_was_spent(filled) -> None:
     url = filled("blind")
     migrate(url)
@@ -116,6 +118,7 @@ def test_an_older_blind_collection_that_was_migrated_knows_who_was_signed_and_wh
         assert store.add([entry(by="nonce"), entry(by="other")]) == [SPENT, STORED]
 
 
+@pytest.mark.slow
 def test_tables_that_were_migrated_are_those_that_are_made_today(tmp_path: Path) -> None:
     url = fill_sqlite(tmp_path / "survey.db", "token")
     migrate(url)
@@ -125,6 +128,7 @@ def test_tables_that_were_migrated_are_those_that_are_made_today(tmp_path: Path)
     assert made == words
 
 
+@pytest.mark.slow
 def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "survey.db"
     with closing(open_store(f"sqlite:///{path}")) as store:

@@ -99,6 +99,7 @@ def test_the_test_of_the_schema_would_notice(store: Collection, path: Path, chan
         assert schema(database) != COLUMNS
 
 
+@pytest.mark.slow
 def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Collection, path: Path) -> None:
     opened(store, access="token").invite([sha("a"), sha("b")])
     entries = [entry("one", by="a"), entry("two", by="b")]
@@ -192,6 +193,7 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, pa
         assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
 
 
+@pytest.mark.slow
 def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Collection, path: Path) -> None:
     """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
     hash is in the bytes.
@@ -217,6 +219,7 @@ def interrupted(_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_closing_that_was_interrupted_is_finished_later(store: Collection, path: Path, monkeypatch) -> None:
     opened(store, access="token").invite([sha("a")])
     one = entry("one", by="a")
@@ -234,6 +237,7 @@ def test_closing_that_was_interrupted_is_finished_later(store: Collection, path:
         assert database.execute("SELECT state FROM collection").fetchone() == ("closed",)
 
 
+@pytest.mark.slow
 def test_closing_says_when_a_reader_keeps_the_log_alive(store: Collection, path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
     opened(store)
@@ -273,6 +277,7 @@ def test_the_file_is_for_its_owner_alone(store: Collection, path: Path) -> None:
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
 
 
+@pytest.mark.slow
 def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Collection, path: Path) -> None:
     opened(store).add([entry("one")])
     store.set_state(State.CLOSED)
@@ -312,6 +317,7 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Pa
     assert store.add([one]) == [STORED]
 
 
+@pytest.mark.slow
 def test_a_short_lock_is_waited_for(store: Collection, path: Path) -> None:
     opened(store)
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
@@ -385,6 +391,7 @@ def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
     assert store.count() == 2
 
 
+@pytest.mark.slow
 def test_a_database_that_may_not_grow_is_said_and_recovers(store: Collection) -> None:
     opened(store)
     with store._engine.writing() as session:
@@ -432,6 +439,7 @@ def test_a_file_that_is_moved_away_is_not_written_to(store: Collection, path: Pa
     assert store.count() == 2
 
 
+@pytest.mark.slow
 def test_a_file_that_is_exchanged_is_not_written_to(store: Collection, path: Path) -> None:
     opened(store)
     store.add([entry()])
@@ -446,6 +454,7 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Collection, path: Pat
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Collection, path: Path) -> None:
     store.create(small_survey())
     other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
@@ -481,6 +490,7 @@ def test_a_file_that_is_no_database_is_said(store: Collection, path: Path, conte
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("plain.db", "with space?mode=ro&x=1#%20ü.db"):

@@ -56,6 +56,7 @@ def field(database):
     made.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token"])
 def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, access):
     """Which ones were shown first would say who came first."""
@@ -103,6 +104,7 @@ def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
     assert len(collector.reports()) == collector.results()["cheated"].n == 45
 
 
+@pytest.mark.slow
 def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field):
     """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing
     finer.
@@ -175,6 +177,7 @@ def test_reports_that_are_not_shown_are_not_lost_and_it_is_said(field, tmp_path)
     assert repr(collector).endswith("open, 5 reports>")
 
 
+@pytest.mark.slow
 def test_by_group_each_group_moves_in_steps_and_below_the_minimum_none_is_shown(field):
     collector = Collector.attach(field.database)
     field.arrive(64, faculty=0)
@@ -196,6 +199,7 @@ def test_by_group_each_group_moves_in_steps_and_below_the_minimum_none_is_shown(
     }
 
 
+@pytest.mark.slow
 def test_after_closing_too_no_group_below_the_minimum_is_shown(field):
     """One man among many: printed with an estimate of 333 % before, and groups of two with an error of 0."""
     field.arrive(50, faculty=0)
@@ -252,6 +256,7 @@ def test_a_question_that_few_are_asked_moves_by_whole_steps_of_those_few(databas
     field.store.close()
 
 
+@pytest.mark.slow
 def test_a_question_below_the_minimum_is_not_shown_although_the_others_are(database):
     field = Field(database, survey(faculty(), cheated(show_if={"faculty": ["law"]}), minimum=20))
     field.arrive(40, faculty=0, cheated=None)

@@ -95,6 +95,7 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
     assert store.survey() == small_survey()
 
 
+@pytest.mark.slow
 def test_settings_are_kept_with_the_collection(store: Collection, connect: Connect) -> None:
     opened(store)
     assert store.setting("port") is None
@@ -204,6 +205,7 @@ def test_only_an_open_collection_takes_reports_but_repeats_are_always_answered(s
     assert store.count() == 1
 
 
+@pytest.mark.slow
 def test_the_state_is_that_of_the_moment_whoever_changed_it(store: Collection, connect: Connect) -> None:
     opened(store)
     notebook = connect()
@@ -232,6 +234,7 @@ def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Co
     assert list(store.reports()) == BODIES
 
 
+@pytest.mark.slow
 def test_reports_that_come_while_one_reads_disturb_nothing(store: Collection, connect: Connect, monkeypatch) -> None:
     monkeypatch.setattr(collection, "PAGE", 2)
     opened(store)
@@ -288,6 +291,7 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Collection) 
     assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
 
 
+@pytest.mark.slow
 def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Collection) -> None:
     invited(store, "a", "b")
     first = entry("first", by="a")
@@ -301,6 +305,7 @@ def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_bod
     assert list(store.reports()) == ["first"]
 
 
+@pytest.mark.slow
 def test_inviting_again_gives_no_second_chance(store: Collection) -> None:
     invited(store, "a", "b")
     assert store.add([entry(by="a")]) == [STORED]
@@ -391,6 +396,7 @@ def raced(stores: list[Collection], batches: list[list[Entry]]) -> list[Outcome]
         return [outcome for outcomes in pool.map(work, stores, shares) for outcome in outcomes]
 
 
+@pytest.mark.slow
 def test_of_servers_that_race_with_one_key_one_stores_it(store: Collection, connect: Connect) -> None:
     opened(store)
     stores = [store, connect(), connect(), connect()]
@@ -402,6 +408,7 @@ def test_of_servers_that_race_with_one_key_one_stores_it(store: Collection, conn
     assert store.count() == 20 == len(list(store.reports()))
 
 
+@pytest.mark.slow
 def test_the_cap_is_exact_under_races(store: Collection, connect: Connect) -> None:
     opened(store, cap=101)
     stores = [store, connect(), connect(), connect()]
@@ -420,6 +427,7 @@ def test_a_token_is_spent_once_under_races(store: Collection, connect: Connect) 
     assert store.count() == 30
 
 
+@pytest.mark.slow
 def test_nothing_is_stored_after_closing_was_done(store: Collection, connect: Connect) -> None:
     opened(store)
     server, stop, stored = connect(), threading.Event(), []
@@ -443,6 +451,7 @@ def test_nothing_is_stored_after_closing_was_done(store: Collection, connect: Co
     assert store.count() == count == there == Counter(stored)[STORED]
 
 
+@pytest.mark.slow
 def test_one_store_may_be_used_by_many_threads(store: Collection) -> None:
     opened(store)
 
@@ -480,6 +489,7 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Collection, connect: 
     assert store.add([entry(by="a"), entry(by="b")]) == [STORED, STORED]
 
 
+@pytest.mark.slow
 def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Collection, connect: Connect) -> None:
     invited(store, "a", "b", "c")
     one = entry("1", by="a")
@@ -561,6 +571,7 @@ def closed_one(url: str, *entries: Entry, **options) -> str:
     return url
 
 
+@pytest.mark.slow
 def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str, tmp_path, monkeypatch) -> None:
     """The caps were each one's own; a merge that was interrupted is done again."""
     monkeypatch.setattr(collection, "PAGE", 4)
@@ -580,6 +591,7 @@ def test_closed_collections_are_merged_and_what_was_sent_twice_is_told(url: str,
         merge(url, others)
 
 
+@pytest.mark.slow
 def test_only_closed_collections_of_the_same_questions_are_merged(url: str, tmp_path) -> None:
     north = closed_one(f"sqlite:///{tmp_path / 'north.db'}", entry())
     south, other, still = (f"sqlite:///{tmp_path / name}.db" for name in ("south", "other", "still"))

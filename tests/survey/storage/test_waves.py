@@ -85,6 +85,7 @@ def test_no_byte_of_a_closed_wave_tells_who_answered(tmp_path):
     assert [content.count(digest(token)) for token in TOKENS] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_a_blind_invitation_is_good_for_a_signature_in_each_wave(tmp_path):
     for wave, again in ((1, None), (2, 1)):
         store = opened(lambda wave: f"sqlite:///{tmp_path / f'{wave}.db'}", wave, again, access="blind")
@@ -93,6 +94,7 @@ def test_a_blind_invitation_is_good_for_a_signature_in_each_wave(tmp_path):
         store.close()
 
 
+@pytest.mark.slow
 def test_of_an_open_survey_there_is_nobody_to_invite(tmp_path):
     with closing(open_store(f"sqlite:///{tmp_path / '1.db'}")) as earlier:
         earlier.create(panel())
@@ -179,6 +181,7 @@ def sums(store: Collection) -> list[str]:
     return [text for text in store.survey().consent_text().split("\n\n") if "all 4 times together" in text]
 
 
+@pytest.mark.slow
 def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
     """Wave 1 told epsilon 2.85 for all four times; waves 2 to 4 with another design beside the memo and a
     higher ceiling were accepted, and came to 11.08 (issue 28).
@@ -203,6 +206,7 @@ def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
         store.close()
 
 
+@pytest.mark.slow
 def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
     first = opened(place, 1)
     made = first.survey().panel
@@ -224,6 +228,7 @@ def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
         store.close()
 
 
+@pytest.mark.slow
 def test_a_wave_that_follows_one_study_lets_in_nobody_of_another(place):
     """The database of another study by mistake, when the server is started again."""
     first, other = opened(place, 1), open_store(place(4))
@@ -249,6 +254,7 @@ def test_a_later_wave_without_the_first_and_a_first_with_a_panel_of_others_are_r
     store.close()
 
 
+@pytest.mark.slow
 def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(place, monkeypatch):
     first, second = open_store(place(1)), open_store(place(2))
     with monkeypatch.context() as patch:

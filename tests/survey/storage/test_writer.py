@@ -251,6 +251,7 @@ def test_invitations_take_their_turn_and_fail_alone(writer: Writer) -> None:
     finished(run())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.FixtureRequest, tmp_path) -> None:
     url = f"sqlite:///{tmp_path}/survey.db" if kind == "sqlite" else request.getfixturevalue("postgres").url()
