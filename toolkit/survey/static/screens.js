@@ -334,10 +334,9 @@ function counted(item, sent) {
 export function footer({ verify, code: program, help, station }, screen, checkable) {
   if (screen === "sending") return [button("try_now", () => dispatchEvent(new Event("trynow")), "")];
   if (screen === "end") return [];
-  const steps = verify.length > 1 ? make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))) : p(verify[0]);
   return [
     help && details("help_title", p(help)),
     station && button("station_stop", () => location.reload(), ""),
-    checkable && details("verify", steps, p("program"), code(program)),
+    checkable && details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p("program"), code(program)),
   ];
 }
