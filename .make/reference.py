@@ -57,7 +57,7 @@ def room(face: str) -> str:
     rows = [f"| {{py:obj}}`{name} <{homes()[id(value)]}>` | {_first_sentence(value)} |" for name, value in listed]
     own = [(name, value) for name, value in listed if homes()[id(value)] == f"{face}.{name}"]
     entries = "\n\n".join(f".. auto{_kind(value)}:: {face}.{name}" for name, value in own)
-    return "\n".join(["| name | |", "|---|---|", *rows, "", "```{eval-rst}", entries, "```"])
+    return "\n".join(["| name | what it is |", "|---|---|", *rows, "", "```{eval-rst}", entries, "```"])
 
 
 def commands() -> str:
@@ -77,7 +77,7 @@ def expand(text: str) -> str:
 
 def _told(verbs: argparse._SubParsersAction, name: str) -> str:  # type: ignore[type-arg]
     text = next(action.help or "" for action in verbs._choices_actions if action.dest == name)
-    return text[:1].upper() + text[1:] + "."
+    return re.sub(r"(--\w+)", r"`\1`", text[:1].upper() + text[1:] + ".")
 
 
 def _kind(value: object) -> str:

@@ -61,6 +61,7 @@ copybutton_prompt_is_regexp = True
 # Parameters stand in the docstrings, one a line, with their types: signatures then are short enough to read.
 add_module_names = False
 autodoc_typehints = "none"
+autodoc_preserve_defaults = True  # as they are written, not as they are printed
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 napoleon_google_docstring = False
@@ -103,6 +104,7 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
     if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
         source[0] = re.sub(r"\]\(#([\w?-]+)\)", lambda link: f"](#{link[1].strip('?').lower()})", source[0])
     source[0] = re.sub(r"```mermaid\n(.*?)```", steps, source[0], flags=re.DOTALL)
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)  # the line that ends a doctest
 
 
 def anchors(app: Any, _: Any) -> None:
@@ -124,6 +126,12 @@ def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) 
     lines[:0] = ["..", ""] if what == "property" else []  # napoleon looks at the first line only: an empty comment
 
 
+def tables(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
+    """A wide table is reached by the keyboard, which the theme sees to, and then says what it is."""
+    frame = '<div class="pst-scrollable-table-container"'
+    context["body"] = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
+
+
 def finish(app: Any, problem: Exception | None) -> None:
     """MathJax beside the pages, and a first page where people look for one."""
     if problem is None and app.builder.format == "html":
@@ -141,4 +149,5 @@ def setup(app: Any) -> None:
     app.connect("doctree-read", anchors)
     app.connect("autodoc-process-docstring", initials, priority=400)
     app.connect("autodoc-skip-member", skip)
+    app.connect("html-page-context", tables)
     app.connect("build-finished", finish)

@@ -205,7 +205,7 @@ def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
 
 def test_every_notebook_has_something_to_read_on_with():
     page = (FOLDER / "teaching" / "README.md").read_text(encoding="utf-8").partition("## Further reading")[2]
-    rows = re.findall(r"^\| (\d\d) \| (.+) \|$", page.partition("\n## ")[0], flags=re.MULTILINE)
+    rows = re.findall(r"^- (\d\d): (.+)$", page.partition("\n## ")[0], flags=re.MULTILINE)
     assert [number for number, _ in rows] == in_order()
     assert all(re.search(r"\*.+\*.*\(\d{4}\)", words) for _, words in rows)
 
