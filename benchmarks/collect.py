@@ -132,11 +132,16 @@ def verdict(found: dict[str, float], share: float, engine: str) -> str:
     return "; ".join(f"{rule}: {'ok' if held else 'TOO SLOW'}" for rule, held in wanted)
 
 
+def body() -> str:
+    """What is stored of a report."""
+    return json.dumps({"answers": report(survey())["answers"], "understood": True}, separators=(",", ":"))
+
+
 def filling(url: str, seconds: float) -> int:
     """Reports that a server stores below a cap, in full commits of 64, for some seconds."""
     from toolkit.survey.storage import Entry
 
-    store, text, count = open_store(url), json.dumps(report(survey())["answers"]), 0
+    store, text, count = open_store(url), body(), 0
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         outcomes = store.add([Entry(secrets.token_bytes(16), text) for _ in range(BATCH)])
