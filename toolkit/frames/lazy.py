@@ -113,7 +113,7 @@ class Lazy(Source):
     def grouped(self, rows: Rows, by: Sequence[str], terms: Mapping[str, Term]) -> Rows:
         return rows.group_by(list(by)).agg(**terms) if by else rows.select(**terms)
 
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:  # noqa: ARG002
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
         values, places = zip(*codes, strict=True)
         table = self._pl.LazyFrame([self._listed(values).alias(key), self._listed(places).alias(name)])
         return rows.join(table, on=key, how="left")

@@ -230,7 +230,10 @@ def _added_up(
     elif listed:
         keys = [f"{'k' if _listed(axis) else 'c'}{place}" for place, axis in enumerate(rows.axes)]
         table = source.grouped(table, [*keys, *by], terms)
-        table = _placed(frame, rows, table, [*by, *terms], axes, groups=len(axes) > 0)
+        once = all(_listed(axis) and OTHER not in axis.items for axis in rows.axes) and len(axes) == len(rows.axes)
+        table = _placed(frame, rows, table, [*by, *terms], axes, groups=not once and len(axes) > 0)
+        if once:  # no two keys are of one cell
+            return source.fetched(table)
         terms = {name: source.again(name) for name in terms}
     else:
         table = _placed(frame, rows, table, _steps(columns), axes)
@@ -348,7 +351,7 @@ def _placed(
             key, (absent, other) = source.term(f"k{place}"), _marks(axis)
             rest = source.case(source.missing(key), source.constant(absent), source.constant(other))
             if pairs:
-                table = source.placed(table, f"k{place}", pairs, f"l{place}", few=groups)
+                table = source.placed(table, f"k{place}", pairs, f"l{place}")
                 code = source.term(f"l{place}")
                 rest = source.case(source.missing(code), rest, code)
             codes[f"c{place}"] = rest

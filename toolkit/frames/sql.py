@@ -21,7 +21,6 @@ from toolkit.frames.column import Column
 from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
 
 _DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
-_MOST_LOOKED_UP = 1000  # keys of groups that are found in a list
 _MOST_LISTED = 100  # numbers of a group that are collected without sorting
 
 
@@ -138,7 +137,7 @@ class Sql(Source):
         groups = f" group by {', '.join(by)}" if by else ""
         return f"(select {', '.join(listed)} from {rows}{groups})"
 
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:  # noqa: ARG002
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
         table = self._listed(codes, name)
         return f"(select a.*, b.{name} from {rows} a left join {table} b on a.{key} = b.value)"
 
@@ -288,14 +287,6 @@ class Spark(Sql):
         shift = -(-most.bit_length() // 2)
         high = Text(f"sum(shiftright({term.text}, {shift}))")
         return {0: Text(f"sum({term.text} & {2**shift - 1})"), shift: high}
-
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:
-        if not few or len(codes) > _MOST_LOOKED_UP:
-            return super().placed(rows, key, codes, name)
-        # Of groups, which are few: a join would be a job of its own.
-        values, places = (", ".join(self.constant(one).text for one in each) for each in zip(*codes, strict=True))
-        code = f"element_at(array({places}), cast(array_position(array({values}), {key}) as int))"
-        return self.extended(rows, {name: self.case(Text(f"({key} in ({values}))"), Text(code))})
 
     def _listed(self, codes: Sequence[tuple[Any, int]], name: str) -> str:
         listed = ", ".join(f"({self.constant(value).text}, cast({code} as bigint))" for value, code in codes)

@@ -135,8 +135,8 @@ class Source(ABC):
         """One row a group; without columns to group by, one."""
 
     @abstractmethod
-    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str, *, few: bool = False) -> Rows:
-        """With a column of the code of a key, missing where it has none; `few` if rows are groups already."""
+    def placed(self, rows: Rows, key: str, codes: Sequence[tuple[Any, int]], name: str) -> Rows:
+        """With a column of the code of a key, missing where it has none."""
 
     @abstractmethod
     def ranked(self, rows: Rows, by: Sequence[str], order: Sequence[str], name: str, *, dense: bool = False) -> Rows:
