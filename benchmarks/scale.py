@@ -1,10 +1,10 @@
 """Tables of a curator on an engine, beside what the engine does itself, in one run; and the memory of our process.
 
 Run `python benchmarks/scale.py duckdb 100000000`, or `polars`, or `spark`, with a number of rows, and a word of what is
-to be measured ("means", "caps", "deciles"), else all. Data are made by the engine and stay there: a file of DuckDB, or a
-folder of Parquet, in the current directory, removed afterwards. Ours and the engine's own run in turns; CPU and wall are
-those of the best after the first: of two, on Spark of seven, as Java gets faster for a while. What a user would write for
-one cap is a window query, sorted by a value, or drawn by a hash as ours is.
+to be measured ("means", "caps", "deciles"), else all. Data are made by the engine and stay there: a file of DuckDB, or
+a folder of Parquet, in the current directory, removed afterwards. Ours and the engine's own run in turns; CPU and wall
+are those of the best after the first: of two, on Spark of seven, as Java gets faster for a while. What a user would
+write for one cap is a window query, sorted by a value, or drawn by a hash as ours is.
 """
 
 import os

@@ -9,7 +9,7 @@ import scipy.stats
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates, plain
 from toolkit.analysis.estimating import CountSource
-from toolkit.analysis.from_sample import SampleSource
+from toolkit.analysis.from_sample import SampleSource, _deff
 from toolkit.analysis.reports import Reader
 
 
@@ -19,6 +19,13 @@ def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
     assert source.groups() == {("x",): 2, ("y",): 2}
     assert list(source.groups()) == [("x",), ("y",)]
     assert source.groupless() == 1
+
+
+def test_one_person_asked_about_a_box_makes_no_design_effect() -> None:
+    scores = np.array([[1.0, 0.0], [0.0, np.nan], [1.0, np.nan]])
+    estimate = Sample().mean(scores[:, 0])
+    assert _deff(estimate, scores, np.ones(3)) is None
+    assert _deff(estimate, scores[:, :1], np.ones(3)) == pytest.approx([1])
 
 
 def test_bands_of_age_group_the_rows_of_a_sample() -> None:

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import logit
+from scipy.stats import norm
 
 from toolkit import Design, forced, warner
 from toolkit.analysis import mixed_logistic
+from toolkit.analysis.mixed import _Mixture
 from toolkit.analysis.random_intercepts import GroupModel
 
 DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
@@ -64,6 +67,17 @@ def test_three_kinds_of_prediction_are_told_apart(fit) -> None:
     assert np.all((np.asarray(low) > 0) & (np.asarray(high) < 1))
     unseen = fit.predict({"x": [0.0], "g": [99]}, at="group")
     assert float(unseen.value) == pytest.approx(0.355171, abs=1e-6)
+
+
+def test_the_interval_of_a_groups_own_share_cuts_both_tails_of_the_mixture() -> None:
+    """One part alone has the normal interval; of two the chance beyond each limit is half of what is left."""
+    one = _Mixture(np.array([[0.4]]), np.array([[0.2]]), np.array([1.0]), single=True)
+    assert logit([*one.interval(0.9, "mixture")]) == pytest.approx(norm.interval(0.9, 0.4, 0.2), abs=1e-9)
+    centers, spreads = np.array([[-1.0, 0.2], [1.5, 0.3]]), np.array([[0.5, 0.1], [0.8, 2.0]])
+    chances = np.array([0.3, 0.7])
+    low, high = map(logit, _Mixture(centers, spreads, chances, single=False).interval(0.9, "mixture"))
+    assert chances @ norm.cdf(low, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
+    assert chances @ norm.sf(high, centers, spreads) == pytest.approx([0.05, 0.05], abs=1e-9)
 
 
 @pytest.mark.slow

@@ -120,6 +120,9 @@ def test_errors_beyond_alpha_are_refused_and_so_are_missing_subsets():
         attack.exhaustive(sums, 1)
     with pytest.raises(ValueError, match=r"2\*\*n answers"):
         attack.exhaustive([0, 1, 2], 1)
+    with pytest.raises(ValueError, match=r"2\*\*n answers"):
+        attack.exhaustive([0], 1)
+    assert attack.exhaustive([0, 1], 0).bits.tolist() == [True]
 
 
 def test_subset_sums_are_the_sums_of_the_subsets():

@@ -1,6 +1,7 @@
 # ruff: noqa: S608 (schemas have names of our own)
 """A ledger in PostgreSQL keeps what one in a file promises: under many machines, kills, a pool, roles, old backups."""
 
+import re
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tests.survey.storage.test_pool_between import PORT, bouncer
 from toolkit import Curator, Estimate
 from toolkit.budget.charges import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.ledger_postgres import Schema, StreamSchema
 from toolkit.central.stream import RunningTotal
 from toolkit.core.loss import Pure
 
@@ -262,3 +264,14 @@ def test_a_connection_that_breaks_at_the_end_releases_nothing(url: str, monkeypa
         ledger.release(Mechanism(), 1)
     monkeypatch.setattr(psycopg.Connection, "commit", plain)
     assert (drawn, Ledger.open(url).spent) == ([], Pure("1/4"))
+
+
+def test_a_streams_schema_is_called_as_its_label_as_long_as_postgresql_keeps_all_of_it() -> None:
+    """What it is called stays: a stream is found by it."""
+    ledger, begin = Schema({}, "budget"), len("budget_stream_")
+    longest = "x" * (63 - begin)
+    assert StreamSchema.of(ledger, longest).schema.name == f"budget_stream_{longest}"
+    for label in (f"{longest}x", "Claims"):
+        name = StreamSchema.of(ledger, label).schema.name
+        assert len(name) <= 63
+        assert re.fullmatch(r"budget_stream_(x{20}|_laims)_[0-9a-f]{12}", name)

@@ -1,5 +1,6 @@
 import sqlite3
 from contextlib import closing
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ def test_labels_have_files_of_their_own_beside_the_ledger() -> None:
     files = [StreamFile.of(ledger, label).beside for label in labels]
     assert len(set(files)) == len(labels)
     assert all(file.parent == ledger.parent and len(file.name) < 80 for file in files)
+    assert files[-2].name == f"budget.db-stream-{'x' * 40}"
+    assert (
+        files[-1].name == f"budget.db-stream-{'x' * 40}-{sha256(b'x' * 41).hexdigest()[:12]}"
+    )  # found by later versions
 
 
 @pytest.mark.slow

@@ -110,7 +110,13 @@ def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> No
 
 
 @pytest.mark.parametrize(
-    ("q", "words"), [([], "distinct shares"), ([0.5, "1/2"], "distinct shares"), ([2], "must lie between 0 and 1")]
+    ("q", "words"),
+    [
+        ([], "distinct shares"),
+        ([0.5, "1/2"], "distinct shares"),
+        ([2], "must lie between 0 and 1"),
+        ([Fraction(k, 1002) for k in range(1, 1002)], "at most 1,000 shares, got 1,001"),
+    ],
 )
 def test_lists_that_are_none_are_refused_before_the_charge(q: Any, words: str) -> None:
     keeper = curator(people())

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from tests.slowly import each
-from toolkit.learning.perturbation import HuberHinge, Logistic, minimum, tolerance
+from toolkit.learning.perturbation import HuberHinge, Logistic, _solved, minimum, tolerance
 
 
 def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
@@ -76,3 +76,7 @@ def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
     """Of 100 rows with two weights and a ridge of 2: |w| is at most sqrt(2 * 2 * 100) / 2 = 10."""
     people = 100 * (60 + 0.25 * 4 * 10)
     assert tolerance(100, Logistic(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
+
+
+def test_where_a_matrix_is_singular_the_step_is_the_shortest() -> None:
+    assert _solved(np.ones((2, 2)), np.array([2.0, 2.0])) == pytest.approx([1, 1])

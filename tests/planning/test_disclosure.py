@@ -63,6 +63,16 @@ def test_no_test_leaves_the_region_of_epsilon_and_every_subset_of_reports_is_und
             assert found <= np.interp(false, corners[:, 0], corners[:, 1]) + 1e-12
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_the_limit_of_tests_is_warners_curve(epsilon):
+    """Whose one corner lies on both of its lines."""
+    corner = roc(warner(epsilon=epsilon))[1]
+    for share in (0.2, 0.5, 0.9):
+        x = corner[0] + share * (1 - corner[0])
+        assert roc_limit(x, epsilon) == pytest.approx(corner[1] + share * (1 - corner[1]), rel=1e-8)
+        assert roc_limit(share * corner[0], epsilon) == pytest.approx(share * corner[1], rel=1e-8)
+
+
 @pytest.mark.slow
 def test_warner_is_the_best_two_by_two_design_at_every_epsilon_by_search():
     """All 2 x 2 designs on a grid of 12ths: none needs fewer people than Warner's design of the same epsilon."""

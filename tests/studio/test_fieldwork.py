@@ -135,6 +135,16 @@ def test_the_python_lines_and_shell_commands_of_each_step_are_what_the_studio_do
     assert b"rehearsal.db" in analysis("survey.toml", data, "rehearsal")
 
 
+def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
+    boxes = {"name": "boxes", "options": ["a", "b"], "multiple": True}
+    one = {"name": "degree", "options": ["law", "art"]}
+    data = {"questions": [boxes, {"name": "age"}, {"name": "cheated", "design": {"warner": {"epsilon": 1}}}, one]}
+    assert "--by degree" in steps("survey.toml", data)["results"]["shell"]
+    notebook = analysis("survey.toml", data)
+    assert b"degree" in notebook
+    assert b"boxes" not in notebook
+
+
 @pytest.mark.slow
 def test_links_for_people_work_once_and_are_kept_nowhere(window, folder):
     text = 'title = "Token"\nconsent = "Why."\naccess = "token"\n[[questions]]\nname = "a"\ntext = "A?"\n'

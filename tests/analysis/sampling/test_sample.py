@@ -310,6 +310,8 @@ BAD = {
     "an empty domain": (lambda: Sample().mean([1.0, 2.0], [False, False]), "an empty domain has no mean"),
     "a short domain": (lambda: Sample().mean([1.0, 2.0], [True]), "for each of 2 rows"),
     "a domain of numbers": (lambda: Sample().mean([1.0, 2.0], np.array([0, 1])), "must hold truth values"),
+    "a table of another shape": (lambda: Sample().mean(np.ones((2, 2)), np.ones((2, 3)) > 0), r"of shape \(2, 2\)"),
+    "a table of numbers": (lambda: Sample().mean(np.ones((2, 2)), np.ones((2, 2))), r"of shape \(2, 2\)"),
     "unsaid noise": (lambda: Sample(population=9).mean([1.0, 2.0]), "`noise` must say"),
     "strange noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise="much"), "`noise` must be 'shares'"),
     "negative noise": (lambda: Sample(population=9).mean([1.0, 2.0], noise=-1), "`noise` must be at least 0"),

@@ -40,6 +40,12 @@ def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, l
     assert reach == 0 or law.pmf(k[1:-1]).sum() < level
 
 
+@each(sigma=[0.1, 0.7, 2, 2.01, 3, 40])
+def test_the_standard_deviation_of_a_rounded_gaussian_is_that_of_the_probabilities(sigma: float) -> None:
+    k, law = np.arange(-400, 401), RoundedNormalLaw(sigma)
+    assert law.sd == pytest.approx(math.sqrt((k**2 * law.pmf(k)).sum()), rel=1e-9)
+
+
 @pytest.mark.slow
 def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> None:
     """In three dimensions the tail of |x| is e**-t (1 + t/2); in two the density is x K1(x) / pi for x from

@@ -88,6 +88,7 @@ def test_smooth_laplace_at_one_in_a_million_is_as_computed_elsewhere() -> None:
 def test_smooth_gaussian_noise_keeps_its_delta_at_the_worst_allowed_pair() -> None:
     """In one dimension, by integration: 3.2e-10 where 1e-4 is promised."""
     law = SmoothGaussian.for_loss(1, 1e-4)
+    assert law == SmoothGaussian(law.loss) == SmoothGaussian(law.loss, dimension=1)
     z = np.linspace(-40, 40, 400_001)
     t, c = float(law.smoothness), law.sd
     p = norm.pdf(z)

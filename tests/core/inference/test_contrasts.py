@@ -166,6 +166,13 @@ def test_noise_is_subtracted_by_bounds_that_hold_whatever_its_law() -> None:
     assert (normal.release(3.0) - normal.release(1.0)).interval().method in ("bounds", "mover")
 
 
+def test_noise_beside_a_survey_is_subtracted_by_bounds_from_either_side() -> None:
+    survey, noise = warner("3/4").estimate_counts([60, 40]), Laplace.for_epsilon(1.0, sensitivity=1).release(4)
+    for gap in (survey - noise, noise - survey):
+        assert isinstance(gap.basis, Apart)
+        assert gap.interval().method == "bounds"
+
+
 def test_what_is_simulated_is_said_of_the_difference_too() -> None:
     mechanism = Laplace.for_epsilon(1.0, sensitivity=1)
     gap = mechanism.release(10) - mechanism.release(4, rng=np.random.default_rng(0))

@@ -56,7 +56,6 @@ def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_abo
         lambda: RandomBox(LABELS, 1, 1),
         lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]),
         lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]),
-        lambda: RandomBox(LABELS, 3, 1).tally([0, 1]),
         lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]),
         lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10),
     ],
@@ -64,3 +63,9 @@ def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_abo
 def test_what_cannot_be_is_refused(broken: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         broken()  # type: ignore[operator]
+
+
+def test_reports_are_rows_of_two_integers() -> None:
+    for reports in ([0, 1], [[0, 1, 0]], [[0.0, 1.0]], np.empty((0, 2), dtype=int)):
+        with pytest.raises(TypeError, match="rows of two integers"):
+            RandomBox(LABELS, 3, 1).tally(reports)

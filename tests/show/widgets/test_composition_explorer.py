@@ -11,6 +11,7 @@ from toolkit.show.widgets.composition_explorer import (
     RULES,
     composition_row,
     composition_table,
+    compute,
     stored,
     totals,
 )
@@ -29,6 +30,11 @@ def test_the_stored_totals_are_those_that_compose_finds_now(setting):
     fresh = [compose([Pure(epsilon)] * k, None if rule == "basic" else delta, rule).epsilon for rule in RULES]
     assert stored()[setting] == pytest.approx(fresh, rel=1e-5)
     assert stored()[setting] == totals(*setting)
+
+
+def test_what_is_computed_afresh_has_the_order_of_what_is_stored(monkeypatch):
+    monkeypatch.setattr("toolkit.show.widgets.composition_explorer.totals", lambda *setting: setting)
+    assert compute() == list(stored())
 
 
 def test_every_setting_of_the_grid_is_stored_and_totals_grow_with_releases_and_epsilon_and_fall_with_delta():

@@ -129,3 +129,8 @@ def test_the_design_on_the_screen_is_found_again_in_python(explorer):
 def test_the_sentences_follow_the_design(explorer):
     margin = 100 * 1.959964 * math.sqrt(explorer.design.variance(0.2, n=500))
     assert f"± {margin:.1f} points. Asking" in explorer.describe()["margin"]
+
+
+def test_the_dashed_line_of_the_still_picture_is_the_margin_of_asking_directly(explorer):
+    (line,) = [line for axes in explorer.picture().axes for line in axes.lines if line.get_linestyle() == "--"]
+    assert line.get_ydata() == pytest.approx([100 * 1.959964 * math.sqrt(0.2 * 0.8 / 500)] * 2, rel=1e-3)

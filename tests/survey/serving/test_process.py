@@ -520,8 +520,12 @@ def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path):
-    handler = process_module._OwnersFile(tmp_path / "log", maxBytes=100, backupCount=1)
+def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_module, "_LOG_BYTES", 100)
+    before = list(logging.getLogger("toolkit").handlers)
+    process_module._log_to(tmp_path / "log")
+    (handler,) = set(logging.getLogger("toolkit").handlers) - set(before)
+    logging.getLogger("toolkit").removeHandler(handler)
     for _ in range(5):
         handler.emit(logging.LogRecord("toolkit", logging.WARNING, "", 0, "x" * 40, (), None))
     handler.close()

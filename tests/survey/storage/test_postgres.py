@@ -467,13 +467,23 @@ def test_a_collection_that_is_exchanged_is_not_written_to(
 ) -> None:
     opened(store)
     ask(f"DROP SCHEMA {schema} CASCADE")
-    with pytest.raises(StoreError, match=f"must hold a collection, got none in schema {schema}"):
+    with pytest.raises(StoreError, match=f"must hold a collection, got none in schema {schema}") as refused:
         store.add([entry()])
+    assert refused.value.retry_after == 30
     other = opened(open_store(postgres.url(schema)), title="Theft")
     other.close()
     with pytest.raises(StoreError, match="the same collection as before, got another one"):
         store.add([entry()])
     assert ask("SELECT count(*) FROM report") == [(0,)]
+
+
+def test_a_session_that_cannot_be_made_silent_is_closed(store: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, connect = [], psycopg.connect
+    monkeypatch.setattr(psycopg, "connect", lambda **options: made.append(connect(**options)) or made[-1])
+    monkeypatch.setattr("toolkit.survey.storage.postgres._SILENT", "no statement")
+    with pytest.raises(StoreError, match="must be there and work, got SyntaxError"):
+        store.count()
+    assert [one.closed for one in made] == [True]
 
 
 def test_in_a_session_that_another_collection_left_reports_still_go_where_they_belong(
