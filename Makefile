@@ -33,11 +33,11 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 class: $(READY)  ## a class answers: the notebook with the question, the QR code and the phones of the room
 	@CLASS=live JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/15_a_class_answers.ipynb $(AS_ROOT) $(LAB_OPTIONS)
 
-# Files stay together in one process; four share two cores, as tests often wait for a browser or a server.
+# Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
 # T=tests/budget runs a part, without the notebooks.
 # Databases and browsers of the tests write into memory where the machine has two gigabytes for it: a disk that stalls is no failure of ours.
 MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
-PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(MAKE) --no-print-directory -j 3 lint compiled $(VENV)/.spark
@@ -45,7 +45,7 @@ test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser
 	@test -n "$(T)" || PYTHONPATH=.make:.make/ties $(NBVAL)
 
 # Saved outputs hold on every processor: once with equals in random order (above), once as an old one adds up and sorts (CI runs both).
-NBVAL := $(BIN)/python -m pytest -p nbval_strict -n 3 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
+NBVAL := $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
 
 elsewhere: $(READY)  ## the notebooks as on an old processor
 	@OPENBLAS_CORETYPE=$(or $(CORE),Prescott) NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python .make/features.py)" PYTHONPATH=.make $(NBVAL)
@@ -64,7 +64,7 @@ newest: .venv-newest/.ready  ## the fast tests on the newest versions that there
 	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
 	@touch $@
 
-# Beside the types, which take one core: what four processes would else each compile, on a fresh clone for half a minute.
+# Beside the types, which take one core: what three processes would else each compile, on a fresh clone for half a minute.
 compiled: $(READY)
 	@$(BIN)/python -m pytest -p no:nbval --collect-only -qq $(T) > /dev/null || true  # what is wrong is said by the tests
 
