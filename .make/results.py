@@ -4,7 +4,7 @@ python .make/results.py local planning central=peers/bin/python oracles=peers/bi
 
 A name runs with this Python, `name=program` with another, in which the peers are installed (extra `peers`); `all` and
 `all=program` are those that are not named. A benchmark that is not named is "not run"; `SECONDS=240` ends each after
-that time, with what it had printed until then. All of them take about twelve minutes on two quiet cores.
+that time, with what it had printed until then. All of them take about a quarter of an hour on two quiet cores.
 """
 
 import os
@@ -23,7 +23,7 @@ PROJECTS = ("opendp", "diffprivlib", "multi-freq", "pure-ldp")
 VERSIONS = (
     "from importlib.metadata import *\nfor name in {names}:\n try: print(name, version(name))\n except Exception: pass"
 )
-ARGUMENTS = {"interval_coverage": ("400",), "scale": ("duckdb", "3000000")}  # less than they do by themselves
+ARGUMENTS = {"interval_coverage": ("400",), "scale": ("duckdb", "10000000")}  # less than they do by themselves
 HEAD = """# Results
 
 What one run of the benchmarks printed; peers stand in the same run where they could be installed, so that only ratios
