@@ -65,7 +65,7 @@ def picture(page: str) -> None:
     for bar, peer in zip(bars, peers, strict=True):
         bar.set(color="#d55e00") if peer else None
     ax.plot([limit for _, _, limit in rows], range(len(rows)), "k|", markersize=10)
-    ax.set(xscale="log", xlabel="times the baseline of its block; orange: peers; black stroke: our limit")
+    ax.set(xscale="log", xlabel="times the baseline of its block\norange: peers; black stroke: our limit")
     ax.tick_params(labelsize="small")
     figure.savefig(ROOT / "benchmarks" / "results.png", dpi=110, metadata={"Software": None})
 
