@@ -3,7 +3,7 @@
 # the time on telling how they went.
 set -u
 python=$1
-half='tests/budget tests/central tests/show tests/survey'
+half='tests/budget tests/central tests/learning tests/planning tests/show tests/survey'
 
 run() { OPENBLAS_NUM_THREADS=1 "$python" -m pytest -p no:nbval -p no:xdist -q --ignore tests/browser -m 'not slow and not browser and not postgres and not spark' "$@"; }
 
