@@ -27,9 +27,9 @@ from toolkit import Curator, Ledger, Pure
 from toolkit.analysis import association, estimates, logistic
 from toolkit.analysis import estimating as counted
 from toolkit.central.robust import Huber
+from toolkit.frames.engines.sql import Spark
 from toolkit.frames.frame import Frame
 from toolkit.frames.persons import Caps, Persons
-from toolkit.frames.sql import Spark
 from toolkit.survey.results import estimate
 
 DATA = survey()

@@ -19,7 +19,7 @@ from toolkit.attacks.audit import Verdict, audit
 from toolkit.budget.ledger import Ledger
 from toolkit.core.loss import Approx
 from toolkit.curator.curator import Curator
-from toolkit.frames.sql import Relation
+from toolkit.frames.engines.sql import Relation
 
 RUNS = 3000
 ONE: dict[str, Any] = {"bounds": (0, 1), "missing": "drop"}

@@ -24,7 +24,7 @@ from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure
 from toolkit.curator import quantiles
 from toolkit.curator.curator import Curator
-from toolkit.frames.sql import Relation
+from toolkit.frames.engines.sql import Relation
 from toolkit.frames.values import between
 
 RELATIONS = ["replace", "add_remove"]

@@ -22,7 +22,7 @@ from toolkit import MISSING, OTHER, Approx, Curator, Ledger, Pure, Zcdp
 from toolkit.central.robust import Huber
 from toolkit.curator import quantiles
 from toolkit.frames import persons as people
-from toolkit.frames import streams
+from toolkit.frames.engines import streams
 
 Call = Callable[..., Any]
 BY = {"g": ["a", "b", "c", "d", MISSING]}

@@ -12,8 +12,8 @@ import pytest
 from tests.curator.hostile import CELLS
 from tests.slowly import each
 from toolkit.core.arrays import number
-from toolkit.frames import cells
-from toolkit.frames.cells import NOTHING, Day, Moment
+from toolkit.frames.engines import cells
+from toolkit.frames.engines.cells import NOTHING, Day, Moment
 
 
 @each(name=CELLS)

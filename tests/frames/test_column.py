@@ -10,10 +10,10 @@ import pytest
 from tests.curator.hostile import CELLS
 from tests.slowly import each
 from tests.work import calls
-from toolkit.frames import polars
-from toolkit.frames.column import Column
+from toolkit.frames.engines import polars
+from toolkit.frames.engines.column import Column
+from toolkit.frames.engines.polars import polars_column
 from toolkit.frames.frame import arrow_column, pandas_column
-from toolkit.frames.polars import polars_column
 
 VALUES = [1, 2, 3]
 

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from toolkit.frames.frame import Frame
-from toolkit.frames.key_counts import check_keys, people_by_key, people_by_key_once
-from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.persons import Caps, Persons, check_keys, people_by_key, people_by_key_once
 
 
 def counted(values: object, mask: object = None) -> dict[object, int]:

@@ -3,7 +3,7 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from toolkit.core.arrays import objects
-from toolkit.frames.column import numpy_column
+from toolkit.frames.engines.column import numpy_column
 from toolkit.frames.frame import column_of
 
 

@@ -18,8 +18,7 @@ import pytest
 from tests.slowly import each
 from toolkit import bands, between
 from toolkit.frames.frame import Frame
-from toolkit.frames.key_counts import people_by_key, people_by_key_once
-from toolkit.frames.persons import Caps, Persons
+from toolkit.frames.persons import Caps, Persons, people_by_key, people_by_key_once
 from toolkit.frames.sums import grouping
 
 KEY = bytes(range(32))

@@ -4,7 +4,7 @@ import pytest
 
 from tests.slowly import each
 from tests.work import calls
-from toolkit.frames.polars import Hashed, polars_column
+from toolkit.frames.engines.polars import Hashed, polars_column
 
 ODD = ["", " ", "a", "A", "ä", "a\u0308", "a\x00", "\x00", "twelve bytes", "thirteen byte", "x" * 1000, "☕" * 9]
 

@@ -13,10 +13,10 @@ import pytest
 from tests.frames.contract import Reads, integers, people
 from toolkit import Curator, Ledger, Pure
 from toolkit.frames import pushed
+from toolkit.frames.engines.polars import Lazy
+from toolkit.frames.engines.sql import Relation
 from toolkit.frames.frame import Frame
-from toolkit.frames.lazy import Lazy
 from toolkit.frames.persons import Caps
-from toolkit.frames.sql import Relation
 from toolkit.frames.sums import Bounds, grouping
 
 CAPS = {"rows": (None, "id"), "one": (Caps(1), "id"), "text": (Caps(2), "name"), "three": (Caps(5, 3, 2), "born")}

@@ -10,9 +10,9 @@ import pytest
 
 from tests.frames.tables import BY, ROWS, released, table
 from toolkit import Curator, Ledger, Pure
-from toolkit.frames import streams
+from toolkit.frames.engines import streams
+from toolkit.frames.engines.sql import Spark
 from toolkit.frames.frame import Frame
-from toolkit.frames.sql import Spark
 from toolkit.frames.sums import PAIR_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
 
 

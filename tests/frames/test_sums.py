@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.frames import streams
 from toolkit.frames import sums as summing
+from toolkit.frames.engines import streams
 from toolkit.frames.frame import Frame
 from toolkit.frames.sums import PAIR_BITS, SQUARE_BITS, Bounds, Variable, counted, grouping, summed, summed_pairs
 

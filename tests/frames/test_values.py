@@ -9,8 +9,8 @@ import pytest
 from tests.curator.hostile import CELLS
 from tests.slowly import each
 from toolkit.frames import values as wanted
-from toolkit.frames.cells import Day, Moment
-from toolkit.frames.column import Kind, whole_kind
+from toolkit.frames.engines.cells import Day, Moment
+from toolkit.frames.engines.column import Kind, whole_kind
 from toolkit.frames.values import Range, check_kinds, ends, fitted, text_of, value_of
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (

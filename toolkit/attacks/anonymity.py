@@ -14,8 +14,8 @@ import numpy.typing as npt
 from toolkit.attacks.equivalence_classes import class_of_rows, codes, column, columns_of, quietly, values_of
 from toolkit.core.arrays import ArrayLike, Codes, DataFrame, Mask
 from toolkit.core.checks import refuse, whole
-from toolkit.frames.cells import key
-from toolkit.frames.column import Column
+from toolkit.frames.engines.cells import key
+from toolkit.frames.engines.column import Column
 
 Step = Callable[[Any], Any]
 

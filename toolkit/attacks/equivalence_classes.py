@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Values, objects
 from toolkit.core.checks import Result, refuse, untold
-from toolkit.frames.cells import NOTHING, identity
-from toolkit.frames.column import Column, numpy_column
+from toolkit.frames.engines.cells import NOTHING, identity
+from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import Frame, column_of, read_by_engine
 from toolkit.frames.values import numeric
 

@@ -16,8 +16,8 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
 from toolkit.curator.release import Preview, Price, Query, Release, Unit
-from toolkit.frames import cells
 from toolkit.frames.conditions import Where
+from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.persons import Caps, Persons
 from toolkit.frames.sums import BoundsByColumn, BoundsLike, By, Missing, grouping

@@ -16,7 +16,7 @@ from toolkit.curator.counts import Bins
 from toolkit.curator.release import Query, Release, chosen_by_cell
 from toolkit.frames import pushed
 from toolkit.frames.frame import Frame, as_list
-from toolkit.frames.key_counts import check_keys, ordered, people_by_key, people_by_key_once
+from toolkit.frames.persons import check_keys, ordered, people_by_key, people_by_key_once
 from toolkit.frames.sums import counted
 from toolkit.frames.values import Keys
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse
-from toolkit.frames import cells
-from toolkit.frames.cells import Day, Moment
+from toolkit.frames.engines import cells
+from toolkit.frames.engines.cells import Day, Moment
 from toolkit.frames.frame import Frame, as_list
 from toolkit.frames.values import OTHER, Keys, Mark, Range
 

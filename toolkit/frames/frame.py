@@ -20,8 +20,8 @@ from toolkit.core.arrays import Array, Codes, DataFrame, Mask
 from toolkit.core.checks import Result, refuse, untold
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import check_engine
-from toolkit.frames import streams
-from toolkit.frames.column import (
+from toolkit.frames.engines import streams
+from toolkit.frames.engines.column import (
     DAY,
     TICKS,
     Categories,
@@ -33,10 +33,9 @@ from toolkit.frames.column import (
     numpy_column,
     whole_kind,
 )
-from toolkit.frames.lazy import Lazy
-from toolkit.frames.polars import polars_column
-from toolkit.frames.sql import Relation, Spark
-from toolkit.frames.streams import Source
+from toolkit.frames.engines.polars import Lazy, polars_column
+from toolkit.frames.engines.sql import Relation, Spark
+from toolkit.frames.engines.streams import Source
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""

@@ -3,17 +3,24 @@
 What is used of a person depends on that person's own rows alone, never on anybody else's, nor on where a row
 stands. Which they are is drawn by a hash with a key that is made once for each curator and never told, so that
 no value could be chosen in order to be used.
+
+Keys that occur in a column are counted by people: what a threshold is then held against. A key is what a cell
+holds, read by its type alone. Missing values, infinite numbers and objects of unknown type are no keys; equal
+numbers of different types are one.
 """
 
 import datetime as dt
 import hashlib
+import math
 import operator
 import secrets
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import compress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,11 +28,14 @@ import numpy as np
 
 from toolkit.core.arrays import Codes, Label, Mask, Steps
 from toolkit.core.checks import refuse, whole
-from toolkit.frames import cells
-from toolkit.frames import values as typed
-from toolkit.frames.column import Column
+from toolkit.frames.engines import cells
+from toolkit.frames.engines.column import Column
+from toolkit.frames.engines.streams import TAG_BITS, Source, text_tag
 from toolkit.frames.frame import Frame
-from toolkit.frames.streams import TAG_BITS, Source, text_tag
+from toolkit.frames.values import numeric
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+_SORTS = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
 
 
 class Visits:
@@ -144,8 +154,6 @@ class Caps:
     def _cells(self, cells: int) -> int:
         return cells if self.groups is None else min(self.groups, cells)
 
-
-_EPOCH = dt.date(1970, 1, 1).toordinal()
 
 ONE = Caps()
 """One row per person."""
@@ -283,7 +291,7 @@ def identities(column: Column) -> tuple[Codes, list[Hashable]]:
         keys = (cells.identity(cell) for cell in column.cells())
         codes = [-1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys]
         return np.array(codes, dtype=np.int64), list(places)
-    values, missing = typed.numeric(column, days=False)
+    values, missing = numeric(column, days=False)
     distinct, places_of = np.unique(values[~missing], return_inverse=True)
     person = np.full(len(values), -1, dtype=np.int64)
     person[~missing] = places_of
@@ -329,3 +337,93 @@ def _ranks(groups: Sequence[Codes], order: Sequence[Codes], *, dense: bool) -> C
     ranks = np.empty(len(at), dtype=np.int64)
     ranks[at] = count - np.maximum.accumulate(np.where(begins(groups), count, 0))
     return ranks
+
+
+def check_keys(column: Column) -> None:
+    """Refuse a type whose values are all but unique, or cannot be compared."""
+    if column.kind.name in ("moment", "other"):
+        rule = f"column {column.name} must hold text, numbers, truth values or dates"
+        refuse(rule, column.kind.words, "their values would be no keys of a table", TypeError)
+
+
+def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
+    """How many of the counted rows have each key, in an order that follows from the keys alone."""
+    kind = column.kind.name
+    raw: dict[Any, int]
+    if kind == "text":
+        raw = column.tally(counted)
+    elif column.kind.one_by_one:
+        raw = Counter(cells.key(cell) for cell in compress(column.cells(), counted.tolist()))
+    else:
+        values, missing = numeric(column, days=False)
+        keys, numbers = np.unique(values[counted & ~missing], return_counts=True)
+        raw = dict(zip(keys.tolist(), numbers.tolist(), strict=True))
+    if kind == "whole" and not column.kind.long:
+        return raw  # in order, and each a key
+    return ordered((key_of(kind, value), number) for value, number in raw.items())
+
+
+def people_by_key_once(column: Column, counted: Mask, frame: Frame, persons: Persons, most: int) -> dict[Any, int]:
+    """How many people have each key: a person counts once in a key, and in at most `most` keys.
+
+    Which keys of a person who has more are counted is drawn by a hash of the key and the person, so that nobody
+    else's rows decide.
+    """
+    kind, (person, tags) = column.kind.name, persons.tagged(frame)
+    used = counted & (person >= 0)
+    if kind == "text" or column.kind.one_by_one:
+        listed = [cells.key(cell) for cell in compress(column.cells(), used.tolist())]
+    else:
+        values, missing = numeric(column, days=False)
+        used &= ~missing
+        listed = values[used].tolist()
+    own: dict[int, dict[Any, int]] = {}
+    for one, tag, value in zip(person[used].tolist(), tags[used].tolist(), listed, strict=True):
+        key = key_of(kind, value)
+        if key is not None:
+            own.setdefault(one, {})[key] = tag
+    used_keys = (key for keys in own.values() for key in _drawn(keys, persons, most))
+    return ordered(Counter(used_keys).items())
+
+
+def _drawn(keys: dict[Any, int], persons: Persons, most: int) -> Iterable[Any]:
+    if len(keys) <= most:
+        return keys
+
+    def place(key: Any) -> tuple[int, int, Any]:
+        return persons.draws(keys[key], persons.tag(key), 0)[0], _SORTS[type(key)], key
+
+    return sorted(keys, key=place)[:most]
+
+
+def key_of(kind: str, value: Any) -> Any:
+    """As it is told and as `by` can ask for it; None for what is no key."""
+    if value is None or value is cells.NOTHING:
+        return None
+    if kind == "truth":
+        return bool(value)
+    if kind == "day":
+        return _date(int(value))
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, cells.Day):
+        return _date(value.days)
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else int(value) if value.is_integer() else value
+    return value if isinstance(value, int | Fraction) and not isinstance(value, bool) else None
+
+
+def _date(days: int) -> dt.date | None:
+    place = days + _EPOCH
+    return dt.date.fromordinal(place) if 1 <= place <= dt.date.max.toordinal() else None
+
+
+def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Equal keys added up; numbers, then texts, then dates, each in their order."""
+    totals: dict[Any, int] = {}
+    for key, number in counts:
+        if key is not None and number:
+            totals[key] = totals.get(key, 0) + number
+    if set(map(type, totals)) <= {int, float}:
+        return {key: totals[key] for key in sorted(totals)}
+    return {key: totals[key] for key in sorted(totals, key=lambda key: (_SORTS[type(key)], key))}

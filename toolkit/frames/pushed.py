@@ -16,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Label, Steps
-from toolkit.frames.column import Kind
 from toolkit.frames.conditions import OfColumns
+from toolkit.frames.engines.column import Kind
+from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term
 from toolkit.frames.frame import Frame
-from toolkit.frames.key_counts import key_of
-from toolkit.frames.persons import Persons
-from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
+from toolkit.frames.persons import Persons, key_of
 from toolkit.frames.values import MISSING, OTHER, Keys, Mark, Range
 
 Axis: TypeAlias = Any

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import explains, refuse
-from toolkit.frames import cells
-from toolkit.frames.cells import Day, Moment
-from toolkit.frames.column import DAY, Column, Kind
+from toolkit.frames.engines import cells
+from toolkit.frames.engines.cells import Day, Moment
+from toolkit.frames.engines.column import DAY, Column, Kind
 from toolkit.frames.frame import Frame
 
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment

@@ -21,7 +21,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.frames.column import Column
+from toolkit.frames.engines.column import Column
 from toolkit.learning.tables import Examples, Scale, Table, examples, one_column, scale, table
 
 PROMISES = {

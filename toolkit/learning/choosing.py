@@ -12,7 +12,7 @@ from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
-from toolkit.frames.cells import NOTHING, key
+from toolkit.frames.engines.cells import NOTHING, key
 from toolkit.learning.base import randomness_of
 from toolkit.learning.tables import one_column
 

@@ -14,7 +14,7 @@ from toolkit.core.arrays import Array, ArrayLike, DataFrame, Label, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.frames.column import Column
+from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.descent import NoisyDescent
 from toolkit.learning.perturbation import (

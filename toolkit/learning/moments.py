@@ -26,7 +26,7 @@ from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.frames.column import Column
+from toolkit.frames.engines.column import Column
 from toolkit.learning.base import PrivateLearner
 from toolkit.learning.perturbation import additive
 from toolkit.learning.tables import ends

@@ -20,7 +20,7 @@ from sklearn.exceptions import DataConversionWarning
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame, number, objects
 from toolkit.core.checks import exact, positive, refuse, untold
 from toolkit.frames import values
-from toolkit.frames.column import Column, numpy_column
+from toolkit.frames.engines.column import Column, numpy_column
 from toolkit.frames.frame import SOURCES, Frame, column_of, engine_of
 
 _FAR = 1e100  # where no bounds are said, numbers are cut here: their squares are still floats

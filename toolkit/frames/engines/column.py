@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Mask, number
 from toolkit.core.checks import refuse
-from toolkit.frames import cells
+from toolkit.frames.engines import cells
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.frames import streams
-from toolkit.frames.column import Column
-from toolkit.frames.streams import TAG_BITS, Rows, Source, Term
+from toolkit.frames.engines import streams
+from toolkit.frames.engines.column import Column
+from toolkit.frames.engines.streams import TAG_BITS, Rows, Source, Term
 
 _DIGITS = 8  # hexadecimal ones of a hash: of which TAG_BITS bits are used
 _MOST_LISTED = 100  # numbers of a group that are collected without sorting

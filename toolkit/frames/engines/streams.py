@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
-from toolkit.frames.column import Column
+from toolkit.frames.engines.column import Column
 
 ROWS = 2**20
 """Rows that are read at a time, and keys."""

@@ -1,0 +1,1 @@
+"""Columns and tables of each engine, and what can be said in its own expressions."""
