@@ -16,7 +16,8 @@ from toolkit.core.inference.special import xlogy
 OPTIONS_LIMIT = 16
 """Beyond this many options drawing takes longer than anybody waits, and the prior outweighs the reports."""
 
-_CHAINS, _KEPT = 100, 500
+_CHAINS, _KEPT = 250, 200
+_LEAST = 1e-200  # of a report that has no probability, for its logarithm and slope
 _TOUCHING = 0.002  # an interval that begins within this share of the draws begins at the edge
 
 
@@ -117,17 +118,21 @@ def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.rand
         ends = np.where(direction != 0, -x / direction, np.inf)
     low = np.where(direction > 0, ends, -np.inf).max(axis=1)
     high = np.where(direction < 0, ends, np.inf).min(axis=1)
-    here, along = x @ matrix, direction @ matrix
-    height = xlogy(counts, here).sum(axis=1) - rng.standard_exponential(len(x))
-    place, open_rows = np.zeros(len(x)), np.arange(len(x))
-    while len(open_rows):
-        tried = low[open_rows] + (high - low)[open_rows] * rng.random(len(open_rows))
-        reports = np.maximum(here[open_rows] + tried[:, None] * along[open_rows], 0)
-        inside = xlogy(counts[open_rows], reports).sum(axis=1) >= height[open_rows]
-        place[open_rows[inside]] = tried[inside]
-        outside, tried = open_rows[~inside], tried[~inside]
-        low[outside] = np.where(tried < 0, tried, low[outside])
-        high[outside] = np.where(tried < 0, high[outside], tried)
-        open_rows = outside
-    moved = np.maximum(x + place[:, None] * direction, 0)
+    here, along = np.maximum(x @ matrix, _LEAST), direction @ matrix
+    height = (counts * np.log(here)).sum(axis=1) - rng.standard_exponential(len(x))
+    while True:
+        tried = low + (high - low) * rng.random(len(x))
+        reports = np.maximum(here + tried[:, None] * along, _LEAST)
+        above = (counts * np.log(reports)).sum(axis=1) - height
+        outside = above < 0
+        if not outside.any():
+            break
+        # The likelihood lies below its tangent, so beyond where the tangent has the height nothing is in the slice.
+        slope = (counts * along / reports).sum(axis=1)
+        end = tried - np.divide(above, slope, out=np.zeros(len(x)), where=outside & (slope != 0))
+        below = tried < 0
+        end = np.where(below, np.minimum(end, 0), np.maximum(end, 0))  # x itself is inside, whatever is rounded
+        low = np.where(below | ~outside, end, low)  # a row that is done stays: both its ends are its place
+        high = np.where(below & outside, high, end)
+    moved = np.maximum(x + tried[:, None] * direction, 0)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
