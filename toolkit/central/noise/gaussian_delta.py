@@ -96,6 +96,7 @@ def _decimal(number: Fraction) -> Decimal:
     return _DIGITS.divide(Decimal(number.numerator), Decimal(number.denominator))
 
 
+@lru_cache(maxsize=256)
 def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
     """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its grid."""
     less_epsilon, less_delta = GRID_SLACK
