@@ -17,6 +17,8 @@ import pandas as pd
 from toolkit import Curator, Ledger, Pure, Zcdp, bands, between, plan, warner
 from toolkit.analysis import estimates, logistic
 from toolkit.learning import PrivateLogisticRegression
+from toolkit.local.numeric import one_bit
+from toolkit.local.oracles import subset
 from toolkit.survey import Question, Survey
 
 people = np.random.default_rng(1)
@@ -52,7 +54,12 @@ reveal_type(needed.n)  # int
 rows = people.normal(size=(1000, 2)) / 4
 model = PrivateLogisticRegression(1.0, classes=("no", "yes"), row_norm=1.0, missing="drop", ledger=ledger)
 reveal_type(model.fit(rows, reports))  # PrivateLogisticRegression
-survey = Survey("Exams", [Question("cheated", "Did you ever cheat?", design=design)], consent="We are a university.")
+questions = [
+    Question("cheated", "Did you ever cheat?", design=design),
+    Question("hours", "How many hours do you learn a week?", design=one_bit((0, 80), 0.9)),
+    Question("subject", "What do you learn?", design=subset(["law", "medicine", "physics"], 0.9)),
+]
+survey = Survey("Exams", questions, consent="We are a university.")
 reveal_type(survey.plan(1000))  # SurveyPlan
 reveal_type(survey.plan(wishes={"cheated": {"margin": 0.05}}))  # PeopleNeeded
 """

@@ -2,7 +2,7 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, Literal
 
 import pytest
 
@@ -16,7 +16,11 @@ class Toy(SampledAtOdds):
     truth: int
     lie: int
 
-    name: ClassVar[str] = "toy"
+    name = "toy"
+
+    @property
+    def asks(self) -> Literal["choice"]:
+        return "choice"
 
     @property
     def odds(self) -> Fraction:

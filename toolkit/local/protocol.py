@@ -102,7 +102,7 @@ class Randomizer(Protocol):
             For simulation; real answers use none, which is the operating system's randomness.
         """
 
-    def report(self, truth: Any, draw: Below) -> Any:
+    def report(self, truth: Any, draw: Below, /) -> Any:
         """Return what is sent for a truth, as plain data for JSON; the rule that Python shares with the browser.
 
         Parameters

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from toolkit.core.arrays import Array, ArrayLike, Label, Labels, Values
 from toolkit.core.checks import refuse
@@ -18,15 +18,24 @@ from toolkit.texts.odds import describe
 class SampledRandomizer(ABC):
     """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
 
-    name: ClassVar[str]
-    asks: ClassVar[AnswerKind]
-    report_options: ClassVar[Labels] = ()
-    matrix: ClassVar[None] = None
+    # No ClassVar and no cached property of what `Randomizer` names: some type checkers would not take it for one.
+    name: str
+    report_options: Labels = ()
+    matrix: None = None
 
     @property
     @abstractmethod
+    def asks(self) -> AnswerKind:
+        """What a person is asked for."""
+
+    @property
     def epsilon(self) -> float:
         """A report can shift the odds between two answers by at most a factor e**epsilon; rounded up."""
+        return self._epsilon
+
+    @cached_property
+    @abstractmethod
+    def _epsilon(self) -> float: ...
 
     @property
     def loss(self) -> Pure:
@@ -194,6 +203,5 @@ class SampledAtOdds(SampledRandomizer):
         """The largest ratio of a report's probabilities under two answers, exact."""
 
     @cached_property
-    def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
+    def _epsilon(self) -> float:
         return log_up(self.odds)

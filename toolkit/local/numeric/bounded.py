@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +55,7 @@ class OneBit(FiniteMean):
     keep: int
     lie: int
 
-    name: ClassVar[str] = "one_bit"
+    name = "one_bit"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,7 +170,7 @@ class Piecewise(Windowed, FiniteMean):
     <Piecewise on 0 to 80: epsilon 1>
     """
 
-    name: ClassVar[str] = "piecewise"
+    name = "piecewise"
 
     @property
     def kinds(self) -> int:
@@ -227,7 +226,7 @@ class Hybrid(FiniteMean):
     outside: int
     turn: int
 
-    name: ClassVar[str] = "hybrid"
+    name = "hybrid"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Labels, Steps, Values
+from toolkit.core.arrays import Array, Steps, Values
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.protocol import AnswerKind, fraction, keep_whole
@@ -163,8 +163,11 @@ class OnGrid(SampledRandomizer):
     high: Fraction
     steps: int
 
-    asks: ClassVar[AnswerKind] = "number"
-    options: ClassVar[Labels] = ()
+    options = ()
+
+    @property
+    def asks(self) -> AnswerKind:
+        return "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -53,14 +53,14 @@ class LocalLaplace(Mean):
 
     budget: Fraction
 
-    name: ClassVar[str] = "local_laplace"
+    name = "local_laplace"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "budget", checked_epsilon(fraction(self.budget, "budget")))
 
     @cached_property
-    def epsilon(self) -> float:
+    def _epsilon(self) -> float:
         return float_up(self.budget)
 
     @property

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Scrambled(Mean):
     values: tuple[Fraction, ...]
     weights: tuple[int, ...]
 
-    name: ClassVar[str] = "scrambled"
+    name = "scrambled"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,7 +103,7 @@ class Scrambled(Mean):
         return super().browser_data() | cards_in_browser(self.lines, self.steps, self.values, self.unit)
 
     @cached_property
-    def epsilon(self) -> float:
+    def _epsilon(self) -> float:
         """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):

@@ -86,7 +86,7 @@ class SquareWave(Windowed):
     80
     """
 
-    name: ClassVar[str] = "square_wave"
+    name = "square_wave"
 
     @cached_property
     def points(self) -> Array:

@@ -29,8 +29,11 @@ class Boxes(SampledAtOdds):
 
     options: Labels
 
-    asks: ClassVar[AnswerKind] = "ticks"
-    bounds: ClassVar[None] = None
+    bounds = None
+
+    @property
+    def asks(self) -> AnswerKind:
+        return "ticks"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -59,7 +59,7 @@ class LocalHash(Oracle):
     inside: int
     outside: int
 
-    name: ClassVar[str] = "local_hash"
+    name = "local_hash"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -118,8 +118,11 @@ class Oracle(SampledAtOdds):
 
     options: Labels
 
-    asks: ClassVar[AnswerKind] = "choice"
-    bounds: ClassVar[None] = None
+    bounds = None
+
+    @property
+    def asks(self) -> AnswerKind:
+        return "choice"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class RandomBox(Boxes):
     lie: int
     reason: str = ""
 
-    name: ClassVar[str] = "random_box"
+    name = "random_box"
 
     def __post_init__(self) -> None:
         super().__post_init__()

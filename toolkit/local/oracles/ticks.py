@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class CappedBoxes(Boxes):
     denominator: int
     reason: str = ""
 
-    name: ClassVar[str] = "capped_boxes"
+    name = "capped_boxes"
 
     def __post_init__(self) -> None:
         super().__post_init__()

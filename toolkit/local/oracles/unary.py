@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
@@ -47,7 +46,7 @@ class Unary(Oracle):
     other: int
     denominator: int
 
-    name: ClassVar[str] = "unary"
+    name = "unary"
 
     def __post_init__(self) -> None:
         super().__post_init__()
