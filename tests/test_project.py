@@ -15,6 +15,17 @@ def test_the_version_is_written_once_and_the_citation_and_the_changelog_have_it(
     assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "toolkit.__version__"}
     assert f"\nversion: {toolkit.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## {toolkit.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f'set version = "{toolkit.__version__}"' in (ROOT / "conda" / "meta.yaml").read_text()
+
+
+def test_the_conda_recipe_asks_for_the_versions_of_the_project() -> None:
+    floors = dict(re.findall(r'"([\w-]+)[^">]*>=([\d.]+)', (ROOT / "pyproject.toml").read_text()))
+    renamed = {"matplotlib-base": "matplotlib", "python-duckdb": "duckdb"}
+    recipe = re.findall(r"- ([\w-]+) >=([\d.]+)", (ROOT / "conda" / "meta.yaml").read_text().partition("  run:")[2])
+    asked = {renamed.get(name, name): floor for name, floor in recipe}
+    assert asked.pop("python") == PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert {"numpy", "scipy"} < asked.keys()
+    assert asked == {name: floors[name] for name in asked}
 
 
 def test_every_target_that_contributors_are_told_of_exists() -> None:
