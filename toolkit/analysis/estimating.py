@@ -12,10 +12,17 @@ import numpy as np
 from toolkit.analysis.agreement import change_variance
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.from_sample import SampleSource
-from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.plain import question_model
-from toolkit.analysis.reports import Designs, QuestionModel, Reader, checked_designs, with_matrix
+from toolkit.analysis.reports import (
+    Designs,
+    GroupEstimate,
+    QuestionModel,
+    Reader,
+    checked_designs,
+    empty_estimate,
+    with_matrix,
+)
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, DataFrame

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
-from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
-from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty_estimate, estimated_labels, of_shares
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Mask

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.group_estimate import GroupEstimate
-from toolkit.analysis.reports import QuestionModel, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 
 _LATEX = {

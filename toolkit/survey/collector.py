@@ -1,21 +1,22 @@
 """`Collector`: start a collection, watch it, close it, read it, delete it; from a notebook or the command line."""
 
 import socket
+import sys
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import lazy
 from toolkit.survey import background
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
-from toolkit.survey.results.table import table
-from toolkit.survey.results.turnout import checked_groups
+from toolkit.survey.results.table import checked_groups, table
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import other_page
@@ -392,6 +393,58 @@ class Collector:
         status = self.status()
         count = f"{status.stored:,} report{'' if status.stored == 1 else 's'}"
         return f"<Collector of {self.survey.name!r}: {status.state}, {count}>"
+
+
+def collect(
+    survey: Survey | str | Path, *, database: str | None = None, watch: bool = True, **options: Any
+) -> Collector:
+    """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
+
+    The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it
+    again. A notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in
+    steps, the estimates so far.
+
+    Parameters
+    ----------
+    survey : Survey, str or Path
+        A survey, or the .toml or .json file that it is in.
+    database : str, optional
+        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
+    watch : bool
+        Whether to show it, in a notebook.
+    **options : dict
+        Those of `toolkit.survey.collector.start`: rehearsal=True to try it out, also with invented people
+        (`toolkit.rehearse`); host, port, certificate, public_url, and more.
+
+    Returns
+    -------
+    Collector
+        The running collection.
+
+    Examples
+    --------
+    With a collection that is open::
+
+        collector = collect(survey, database="sqlite:///campus.db")
+        collector.url, collector.status(), collector.results(), collector.close()
+    """
+    view = _view() if watch and _in_a_notebook() else None
+    collector = start(survey, database=database, **options)
+    if view is not None:
+        view(collector)
+    return collector
+
+
+def _view() -> Callable[[Collector], None]:
+    """What shows a collection live; fetched before one is started, because a package may be missing."""
+    display, view = lazy("IPython.display", "display"), lazy("toolkit.show.widgets.collector_view", "CollectorView")
+    return lambda collector: display(view(collector))
+
+
+def _in_a_notebook() -> bool:
+    """Whether a kernel runs this: only then is there somebody to show it to."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
 
 
 def start(

@@ -16,7 +16,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
 from toolkit.survey.question import Question, arm_pairs
-from toolkit.survey.writing.unknown_fields import naming
+from toolkit.survey.writing.files import naming
 
 if TYPE_CHECKING:
     import pandas as pd

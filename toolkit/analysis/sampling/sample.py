@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
+    calibration,
     check_frame,
     check_index,
     columns,
@@ -21,7 +22,6 @@ from toolkit.analysis.sampling.inputs import (
     stages,
     table,
 )
-from toolkit.analysis.sampling.known_totals import calibration
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
 from toolkit.analysis.sampling.units import Linear, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Values
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, big_below, words
 from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.encoding import checked_times, times_each

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import CHUNK
 from toolkit.local.calibration import check_odds

@@ -11,12 +11,12 @@ from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.birthdays import born, days, innocent_share
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
-from toolkit.local.likert import Likert, likert
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
+from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.unknown_fields import naming
+from toolkit.survey.writing.files import naming
 from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
