@@ -186,8 +186,8 @@ class SampleSource:
         return changes
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Whether all groups have the same shares, by Rao and Scott's test of the reports; by Wald's F of the
-        corrected shares where reports are not of few kinds.
+        """Whether all groups have the same shares: Rao and Scott's test of the reports, or Wald's F where they have
+        many kinds.
         """
         design = self.readers[name].design
         kinds = len(design.report_options)

@@ -131,9 +131,5 @@ def latex(
 
 
 def escape(text: str) -> str:
-    r"""Text in which LaTeX reads nothing but text.
-
-    >>> print(escape("50 % of a_b & c"))
-    50 \% of a\_b \& c
-    """
+    r"""Text in which LaTeX reads nothing but text."""
     return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -113,12 +113,8 @@ def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
 
 
 def estimated_labels(model: QuestionModel) -> Labels:
-    """What the entries of an estimate are called: options, of two of them the last one, the points of a
-    distribution, or the mean.
-
-    >>> from toolkit import k_ary, warner
-    >>> estimated_labels(warner("3/4")), estimated_labels(k_ary(("a", "b", "c"), epsilon=1.0))
-    (('yes',), ('a', 'b', 'c'))
+    """What the entries of an estimate are called: options, of two of them the last one, the points of a distribution,
+    or the mean.
     """
     if not model.options:
         points: Labels = getattr(model, "labels", ("mean",))
@@ -242,20 +238,15 @@ def _plain(cell: object) -> Any:
 
 
 def cell_key(cell: object) -> str:
-    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1.
-
-    >>> cell_key("Yes ") == cell_key("yes"), cell_key("1") == cell_key(1.0)
-    (True, True)
-    """
+    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
     return str(_plain(cell)).strip().casefold()
 
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
-    the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
-    of that of as many people drawn alike; None without a sample. `weighted` : whether people of a sample have
-    weights; None without one.
+    """One question in one group. `yes` : the share of the reports that are the last one, where there are two. `deff` :
+    the variance as a multiple of that of as many people drawn alike, `weighted` : whether they have weights; None
+    without a sample.
     """
 
     question: str
@@ -288,12 +279,7 @@ class GroupEstimate:
 
 
 def empty_estimate(design: QuestionModel) -> Estimate:
-    """The estimate where nobody answered: no number, under the labels that an estimate would have.
-
-    >>> from toolkit import warner
-    >>> empty_estimate(warner("3/4"))
-    <Estimate — without an error; n = 0; covers nothing, as nobody answered; privacy loss ε = 1.1>
-    """
+    """The estimate where nobody answered: no number, under the labels that an estimate would have."""
     labels = estimated_labels(design)
     k = len(labels)
     nothing = float("nan") if is_single(design) else np.full(k, np.nan)

@@ -278,11 +278,9 @@ def create(
 
 
 def take_over(database: "sqlite3.Connection") -> None:
-    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the
-    unit in one of version 1 or 2, whose rows and links stay as they are; no charge is changed.
-
-    All happens in one transaction. A process with an older version that has the file open can then no longer
-    charge, because its rows are shorter.
+    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the unit in
+    one of version 1 or 2; no charge is changed. All happens in one transaction. A process with an older version that
+    has the file open can then no longer charge, because its rows are shorter.
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes

@@ -93,23 +93,7 @@ class Document:
         return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise, or nothing here can make a PDF.
-        """
+        """Write it to a .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine."""
         target = Path(path)
         suffix = target.suffix.lower()
         makers: dict[str, Callable[[], str | bytes]] = {
@@ -238,9 +222,6 @@ def harmless(value: object) -> Any:
 
     A file whose columns end at commas is split at semicolons by a German Excel: a formula after any separator or line
     break inside of the text is one there. Each part that would begin one gets an apostrophe; `as_written` removes it.
-
-    >>> harmless("=HYPERLINK(1)"), harmless("nice;=cmd"), harmless("fine"), harmless(-3)
-    ("'=HYPERLINK(1)", "nice;'=cmd", 'fine', -3)
     """
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 

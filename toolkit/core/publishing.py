@@ -80,10 +80,9 @@ def key_columns(axes: Sequence[str]) -> list[str]:
 def csv_text(
     axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
 ) -> str:
-    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
-    number of values behind it with its own error, where that is told.
-
-    A key that a spreadsheet would take for a formula, or a part of it, has an apostrophe before it.
+    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the number of
+    values behind it, where that is told. A key that a spreadsheet would take for a formula has an apostrophe before
+    it.
     """
     columns = key_columns(axes)
     out = io.StringIO()

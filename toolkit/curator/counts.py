@@ -152,10 +152,9 @@ def _array(noisy: list[int]) -> Any:
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
-    """Counts by each mapping of a list, made to agree by weighted least squares.
-
-    A row is counted if it has one of the given keys in every column of the list, so that all tables are of
-    the same rows. Labels have the key "(all)" for a column that their table is not split by.
+    """Counts by each mapping of a list, made to agree by weighted least squares. A row is counted if it has one of the
+    given keys in every column of the list; labels have the key "(all)" for a column that their table is not split
+    by.
     """
     axes, tables = _tables(query.frame, by)
     query = query.by(*axes)

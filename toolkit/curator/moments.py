@@ -224,9 +224,7 @@ def _half(limits: Bounds) -> float:
 
 
 def _per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> float:
-    """The largest standard error of a cell, times the number of values, if that is large and they are spread
-    evenly between their bounds.
-    """
+    """The largest standard error of a cell, times the number of values, if these are many and spread evenly."""
     errors = []
     for part, mechanism in zip(parts, mechanisms, strict=True):
         powers, slopes = _EVEN[len(part.coding.back)], part.coding.slopes / part.coding.unit

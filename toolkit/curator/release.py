@@ -79,17 +79,9 @@ class Price:
 
 @dataclass(frozen=True)
 class Noise:
-    """What noise does to a cell, in the column's unit.
-
-    Parameters
-    ----------
-    cells : int
-        How many cells are released.
-    sd : float, optional
-        Its standard deviation, where a cell is one number.
-    per_value : float, optional
-        Else the standard error is about this, divided by the number of values, if they are spread evenly
-        between the bounds.
+    """What noise does to a cell, in the column's unit: its standard deviation, where a cell is one number; else the
+    standard error is about `per_value`, divided by the number of values, if they are spread evenly between the
+    bounds.
     """
 
     cells: int
@@ -132,32 +124,19 @@ class Release(Generic[Data]):
 
     Parameters
     ----------
-    label : str
-        What it is, for the ledger and the estimate.
-    mechanism : Mechanism
-        Its noise, which knows its price.
-    unit : Unit
-        Whom the promise is about.
-    read : callable
-        Computes integers of the frame; called after the charge.
-    draw : callable
-        Makes an estimate of these integers and a source of randomness.
-    query : mapping
-        What a document says was asked: keys, condition, bounds.
-    missing : str
-        What becomes of missing values.
-    notes : tuple of str
-        What a reader must not miss.
-    noise : callable, optional
-        The noise of a cell, for a preview; None where the error depends on the data.
-    noise_unit : str
-        What the noise is counted in, for a document.
-    steps : tuple of str
-        What `draw` does to the noisy numbers, for a document.
-    facts_after : callable, optional
-        What the estimate adds to `query`: keys that were found.
-    finish : callable, optional
-        Turns the documented estimate into another one, from what was released alone.
+    label : what it is, for the ledger and the estimate.
+    mechanism : its noise, which knows its price.
+    unit : whom the promise is about.
+    read : computes integers of the frame; called after the charge.
+    draw : makes an estimate of these integers and a source of randomness.
+    query : what a document says was asked: keys, condition, bounds.
+    missing : what becomes of missing values.
+    notes : what a reader must not miss.
+    noise : the noise of a cell, for a preview; None where the error depends on the data.
+    noise_unit : what the noise is counted in, for a document.
+    steps : what `draw` does to the noisy numbers, for a document.
+    facts_after : what the estimate adds to `query`: keys that were found.
+    finish : turns the documented estimate into another one, from what was released alone.
     """
 
     label: str
@@ -319,18 +298,12 @@ class Preview:
 
     Parameters
     ----------
-    label : str
-        What would stand in the ledger.
-    mechanism : str
-        The kind of noise or choice.
-    loss : Loss
-        What it costs.
-    charged : Loss
-        That in the ledger's currency.
-    fits : bool
-        Whether the ledger would pay for it now.
-    noise : Noise or None
-        None where the error depends on the data.
+    label : what would stand in the ledger.
+    mechanism : the kind of noise or choice.
+    loss : what it costs.
+    charged : that in the ledger's currency.
+    fits : whether the ledger would pay for it now.
+    noise : None where the error depends on the data.
     """
 
     label: str
@@ -350,18 +323,8 @@ class Preview:
         return cls(release.label, type(mechanism).__name__, loss, charged, fits, noise)
 
     def se(self, n: int | None = None) -> float:
-        """The standard error of a cell.
-
-        Parameters
-        ----------
-        n : int, optional
-            The number of values in the cell; needed of a mean or a spread, whose error it decides.
-
-        Returns
-        -------
-        float
-            Exact where a cell is one number with noise, else about right for values that are spread evenly
-            between the bounds.
+        """The standard error of a cell of `n` values, needed of a mean or a spread: exact where a cell is one number
+        with noise, else about right for values that are spread evenly between the bounds.
         """
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd

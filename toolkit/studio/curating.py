@@ -201,11 +201,7 @@ class Curating:
 
 
 def call(one: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
-    """Return the arguments of a curator's verb, and how they are written in Python.
-
-    >>> call({"verb": "mean", "column": "age", "epsilon": "0.1"}, {"age": {"low": 18, "high": 100}})[2]
-    "'age', bounds=(18, 100), missing='drop', epsilon='0.1'"
-    """
+    """Return the arguments of a curator's verb, and how they are written in Python."""
     verb = choice(one.get("verb"), "verb", VERBS)
     names = [] if verb == "count" else [one.get("column", "")]
     keywords: dict[str, Any] = {}

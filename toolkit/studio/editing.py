@@ -60,9 +60,6 @@ def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
 
     A question's "#" is its place in the file before, if it had one. ValueError if the file would not read back as this
     data.
-
-    >>> print(edited('title = "Exams"  # as on the poster', {"title": "Tests"}))
-    title = "Tests"  # as on the poster
     """
     content = {key: _clean(value) for key, value in data.items() if value is not None}
     if not toml:

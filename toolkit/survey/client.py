@@ -22,10 +22,7 @@ def asset(name: str) -> bytes:
 
 
 def code_hash() -> str:
-    """SHA-256 over the names and bytes of the page's files: what an ethics board or a respondent can compare.
-
-    Each file is its name, its length and its bytes, so that no two sets of files have one hash.
-    """
+    """SHA-256 over the names, lengths and bytes of the page's files: what a board or a respondent can compare."""
     digest = hashlib.sha256()
     for name in NAMES:
         content = asset(name)

@@ -35,20 +35,13 @@ class Status:
 
     Parameters
     ----------
-    state : str
-        "draft", "open", "paused" or "closed".
-    reports : int
-        Reports that are shown, which moves in the same steps as the results.
-    cap : int or None
-        Reports that the survey takes at most.
-    serving : bool
-        Whether you run a server of it on this machine.
-    url : str or None
-        The link for respondents.
-    log : tuple of str
-        What last went wrong in the server.
-    stored : int
-        Reports that there are.
+    state : "draft", "open", "paused" or "closed".
+    reports : reports that are shown, which moves in the same steps as the results.
+    cap : reports that the survey takes at most.
+    serving : whether you run a server of it on this machine.
+    url : the link for respondents.
+    log : what last went wrong in the server.
+    stored : reports that there are.
     """
 
     state: str
@@ -535,8 +528,7 @@ def prepare(
     keep: bool = True,
 ) -> tuple[Collector, Path | None]:
     """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server starts.
-
-    `keep`: whether the path of that file is kept with the collection; each of several servers may have its own.
+    `keep` : whether the path of that file is kept with the collection; each of several servers may have its own.
     """
     survey = survey if isinstance(survey, Survey) else _loaded(survey)
     survey = survey.as_rehearsal() if rehearsal else survey
@@ -698,10 +690,9 @@ def deletable(database: str) -> tuple[str, str]:
 
 
 def delete(database: str) -> list[str]:
-    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do.
-
-    Retention is a promise to people. What a program can keep of it is to take away what it made: the reports, the
-    tables or the file, the log and the note of its server. Copies were made by others, and only they can delete them.
+    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do. What a program can keep
+    of the promise of retention is to take away what it made: the reports, the tables or the file, the log and the
+    note of its server. Copies were made by others, and only they can delete them.
     """
     url = absolute_url(database)
     with closing(open_store(url)) as store:

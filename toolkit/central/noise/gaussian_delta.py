@@ -105,10 +105,9 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection.
-
-    Where the bound crosses delta is known before to more digits than that. So the way of the bisection is
-    known, too, and the proof is asked only whether it holds where that ends, and not below.
+    """The smallest sigma / sensitivity, to twelve digits, that `is_private`. Where the bound crosses delta is known
+    before to more digits than that: the proof is asked only whether it holds at the end of that bisection, and not
+    below.
     """
     crossing = _crossing(epsilon, delta)
     low, high = _bisected(lambda ratio: ratio >= crossing)

@@ -32,10 +32,8 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
     """For each step the least number of changes that make it a quantile: at most a share q of the values below it, at
-    most a share 1 - q above.
-
-    A value that is below and should not be is best replaced by the step itself; to remove it, or to add others, is
-    never better.
+    most a share 1 - q above. A value that should not be below is best replaced by the step itself; to remove it, or
+    to add others, is never better.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     upto = np.cumsum(counts)

@@ -32,10 +32,8 @@ from toolkit.core.inference.special import ndtr, ndtri
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The difference of two independent estimates whose uncut limits are known.
-
-    With D the difference and l, u the limits of each: from D - sqrt((a - l)**2 + (u' - b)**2) to
-    D + sqrt((u - a)**2 + (b - l')**2), cut to what is possible only then.
+    """The difference D of two independent estimates whose uncut limits l, u are known: from D - sqrt((a - l)**2 + (u' -
+    b)**2) to D + sqrt((u - a)**2 + (b - l')**2), cut to what is possible only then.
     """
 
     first: IntervalBasis

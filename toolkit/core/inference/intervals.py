@@ -85,11 +85,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
 
 
 def imbens_manski(width: float, level: float) -> float:
-    """How many standard errors to add at each end of a range that is `width` standard errors wide.
-
-    >>> round(imbens_manski(0.0, 0.95), 4), round(imbens_manski(100.0, 0.95), 4)
-    (1.96, 1.6449)
-    """
+    """How many standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
     for _ in range(60):
         middle = (low + high) / 2

@@ -56,9 +56,8 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Device(Generic[D]):
-    """A device with equally likely outcomes, what to do on each, and the design it really is.
-
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes them.
+    """A device with equally likely outcomes, what to do on each, and the design it really is; `distance` is the largest
+    difference between its probabilities and the wanted ones.
     """
 
     name: str

@@ -130,9 +130,8 @@ def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
-
-    With `times`, each row stands for that many.
+    """How many rows (each `times`) have each bit set: the bytes of a column are counted, then the bits of the 256
+    bytes.
     """
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):

@@ -69,9 +69,8 @@ class Support:
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
-        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
-
-        For fixed respondents the part x (1-x) that comes from choosing them falls away.
+        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q). For fixed
+        respondents the part x (1-x) that comes from choosing them falls away.
         """
         seen = float(self.q) + shares * self.slope
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"

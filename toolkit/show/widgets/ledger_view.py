@@ -102,9 +102,8 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment per line, and the latest lines as rows.
-
-    A table is one charge, and charges for the same thing one after the other are one line.
+    """A bar for each measure of the ceiling, with a segment per line (charges for the same thing one after the other),
+    and the latest lines as rows.
     """
     entries = ledger.entries()
     lines = _lines(entries)

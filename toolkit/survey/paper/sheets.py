@@ -56,10 +56,8 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
-    """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number.
-
-    `number` is the hash that is printed, if not the survey's own. Only what a coin, a die or up to 40 slips draw
-    exactly, a birthday decides, or instructions of your own explain can be asked on paper; see `on_paper`.
+    """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number. `number`
+    is the hash that is printed, if not the survey's own. What can be asked on paper says `on_paper`.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):

@@ -629,11 +629,7 @@ class Results:
 
 
 def _percent(part: int, whole: int) -> str:
-    """A part in percent; all, and none, only if it is so.
-
-    >>> _percent(604, 606), _percent(606, 606), _percent(1, 606), _percent(90, 100)
-    ('99.7 %', '100 %', '0.2 %', '90 %')
-    """
+    """A part in percent; "100 %" and "0 %" only if it is so."""
     share, places = 100 * part / whole, 0
     while part not in (0, whole) and round(share, places) in (0, 100):
         places += 1

@@ -24,8 +24,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
 
     A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is
     a list of numbers is its JSON text, so that every column can be counted, compared and written to a file. What was
-    not asked, or left out, is missing. Of several waves, "person" is the number that joins the reports of one phone
-    over them.
+    not asked, or left out, is missing. Of several waves, "person" joins the reports of one phone over them.
     """
     people = [json.loads(body) for body in bodies]
     columns = {
@@ -98,10 +97,7 @@ def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
 
 
 class Rows:
-    """The rows of a frame by group, and by the plain answers that decide which questions are asked.
-
-    Each combination of columns is counted once.
-    """
+    """Rows of a frame by group, and by the plain answers that decide which questions are asked, each counted once."""
 
     def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
         self._survey, self._reports, self._groups = survey, reports, groups

@@ -44,9 +44,7 @@ def survey_of(edition: Edition) -> Survey:
 
 
 def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Which page people have seen, if this code makes another one of the survey; None if it makes one that
-    they have seen.
-    """
+    """Which page people have seen, if this code makes another one of the survey than they have seen; else None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last = editions[-1]

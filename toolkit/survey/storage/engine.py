@@ -150,10 +150,8 @@ class Engine(Protocol):
         """A transaction that changes nothing."""
 
     def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
-        """A transaction that has the collection to itself.
-
-        `patient`: for the researcher, who would rather wait than try again; a phone rather tries again.
-        `shared`: others may add reports meanwhile, but nobody changes the state.
+        """A transaction that has the collection to itself. `patient` : for the researcher, who would rather wait than
+        try again. `shared` : others may add reports meanwhile, but nobody changes the state.
         """
 
     def making(self) -> AbstractContextManager[Session]:

@@ -27,13 +27,7 @@ class SurveyError(ValueError):
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Make errors that are raised inside say where they happened.
-
-    >>> with naming("question 'cheated'"):
-    ...     raise ValueError("`p` must differ from 1/2")
-    Traceback (most recent call last):
-    toolkit.survey.writing.files.SurveyError: question 'cheated': `p` must differ from 1/2
-    """
+    """Make errors that are raised inside say where they happened."""
     try:
         yield
     except (ValueError, TypeError) as error:

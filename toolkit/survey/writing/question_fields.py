@@ -236,10 +236,8 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: object, **question: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
-
-    `question` are the options, the bounds and the innocent question around it: a maker that needs them takes them from
-    there.
+    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves. `question`
+    are the options, the bounds and the innocent question around it, for a maker that needs them.
     """
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
