@@ -129,7 +129,6 @@ def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Arra
 
 
 def with_variance(estimate: Estimate, added: Array) -> Estimate:
-    """The estimate with more variance, in its errors and its interval."""
     if not added.any() or not isinstance(estimate.basis, Student):
         return estimate
     cov = np.asarray(estimate.cov) + added

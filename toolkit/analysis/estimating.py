@@ -127,7 +127,6 @@ def _of_survey(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) ->
 
 
 def _group_names(by: object) -> tuple[str, ...]:
-    """The columns that make the groups."""
     if hasattr(by, "to_numpy"):
         name = getattr(by, "name", None)
         remedy = f"write by={name!r}" if isinstance(name, str) else 'write by="city"'
@@ -291,7 +290,6 @@ class CountSource:
 
 
 def _tally(values: Sequence[tuple[int, int]], kinds: int) -> Array:
-    """How often each code came."""
     counts = np.zeros(kinds)
     for code, count in values:
         counts[code] += count

@@ -104,7 +104,6 @@ class SampleSource:
 
     @property
     def _endless(self) -> Sample | Replicates:
-        """Of a population without end."""
         return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:

@@ -131,5 +131,4 @@ def latex(
 
 
 def escape(text: str) -> str:
-    r"""Text in which LaTeX reads nothing but text."""
     return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -128,7 +128,6 @@ def of_shares(model: QuestionModel) -> bool:
 
 
 def is_single(model: QuestionModel) -> bool:
-    """Whether an estimate is one number."""
     return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "labels")
 
 
@@ -164,7 +163,6 @@ class Reader:
 
     @cached_property
     def _says_yes(self) -> dict[bool, int] | None:
-        """The codes of no and yes, if the reports are these two."""
         return says_yes(self.design.report_options)
 
     def read(self, cell: object) -> Any:
@@ -272,7 +270,6 @@ class GroupEstimate:
         return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[place])
 
     def entries(self) -> list[tuple[str | int, Estimate]]:
-        """Each option's estimate for itself."""
         if np.ndim(self.estimate.value) == 0:
             return [(self.estimate.labels[0], self.estimate)]
         return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]

@@ -109,7 +109,6 @@ def parts(loss: Loss) -> tuple[Fraction, ...]:
 
 
 def nothing(ceiling: Loss) -> Loss:
-    """No loss, in the ceiling's currency."""
     return type(ceiling)(*(0 for _ in parts(ceiling)))
 
 
@@ -140,12 +139,10 @@ def recorded(loss: Loss) -> Loss:
 
 
 def left(spent: Loss, ceiling: Loss) -> Loss:
-    """What remains of the ceiling, in every part."""
     return type(ceiling)(*(limit - total for total, limit in zip(parts(spent), parts(ceiling), strict=True)))
 
 
 def symbols(ceiling: Loss) -> tuple[str, ...]:
-    """What each part of a loss is called."""
     return {Pure: ("ε",), Approx: ("ε", "δ"), Zcdp: ("ρ",)}[type(ceiling)]
 
 
@@ -286,7 +283,6 @@ def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str
 
 
 def link_of(before: str, row: Row) -> str:
-    """What a row adds to the chain."""
     return digest([before, *_without_end(row)])
 
 

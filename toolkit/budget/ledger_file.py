@@ -206,7 +206,6 @@ def connect(path: Path, mode: str) -> "sqlite3.Connection":
 
 
 def _rows(database: Any, first: int) -> Iterator[tuple[Row, str]]:
-    """The rows from this number on, each with its link."""
     for *row, link, unit, terms in database.execute(
         "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
     ):
@@ -327,7 +326,6 @@ def new_mark(simulated: bool = False) -> str:
 
 
 def is_simulated(mark: str) -> bool:
-    """Whether a file was made for a simulation."""
     return mark.startswith(_SIMULATED)
 
 
@@ -337,7 +335,6 @@ _LAST = "-last"
 
 
 def note_of(path: Path) -> Path:
-    """Where the note beside a file is."""
     return path.with_name(path.name + _LAST)
 
 

@@ -23,7 +23,6 @@ _COLORS = ("#33648c", "#7fa8c9")  # neighboring segments differ in lightness, no
 
 
 def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
-    """One row a charge."""
     pd = extra("pandas")
 
     names = [_NAMES[symbol] for symbol in symbols(ceiling)]

@@ -122,7 +122,6 @@ class Stream:
             yield from (hashed(names[one], self._key, 16) for one in present.tolist())
 
     def _documented(self, estimate: Estimate) -> Estimate:
-        """With all that is public about it, for `publish`."""
         total, record = self.total, self.total.per_person is None
         law = "Laplace" if isinstance(total.loss, Pure) else "Gaussian"
         query = {"statistic": f"{self.label or 'count'}: {estimate.labels[0]}", "periods": total.periods}
@@ -157,7 +156,6 @@ def check_openable(total: Total, place: StreamPlace | None, simulated: bool) -> 
 
 
 def opened(total: Total, ledger: Account, entry: Entry, place: StreamPlace | None) -> Stream:
-    """The stream that an entry of a ledger has paid for."""
     return Stream(total, ledger, entry, None if place is None else KeptStream.create(place, total, entry))
 
 

@@ -146,7 +146,6 @@ class Odds:
         return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
 
     def _at(self, i: int) -> int:
-        """The envelope of candidate i."""
         return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
 
     def locate(self, place: int) -> int:
@@ -170,7 +169,6 @@ class Odds:
         return min(UNIT_BITS, 62 - len(self.scores.entries).bit_length())
 
     def exponent(self, i: int) -> Fraction:
-        """Rate * (best - score of i), exactly."""
         return self.rate * (Fraction(self.best.item()) - Fraction(self.scores.entries[i].item()))
 
     def surely_keeps(self, i: int, word: int) -> bool:

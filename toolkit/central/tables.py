@@ -58,7 +58,6 @@ class Composed:
         return {"mechanism": type(self).__name__, "words": words, "parts": parts}
 
     def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
-        """One estimate per part."""
         return tuple(part.release(number, rng=rng) for part, number in zip(self.parts, value, strict=True))
 
 

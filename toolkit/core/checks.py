@@ -106,7 +106,6 @@ def positive(value: Number, name: str, consequence: str = "only a positive numbe
 
 
 def level(value: Number) -> float:
-    """A confidence level strictly between 0 and 1."""
     if type(value) is float and 0 < value < 1:  # as nearly always: no fraction is needed to see that
         return value
     number = exact(value, "level")
@@ -129,7 +128,6 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
 
 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
-    """One of a few names."""
     if value not in allowed:
         near = next((one for one in allowed if one == str(value).strip().lower()), None)
         consequence = "nothing else is defined" if near is None else f"write {near!r}"

@@ -33,7 +33,6 @@ class Covers(str):
     _made_of: tuple[tuple[Source, ...], str, str, str]
 
     def __new__(cls, sources: Iterable[Source], detail: str = "", unit: str = "", more: str = "") -> "Covers":
-        """Make the text of the sources."""
         listed = tuple(sources)
         words = [source.value for source in listed]
         if words and detail:
@@ -58,7 +57,6 @@ class Covers(str):
         return Covers([one for source in sources for one in (new if source is old else [source])], *rest)
 
     def adding(self, words: str) -> "Covers":
-        """The same, and some words more."""
         sources, detail, unit, more = self._made_of
         return Covers(sources, detail, unit, more + words)
 

@@ -169,7 +169,6 @@ def _in_line(text: str) -> str:
 
 
 def _tagged(block: Block) -> str:
-    """A block as HTML."""
     if block.kind == "picture":
         data = base64.b64encode(block.png).decode()
         return f"<figure><img alt='{html.escape(_legal(block.text))}' src='data:image/png;base64,{data}'></figure>"
@@ -187,7 +186,6 @@ def _cell(text: str, place: int) -> str:
 
 
 def _typed(document: Any, block: Block) -> None:
-    """A block at the end of a Word document."""
     if block.kind == "picture":
         shape = document.add_picture(io.BytesIO(block.png), width=extra("docx.shared").Inches(6))
         shape._inline.docPr.set("descr", _legal(block.text))
@@ -227,5 +225,4 @@ def harmless(value: object) -> Any:
 
 
 def as_written(value: object) -> Any:
-    """What `harmless` was called with."""
     return _DEFUSED.sub("", value) if isinstance(value, str) else value

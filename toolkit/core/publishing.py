@@ -155,7 +155,6 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
 
 
 def _error(se: float) -> str:
-    """To two digits."""
     if not math.isfinite(se) or se <= 0:
         return ""
     digits = 1 - math.floor(math.log10(se))
@@ -312,7 +311,6 @@ class Publishable:
         )
 
     def _after(self, step: str) -> "ReleaseFacts | None":
-        """What is public about it, after one more step."""
         return None if self.release is None else self.release.after(step)
 
     def to_csv(self, level: float = 0.95) -> str:
@@ -369,7 +367,6 @@ class Publishable:
 
 
 def promise_of(loss: Loss | None, one: str = "person") -> str:
-    """What a loss says, in a sentence."""
     if isinstance(loss, Pure):
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):

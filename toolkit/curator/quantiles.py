@@ -86,12 +86,10 @@ class Grid:
 
     @cached_property
     def extra(self) -> int:
-        """How many bits the random digits of a place have."""
         return _PLACES - (self.limits.span + 1).bit_length()
 
     @cached_property
     def most(self) -> int:
-        """Where the last step ends."""
         return (self.limits.span + 1) << self.extra
 
     def places(self, steps: Steps, rng: Rng) -> Steps:

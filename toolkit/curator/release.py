@@ -101,19 +101,16 @@ class Unit:
 
     @cached_property
     def caps(self) -> Caps:
-        """The most that is used of one person."""
         return ONE if self.persons is None else self.persons.caps
 
     @cached_property
     def charge(self) -> dict[str, Any]:
-        """What the ledger is told."""
         if self.persons is None:
             return {"neighbors": self.neighbors, "unit": "row"}
         return {"neighbors": self.neighbors, "unit": "person", "terms": self.persons.words}
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What a document says."""
         person = "each row is a person" if self.persons is None else self.persons.sentence
         return {"neighbors": self.neighbors, "person": person}
 
@@ -154,7 +151,6 @@ class Release(Generic[Data]):
     finish: Callable[[Estimate], Estimate] | None = None
 
     def describe(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
-        """The estimate with its label, its method in words, and its notes."""
         persons = "" if self.unit.persons is None else self.unit.persons.words
         mechanism, neighbors = f"{estimate.method} mechanism", f"neighbors: {self.unit.neighbors}"
         return replace(
@@ -166,7 +162,6 @@ class Release(Generic[Data]):
         )
 
     def document(self, estimate: Estimate, ledger: Ledger, entry: Entry) -> Estimate:
-        """The estimate with all that is public about it, for `publish`."""
         noise, basis = self.mechanism.facts(), estimate.basis
         if isinstance(self.mechanism, Laplace | Gaussian):
             noise["unit"] = self.noise_unit
@@ -191,7 +186,6 @@ class Query:
     rows: Grouping
 
     def by(self, *axes: Axis) -> "Query":
-        """The same rows in other cells."""
         return replace(self, rows=self.rows.by(*axes))
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
@@ -212,7 +206,6 @@ class Query:
         notes: tuple[str, ...] = (),
         **more: Any,
     ) -> Release[Data]:
-        """The release of a statistic of these rows: `more` as `Release` has it."""
         rows, facts = self.rows, dict[str, Any]()
         if rows.axes:
             facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
@@ -315,7 +308,6 @@ class Preview:
 
     @classmethod
     def of(cls, release: Release[Any], ledger: Ledger) -> "Preview":
-        """What is known of a release before it is run."""
         mechanism = release.mechanism
         loss, charged = price_of(mechanism, ledger.ceiling)
         fits = ledger.fits(mechanism, **release.unit.charge)

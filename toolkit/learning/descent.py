@@ -97,7 +97,6 @@ class NoisyDescent:
         return np.asarray(place)
 
     def _taking_part(self, people: int, rng: Rng) -> Array:
-        """Who takes part in a step: each with exactly this rate."""
         return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
 
 

@@ -52,7 +52,6 @@ class Moments:
 
     @property
     def entries(self) -> int:
-        """How many numbers are released."""
         return self.size * (self.size + 1) // 2 + (self.size if self.target else 0)
 
     @cached_property

@@ -151,7 +151,6 @@ def one_column(y: Any, rows: int | None = None) -> Target:
 
 
 def _only_column(y: Any) -> Target:
-    """The column of a frame or a matrix that has one."""
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
     shape: tuple[int, ...] = () if engine in SOURCES else y.shape
@@ -186,7 +185,6 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
 
 
 def _frame(frame: Frame, x: Any, target: str | None = None) -> Table:
-    """A frame's columns but the target."""
     listed = [
         one for one in zip(frame.all(), frame.names, frame.labels, strict=True) if target is None or one[2] != target
     ]
@@ -224,7 +222,6 @@ class Scale:
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
         return len(self.low) + self.intercept
 
     @property

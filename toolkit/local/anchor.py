@@ -210,7 +210,6 @@ def _care(design: Design, truth: str | int | None) -> Array:
 
 
 def _row(design: Design, truth: str | int | None) -> Array:
-    """How everybody who follows reports to the anchor."""
     if truth is not None and truth not in design.options:
         refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])

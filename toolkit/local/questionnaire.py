@@ -108,7 +108,6 @@ class Questionnaire:
         return choices
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
-        """One estimate a question, from the reports of those who were asked it."""
         self._refuse_other_names(reports)
         return {name: question.estimate(reports[name]) for name, question in self.questions}
 

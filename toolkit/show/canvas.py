@@ -139,7 +139,6 @@ def percent_ticks(ax: Axes, which: str = "xy") -> None:
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a figure, the first on top."""
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.4, -0.6)

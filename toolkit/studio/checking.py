@@ -43,7 +43,6 @@ class Checked:
 
     @property
     def readable(self) -> list[Question]:
-        """The questions that are not refused."""
         return [one for one in self.questions if one is not None] if self.survey is None else [*self.survey.questions]
 
 

@@ -30,8 +30,6 @@ _NEW = {"ceiling": "1", "neighbors": "replace", "columns": {}, "statistics": []}
 
 
 class Curating:
-    """Tables of a folder, and what is released of them."""
-
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._frames: dict[str, tuple[int, Any]] = {}

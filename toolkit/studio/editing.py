@@ -204,7 +204,6 @@ def _merged(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) ->
 
 
 def _merge(table: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Change what differs in a table of tomlkit."""
     for key in old:
         if key not in new:
             table.remove(key)
@@ -226,7 +225,6 @@ def _are_tables(value: object) -> bool:
 
 
 def _is_table_of_file(key: str) -> bool:
-    """What is written as a table of its own."""
     return key in ("protection", "words", "questions")
 
 

@@ -21,8 +21,6 @@ RELEASED = re.compile(r"-release-\d+\.csv$")
 
 
 class Folder:
-    """The files of a folder."""
-
     def __init__(self, root: str | Path) -> None:
         self.root, self._turn = Path(root).expanduser().resolve(), threading.Lock()
         if not self.root.is_dir():

@@ -46,7 +46,6 @@ def qr_png(link: str, target: str | IO[bytes]) -> None:
 
 
 def qr_text(link: str) -> str:
-    """A QR code in characters, for a terminal."""
     text = io.StringIO()
     _code(link).terminal(out=text, compact=True)
     return text.getvalue()
@@ -57,7 +56,6 @@ def _code(link: str) -> Any:
 
 
 def toolkit_version() -> str:
-    """The version of the toolkit at hand, as pip knows it."""
     try:
         return version("privacy-survey-toolkit")
     except PackageNotFoundError:  # run from a folder, without being installed

@@ -185,7 +185,6 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
 
 
 def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> dict[str, Any]:
-    """What one phone sends."""
     answers: dict[str, Any] = {}
     for question in survey.questions:
         answers[question.name] = None

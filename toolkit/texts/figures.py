@@ -17,7 +17,6 @@ def figure(value: float, decimals: int | None = None) -> str:
 
 
 def bound(factor: float) -> str:
-    """Return a promised factor, rounded up."""
     if factor > _BEYOND:
         return f"{_BEYOND:,} and more"
     decimals = 2 if factor < 10 else 1 if factor < 100 else 0
@@ -52,7 +51,6 @@ def three_digits(value: float) -> float:
 
 
 def significant(value: float) -> str:
-    """Return three digits of a number of any size."""
     return figure(three_digits(value) if value >= 100 else value, max(0, 2 - math.floor(math.log10(value))))
 
 

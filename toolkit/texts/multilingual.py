@@ -82,7 +82,6 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
 
 
 def checked_string(words: object, name: str, longest: int) -> str:
-    """Return words in one language as they are, checked."""
     if not isinstance(words, str):
         refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
     if not words.strip():

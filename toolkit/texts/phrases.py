@@ -113,7 +113,6 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
 
 
 def fields(pattern: str) -> frozenset[str]:
-    """Return the names of what is filled into a sentence."""
     return frozenset(name for _, name, _, _ in Formatter().parse(pattern) if name is not None)
 
 

@@ -38,11 +38,9 @@ class Voice:
     icons: bool = False
 
     def say(self, name: str, **filled: object) -> str:
-        """Return a sentence, filled in."""
         return self.phrases[name].format(**filled)
 
     def quoted(self, words: str) -> str:
-        """Return words in the quotation marks of the language."""
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def listed(self, parts: Sequence[str], word: str = "and") -> str:

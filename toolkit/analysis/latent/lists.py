@@ -286,7 +286,6 @@ def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists
 
 
 def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
-    """Refuse what only another model knows."""
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
         refuse(f"{names} must go with {other}", received, why)
 

@@ -46,7 +46,6 @@ class Covariates:
     data: Any
 
     def values(self, name: str) -> Values:
-        """The values of one variable."""
         if isinstance(self.data, np.ndarray):
             if name not in self.labels[1:]:
                 refuse("a variable must be one of the columns", repr(name), f"they are {', '.join(self.labels[1:])}")

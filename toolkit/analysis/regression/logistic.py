@@ -87,7 +87,6 @@ LINKS = {
 
 
 def link_named(name: object) -> Link:
-    """One of the links by its name."""
     return LINKS[choice(name, "link", tuple(LINKS))]
 
 
@@ -187,7 +186,6 @@ class LogisticFit(Fitted):
 
     @property
     def covariates(self) -> Covariates:
-        """The covariates of the fit."""
         return self.data.covariates
 
     def predict(self, data: Data | Values | None = None) -> Estimate:

@@ -150,7 +150,6 @@ class MultinomialFit(Fitted):
 
     @property
     def covariates(self) -> Covariates:
-        """The covariates of the fit."""
         return self.data.covariates
 
     def predict(self, data: Data | Values | None = None) -> Estimate:

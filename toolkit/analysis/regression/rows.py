@@ -73,7 +73,6 @@ class Channel:
         return chances
 
     def parts(self) -> Iterator[tuple[Any, Array]]:
-        """The rows of each design, and its matrix."""
         if len(self.designs) == 1:
             yield slice(None), self.designs[0].matrix
             return
@@ -245,7 +244,6 @@ class People:
 def people(
     rows: int, weights: Values | None, times: Values | None, strata: Values | None, clusters: Values | None
 ) -> People:
-    """The same from columns, checked."""
     mass = None if weights is None else _above_zero(weights, "weights", "a person who counts")
     if mass is not None:
         check_size(mass)

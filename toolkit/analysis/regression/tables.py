@@ -92,7 +92,6 @@ def _latex(text: str) -> str:
 
 
 def p_value(p: float) -> str:
-    """A p-value as it is printed."""
     return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 

@@ -50,7 +50,6 @@ def stages(values: object) -> Any:
 
 
 def names_in(parts: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
-    """The names of columns among what a sample is given."""
     flat = [part for _, value in parts for part in (value if isinstance(value, tuple) else (value,))]
     return tuple(part for part in flat if isinstance(part, str))
 
@@ -130,7 +129,6 @@ def _order(cell: object) -> tuple[bool, Any]:
 
 
 def mask(values: Values, rows: int) -> Mask:
-    """A truth value for each row."""
     array = column(values, "where")
     cells = array.tolist() if array.dtype.kind == "O" else None
     if len(array) != rows or (cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)):

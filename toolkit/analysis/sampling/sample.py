@@ -430,7 +430,6 @@ class SampleRows:
 
     @property
     def weights(self) -> Array:
-        """Of the rows in the model."""
         return weights_of(self.sample, len(self.used))[self.used]
 
     @property

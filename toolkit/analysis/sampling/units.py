@@ -152,7 +152,6 @@ class Units:
 
     @property
     def without_end(self) -> "Units":
-        """The same, drawn from a population without end."""
         return replace(self, fraction=np.zeros(len(self.drawn)), within=None)
 
     def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
@@ -171,7 +170,6 @@ class Units:
         return cov if self.within is None else cov + self.within.covariance(values, self.fraction[self.stratum])
 
     def totals(self, values: Array) -> Array:
-        """The sum of each cluster."""
         return np.stack([np.bincount(self.unit, column, len(self.stratum)) for column in values.T], axis=1)
 
     def row_fraction(self) -> Array:

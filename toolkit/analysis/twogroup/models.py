@@ -284,7 +284,6 @@ class Cheating:
 
     @property
     def groups(self) -> Groups:
-        """The counts."""
         return self.kinds.groups
 
     @property
@@ -294,7 +293,6 @@ class Cheating:
 
     @property
     def without_cheating(self) -> float:
-        """The share of carriers if there are no cheaters."""
         return self.kinds.without_the_last()[0]
 
     @property

@@ -74,7 +74,6 @@ class Coding:
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
-        """One row per output."""
         body = self._at_once(outputs)
         if body is None:
             keys = [_key(output) for output in outputs]

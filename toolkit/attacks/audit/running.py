@@ -110,7 +110,6 @@ class Runner:
         self._rng, self.runs = rng, 0
 
     def __call__(self, value: object, count: int) -> list[Any]:
-        """The outputs of `count` runs."""
         outputs: list[Any] = []
         while len(outputs) < count:
             outputs += self._some(value, min(_CHUNK, count - len(outputs)))

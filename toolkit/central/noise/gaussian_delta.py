@@ -148,7 +148,6 @@ def _crossing(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def _log_delta(epsilon: float, ratio: float) -> float:
-    """The logarithm of the exact delta, in floats."""
     a, b = ((epsilon * ratio + sign / (2 * ratio)) / math.sqrt(2) for sign in (-1, 1))
     if a < -20:
         return 0.0

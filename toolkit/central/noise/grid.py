@@ -134,7 +134,6 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
 
 
 def proper(delta: Number, meaning: str = "the probability that the bound may fail") -> Fraction:
-    """A delta strictly between 0 and 1."""
     number = exact(delta, "delta")
     if not 0 < number < 1:
         refuse("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")

@@ -83,7 +83,6 @@ class Margins:
         return total
 
     def covariance(self) -> Array:
-        """Of all cells of all tables, one after the other."""
         return np.block([[self._block(first, second) for second in self.tables] for first in self.tables])
 
     def _block(self, first: tuple[int, ...], second: tuple[int, ...]) -> Array:

@@ -78,7 +78,6 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
 
 
 def threshold_words(noise: Laplace | Gaussian) -> str:
-    """What was done, for people."""
     return f"{type(noise).__name__} noise on counts, which are compared with a threshold"
 
 
@@ -273,12 +272,10 @@ class RangeFinder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the bins: the number of each."""
         return tuple(map(str, range(self.bins)))
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """Where bins end inside, and all bins."""
         return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
 
     def codes(self, values: Array) -> Steps:

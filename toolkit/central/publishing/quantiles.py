@@ -273,7 +273,6 @@ class Spread:
         self.most = len(counts) << digits
 
     def rank(self, cut: int) -> int:
-        """How many values lie below a cut."""
         step, rest = divmod(cut, 2**self._digits)
         rank = int(self._below[step])
         number, digit = int(self._below[step + 1]) - rank if rest else 0, self._digits

@@ -74,7 +74,6 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
     upto = np.concatenate([[0], np.cumsum(counts)])  # how many values are below a step
 
     def at_least(units: Steps) -> Steps:
-        """How many values are at least this number of units."""
         return n - upto[np.clip(-(-units // (2 * unit)), 0, span + 1)]
 
     full, none = at_least(place + reach), n - at_least(place - reach + 1)

@@ -39,7 +39,6 @@ def tables(domain: Sequence[Any], n: int) -> list[Table]:
 
 
 def neighbors(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
-    """Every table that differs in one value."""
     for i in range(len(table)):
         if i and table[i] == table[i - 1]:
             continue

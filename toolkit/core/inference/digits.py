@@ -74,14 +74,12 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
-    """A number with that many decimals, and its unit."""
     if math.isnan(number):
         return "—"
     return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus before 0
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
-    """Two limits with that many decimals, and their unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

@@ -109,7 +109,6 @@ class IntervalBasis(Protocol):
 
 
 def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Interval:
-    """The interval of the named method, or of the basis's default."""
     return basis.interval(check_level(level), choice(method or basis.methods[0], "method", basis.methods))
 
 
@@ -369,7 +368,6 @@ class SampleShares:
         return cut(low, high, self.within, level, method)
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        """The limits before they are cut to 0 … 1."""
         t = float(stdtrit(max(self.df, 1), 0.5 + level / 2))
         people = np.minimum(self.effective, self.kish) * self.gain
         if method == "t":

@@ -38,7 +38,6 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
 
 
 def no_option(option: object) -> None:
-    """A number has no options to name."""
     if option is not None:
         refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
 
@@ -77,7 +76,6 @@ class Forced:
     forced: Integers
 
     def over(self, denominator: int) -> tuple[float, Array]:
-        """Both as probabilities."""
         return self.truth / denominator, self.forced / denominator
 
 

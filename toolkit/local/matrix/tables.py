@@ -66,7 +66,6 @@ def product_rows(
 
 
 def joined_labels(first: Labels, second: Labels) -> list[str]:
-    """The labels of a product, in the order of its rows."""
     return [f"{a} / {b}" for a in first for b in second]
 
 

@@ -72,7 +72,6 @@ class ByteLaw:
 
 
 def width(k: int) -> int:
-    """Bytes in a report on k options."""
     return -(-k // 8)
 
 

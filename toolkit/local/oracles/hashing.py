@@ -156,7 +156,6 @@ class LocalHash(Oracle):
 
 
 def _number(supporting: npt.NDArray[np.bool_], times: Counts | None) -> int:
-    """How many reports these are."""
     return int(np.count_nonzero(supporting) if times is None else times[supporting].sum())
 
 

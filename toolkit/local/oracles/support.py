@@ -77,7 +77,6 @@ class Support:
         return np.asarray(seen * (1 - seen) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
 
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
-        """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
             consequence = "use `variance`: it takes one row"
             refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)

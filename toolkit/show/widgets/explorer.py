@@ -103,7 +103,6 @@ def joined(path: Path) -> str:
 
 
 def exports(code: str) -> set[str]:
-    """The names that a module offers to others."""
     return set(_EXPORT.findall(code))
 
 
@@ -347,8 +346,6 @@ class Whole(traitlets.Int[int, int]):
 
 
 class OneOf(traitlets.Unicode[str, str | bytes]):
-    """One of a few names, synced."""
-
     def __init__(self, *allowed: str) -> None:
         super().__init__(allowed[0])
         self.allowed = allowed

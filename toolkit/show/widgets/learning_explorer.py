@@ -83,8 +83,6 @@ def stored() -> dict[str, Any]:
 
 
 def compute() -> dict[str, Any]:
-    """The whole grid, computed again."""
-
     def curve(way: int, n: int, strength: float | None = None) -> list[float]:
         strengths = [strength or own_strengths(epsilon)[way] for epsilon in EPSILONS]
         return [round(right(METHODS[way], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]

@@ -206,7 +206,6 @@ def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
 
 
 def _charges(ax: Axes, table: dict[str, Any]) -> None:
-    """The latest charges, a line each."""
     ax.axis("off")
     ax.set(xlim=(0, 1), ylim=(max(len(table["rows"]) + 1.5, 6), -0.6))
     measures = len(table["measures"])

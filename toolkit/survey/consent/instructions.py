@@ -39,7 +39,6 @@ def instructions(question: Question, language: str, own: Own | None = None) -> l
 
 
 def device_words(device: Device[Design], voice: Voice) -> str:
-    """Return what a device is called in a language."""
     if device.slips:
         return voice.say("device_slips", count=voice.number(device.slips))
     return voice.say(_DEVICES[device.name])

@@ -223,7 +223,6 @@ def _letters(question: Question) -> set[str]:
 
 
 def _versions(text: str | Text) -> Collection[str]:
-    """A text in each of its languages."""
     return [text] if isinstance(text, str) else text.values()
 
 

@@ -58,7 +58,6 @@ def page_words(
 
 
 def practicable(questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that can be tried out on the page."""
     return [question for question in questions if question.mode in ("auto", "guided")]
 
 
@@ -79,7 +78,6 @@ def practice_question(
 
 
 def shown_survey(survey: Any) -> dict[str, Any]:
-    """Return plain data of a whole survey."""
     codes, own = survey.languages, survey.words
     others = {question.name: question for question in survey.questions}
     rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]

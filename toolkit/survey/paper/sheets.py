@@ -195,7 +195,6 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
 
 
 def _face(outcome: str) -> str:
-    """The face of a die."""
     places = [divmod(int(place), 3) for place in _PIPS[int(outcome)]]
     pips = "".join(f"<circle cx='{5 + 7 * column}' cy='{5 + 7 * row}' r='2'/>" for row, column in places)
     frame = "<rect x='.5' y='.5' width='23' height='23' rx='3' fill='none' stroke='#000'/>"

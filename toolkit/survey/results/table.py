@@ -124,7 +124,6 @@ class Rows:
         return sum(count for row, count in self._by() if self._group(row) is None)
 
     def asked(self, question: Question) -> dict[Group, int]:
-        """Return how many people of each group were asked a question."""
         rows = self._by(question.show_if or ())
         return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
 

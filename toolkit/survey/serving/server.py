@@ -166,7 +166,6 @@ class Application:
 
     @property
     def paths(self) -> set[str]:
-        """All addresses there are."""
         return set(self._table)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -88,7 +88,6 @@ class _Worker:
 
     @property
     def rests_until(self) -> float:
-        """When it may be started again."""
         return self.started + (_AGAIN_SECONDS if self.ready.is_set() else _LATER_SECONDS)
 
 

@@ -132,7 +132,6 @@ class Collection:
                 session.publish(edition_of(amended))
 
     def survey(self) -> Survey:
-        """The survey, as it was created or last amended."""
         return survey_of(self.editions()[-1])
 
     def editions(self) -> list[Edition]:
@@ -146,7 +145,6 @@ class Collection:
             return head.hash
 
     def state(self) -> State:
-        """Where the collection stands."""
         with self._reading() as (_, head):
             return head.state
 
@@ -216,7 +214,6 @@ class Collection:
                     session.insert(reports)
 
     def count(self) -> int:
-        """The number of reports."""
         with self._reading() as (session, _):
             return session.count()
 

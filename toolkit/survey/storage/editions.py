@@ -30,12 +30,10 @@ _CORRECTED = (
 
 
 def edition_of(survey: Survey) -> Edition:
-    """The page that this code makes of a survey."""
     return Edition(survey.hash, toolkit_version(), json.dumps(survey.to_dict()))
 
 
 def survey_of(edition: Edition) -> Survey:
-    """The survey of an edition, read by this code."""
     try:
         return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:

@@ -48,7 +48,6 @@ class Pool:
 
     @classmethod
     def from_text(cls, text: str) -> "Pool":
-        """The pool that `to_text` wrote."""
         if not text:
             return cls()
         data = json.loads(text)

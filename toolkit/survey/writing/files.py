@@ -63,7 +63,6 @@ _WHY = {
 
 
 def refuse_unknown(fields: Mapping[str, Any], known: Collection[str], what: str) -> None:
-    """Refuse a field that is not known, with the reason if it is one that people expect."""
     for field in fields:
         if field not in known:
             spelled = str(field).lower().replace("-", "_")

@@ -38,7 +38,6 @@ def flag(value: object, name: str) -> bool:
 
 
 def normalize(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a question, each in its final form."""
     design = args["design"].distribution if isinstance(args["design"], Likert) else args["design"]
     memo = design if isinstance(design, Memo) else None
     design = design if memo is None else _one_report(memo, args["mode"])
@@ -132,7 +131,6 @@ def _said(options: Any) -> str:
 
 
 def _advice(design: Any) -> str:
-    """A device that comes nearest to the design."""
     near = next((one for one in design.devices() if one.by_hand), None)
     return (
         "take fewer options"

@@ -35,7 +35,6 @@ def canonical(data: object) -> str:
 
 
 def digest(data: object) -> str:
-    """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(data).encode()).hexdigest()
 
 
