@@ -7,7 +7,7 @@ import pytest
 import toolkit.survey.collector
 from tests.survey.samples import survey
 from toolkit import collect
-from toolkit.collecting import _in_a_notebook
+from toolkit.survey.collector import _in_a_notebook
 
 
 @pytest.fixture

@@ -32,8 +32,7 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
 }
 GIVEN = {  # functions that get an object of the package
     "frames/": "a frame",
-    "core/progress.py": "nothing: without tqdm there is no bar",
-    "collecting.py": "a notebook, which is IPython's",
+    "core/extras.py": "nothing: without tqdm there is no bar",
 }
 
 NAMES = """
@@ -54,7 +53,7 @@ import json
 import toolkit
 from toolkit import *
 from toolkit.analysis import Findings, estimates
-from toolkit.attacks import Breach, audit, breach, linkage
+from toolkit.attacks import Breach, audit, linkage, table
 from toolkit.planning import split
 from toolkit.survey import Collector, Results, estimate, tally
 from toolkit.survey.serving.blind import Issuer, IssuerKey
@@ -100,7 +99,7 @@ call(
 call(
     "lab",
     shares.to_frame, planned.compare, planned.sensitivity, parts.to_frame, ledger.to_frame, verdict.to_frame,
-    nothing.plot, lambda: breach.table([]),
+    nothing.plot, lambda: table([]),
 )
 call(
     "collect",

@@ -4,8 +4,8 @@ import pytest
 
 from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates
-from toolkit.analysis.group_estimate import GroupEstimate, entry
 from toolkit.analysis.paper_table import escape, latex, paper_rows
+from toolkit.analysis.reports import GroupEstimate, entry
 from toolkit.local import numeric
 
 DATA = survey()

@@ -5,7 +5,7 @@ from tests.slowly import each
 from tests.survey.samples import DESIGNS, survey_with
 from toolkit import forced, k_ary
 from toolkit.analysis import plain
-from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
+from toolkit.analysis.reports import GroupEstimate, empty_estimate
 from toolkit.local import numeric, oracles
 from toolkit.survey.rehearsal import report
 

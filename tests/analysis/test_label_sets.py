@@ -18,7 +18,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import drawer
 from toolkit.local import numeric, oracles
 from toolkit.local.design import Design
-from toolkit.local.likert import likert
+from toolkit.local.questionnaire import likert
 from toolkit.survey import results
 from toolkit.survey.results.table import table
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from data import make_attack_data as made
-from toolkit.attacks.breach import Breach, table
+from toolkit.attacks import Breach, table
 from toolkit.attacks.differencing import resignation
 from toolkit.attacks.linkage import link
 from toolkit.attacks.reconstruction import answers, bounded, queries, reconstruct
@@ -64,9 +64,7 @@ def test_the_lesson_of_all_attacks_fits_in_one_table():
 
 @pytest.mark.slow
 def test_pandas_is_imported_only_for_the_table():
-    modules = (
-        "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, breach, replay"
-    )
+    modules = "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, table, replay"
     code = (
         f"from toolkit.attacks import {modules}; import sys; sys.exit('pandas' in sys.modules or "
         "'scipy.optimize' in sys.modules)"

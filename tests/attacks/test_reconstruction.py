@@ -36,7 +36,7 @@ def test_512_bits_are_reconstructed():
 @pytest.mark.slow
 def test_long_work_shows_a_bar(monkeypatch):
     shown = []
-    monkeypatch.setattr("toolkit.core.progress._with_bar", lambda starts, what: shown.append(what) or starts)
+    monkeypatch.setattr("toolkit.core.extras._with_bar", lambda starts, what: shown.append(what) or starts)
     attacked(256, attack.bounded(2))
     assert shown == ["reading answers"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 
 
 def _with_bars(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:

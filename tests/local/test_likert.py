@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from toolkit.local.likert import likert
+from toolkit.local.questionnaire import likert
 
 
 def test_five_points_at_epsilon_one() -> None:

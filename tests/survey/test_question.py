@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import Pure, crosswise, k_ary, warner
-from toolkit.local.likert import likert
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
+from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question, read_questions
+from toolkit.survey.writing.files import SurveyError
 from toolkit.survey.writing.question_fields import LONGEST
-from toolkit.survey.writing.unknown_fields import SurveyError
 from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))

@@ -9,7 +9,7 @@ import pytest
 from tests.slowly import each
 from toolkit import crosswise, k_ary, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.local.likert import likert
+from toolkit.local.questionnaire import likert
 from toolkit.texts.voice import times_in
 
 

@@ -94,9 +94,7 @@ class Worth:
     kish: Array
 
     def basis(self, drawn: Estimate, variance: Array, finite: Array, n: Array, df: int) -> SampleShares | None:
-        """Intervals of the shares that were `drawn`, with this variance through the design, and of the `finite`
-        population; None where shares have none.
-        """
+        """Intervals of the shares that were `drawn`, and of the `finite` population; None where shares have none."""
         basis: Any = self.estimate.basis
         if isinstance(basis, Rows):  # each box has people of its own, and all have the same odds
             basis = basis.parts[0].rows(np.zeros(basis.k, dtype=np.intp))
@@ -113,8 +111,8 @@ class Worth:
 
 
 def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Array) -> Array:
-    """Of one yes/no question less another: that of both designs together, at the nearest shares of pairs,
-    where the difference is the same for everybody. `pair` : the scores of both, one row each.
+    """Of one yes/no question less another (`pair` : their scores, a row each), at the nearest shares of pairs, where
+    the difference is the same for everybody.
     """
     one, other = designs
     known = ~np.isnan(pair).any(axis=1) & (weights > 0)
@@ -131,7 +129,6 @@ def change_variance(designs: Sequence[QuestionModel], pair: Array, weights: Arra
 
 
 def with_variance(estimate: Estimate, added: Array) -> Estimate:
-    """The estimate with more variance, in its errors and its interval."""
     if not added.any() or not isinstance(estimate.basis, Student):
         return estimate
     cov = np.asarray(estimate.cov) + added

@@ -12,10 +12,17 @@ import numpy as np
 from toolkit.analysis.agreement import change_variance
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.from_sample import SampleSource
-from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, homogeneity
 from toolkit.analysis.plain import question_model
-from toolkit.analysis.reports import Designs, QuestionModel, Reader, checked_designs, with_matrix
+from toolkit.analysis.reports import (
+    Designs,
+    GroupEstimate,
+    QuestionModel,
+    Reader,
+    checked_designs,
+    empty_estimate,
+    with_matrix,
+)
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, DataFrame
@@ -120,7 +127,6 @@ def _of_survey(designs: Designs, by: tuple[str, ...], columns: Sequence[Any]) ->
 
 
 def _group_names(by: object) -> tuple[str, ...]:
-    """The columns that make the groups."""
     if hasattr(by, "to_numpy"):
         name = getattr(by, "name", None)
         remedy = f"write by={name!r}" if isinstance(name, str) else 'write by="city"'
@@ -134,12 +140,7 @@ def _group_names(by: object) -> tuple[str, ...]:
 
 
 def checked_method(method: str | None) -> str:
-    """The name of an estimator; "moment", the unbiased one, if none is named.
-
-    >>> checked_method("MLE")
-    Traceback (most recent call last):
-    ValueError: `method` must be one of moment, mle, simplex, got 'MLE': write 'mle'.
-    """
+    """The name of an estimator; "moment", the unbiased one, if none is named."""
     return choice("moment" if method is None else method, "method", METHODS)
 
 
@@ -289,7 +290,6 @@ class CountSource:
 
 
 def _tally(values: Sequence[tuple[int, int]], kinds: int) -> Array:
-    """How often each code came."""
     counts = np.zeros(kinds)
     for code, count in values:
         counts[code] += count

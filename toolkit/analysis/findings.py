@@ -10,10 +10,9 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from toolkit.analysis.group_estimate import GroupEstimate, entry
 from toolkit.analysis.homogeneity import TableTest
 from toolkit.analysis.paper_table import escape, latex, paper_rows
-from toolkit.analysis.reports import QuestionModel, of_shares, with_matrix
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, entry, of_shares, with_matrix
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.document import Block, Document, harmless

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
-from toolkit.analysis.group_estimate import GroupEstimate, empty_estimate
 from toolkit.analysis.homogeneity import TableTest, rao_scott, wald_f
-from toolkit.analysis.reports import QuestionModel, Reader, estimated_labels, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, Reader, empty_estimate, estimated_labels, of_shares
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample, described, df_of, weights_of
 from toolkit.core.arrays import Array, Codes, Mask
@@ -105,7 +104,6 @@ class SampleSource:
 
     @property
     def _endless(self) -> Sample | Replicates:
-        """Of a population without end."""
         return self.sample if isinstance(self.sample, Replicates) else replace(self.sample, population=None)
 
     def group_estimates(self, name: str, method: str) -> list[GroupEstimate]:
@@ -187,8 +185,8 @@ class SampleSource:
         return changes
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Whether all groups have the same shares, by Rao and Scott's test of the reports; by Wald's F of the
-        corrected shares where reports are not of few kinds.
+        """Whether all groups have the same shares: Rao and Scott's test of the reports, or Wald's F where they have
+        many kinds.
         """
         design = self.readers[name].design
         kinds = len(design.report_options)

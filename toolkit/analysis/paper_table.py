@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.group_estimate import GroupEstimate
-from toolkit.analysis.reports import QuestionModel, of_shares
+from toolkit.analysis.reports import GroupEstimate, QuestionModel, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 
 _LATEX = {
@@ -132,9 +131,4 @@ def latex(
 
 
 def escape(text: str) -> str:
-    r"""Text in which LaTeX reads nothing but text.
-
-    >>> print(escape("50 % of a_b & c"))
-    50 \% of a\_b \& c
-    """
     return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -60,7 +60,6 @@ class Plain:
         return rows[:, 1] if self.asks == "choice" and len(self.options) == 2 else rows
 
     def scores_sent(self, reports: Sequence[Any]) -> Array:
-        """The scores of answers as they were sent."""
         return self.scores(reports)
 
     def estimate_sent(

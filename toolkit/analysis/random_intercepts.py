@@ -40,7 +40,6 @@ class GroupModel:
 
     @property
     def each(self) -> Array:
-        """How much each row weighs."""
         return np.repeat(self.weights, self.sizes) * self.times
 
     @cached_property

@@ -1,4 +1,5 @@
-"""What stands in a cell, read as a report of a design: never guessed, and never quoted.
+"""What stands in a cell, read as a report of a design: never guessed, and never quoted; and what one question
+is estimated to be in one group.
 
 Text is stripped and its case does not matter. A design's own labels win. Where its reports are a yes and a
 no, truth values, 0 and 1 and the usual words stand for them; of any other design, as the crosswise one with
@@ -7,7 +8,7 @@ no, truth values, 0 and 1 and the usual words stand for them; of any other desig
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -18,11 +19,15 @@ import numpy as np
 
 from toolkit.core.arrays import Array, DataFrame, Labels, Values
 from toolkit.core.checks import is_missing, refuse
+from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval, IntervalBasis
 from toolkit.core.loss import Pure
+from toolkit.frames.counts import Group
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import NO, YES, says_yes
+from toolkit.local.oracles.support import COVARIANCE_LIMIT
 from toolkit.local.protocol import AnswerKind
 
 
@@ -108,12 +113,8 @@ def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
 
 
 def estimated_labels(model: QuestionModel) -> Labels:
-    """What the entries of an estimate are called: options, of two of them the last one, the points of a
-    distribution, or the mean.
-
-    >>> from toolkit import k_ary, warner
-    >>> estimated_labels(warner("3/4")), estimated_labels(k_ary(("a", "b", "c"), epsilon=1.0))
-    (('yes',), ('a', 'b', 'c'))
+    """What the entries of an estimate are called: options, of two of them the last one, the points of a distribution,
+    or the mean.
     """
     if not model.options:
         points: Labels = getattr(model, "labels", ("mean",))
@@ -127,7 +128,6 @@ def of_shares(model: QuestionModel) -> bool:
 
 
 def is_single(model: QuestionModel) -> bool:
-    """Whether an estimate is one number."""
     return len(estimated_labels(model)) == 1 and model.asks != "ticks" and not hasattr(model, "labels")
 
 
@@ -163,7 +163,6 @@ class Reader:
 
     @cached_property
     def _says_yes(self) -> dict[bool, int] | None:
-        """The codes of no and yes, if the reports are these two."""
         return says_yes(self.design.report_options)
 
     def read(self, cell: object) -> Any:
@@ -237,9 +236,89 @@ def _plain(cell: object) -> Any:
 
 
 def cell_key(cell: object) -> str:
-    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1.
-
-    >>> cell_key("Yes ") == cell_key("yes"), cell_key("1") == cell_key(1.0)
-    (True, True)
-    """
+    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
     return str(_plain(cell)).strip().casefold()
+
+
+@dataclass(frozen=True)
+class GroupEstimate:
+    """One question in one group. `yes` : the share of the reports that are the last one, where there are two. `deff` :
+    the variance as a multiple of that of as many people drawn alike, `weighted` : whether they have weights; None
+    without a sample.
+    """
+
+    question: str
+    group: Group
+    estimate: Estimate
+    rows: int
+    missing: int
+    yes: float | None = None
+    deff: Any = None
+    weighted: bool | None = None
+
+    @property
+    def used(self) -> int:
+        return self.rows - self.missing
+
+    @property
+    def df(self) -> int | None:
+        """Degrees of freedom of the interval of a sample."""
+        return None if self.weighted is None else getattr(self.estimate.basis, "df", None)
+
+    def deff_of(self, place: int) -> float:
+        """The design effect of one option; NaN where there is none."""
+        return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[place])
+
+    def entries(self) -> list[tuple[str | int, Estimate]]:
+        if np.ndim(self.estimate.value) == 0:
+            return [(self.estimate.labels[0], self.estimate)]
+        return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]
+
+
+def empty_estimate(design: QuestionModel) -> Estimate:
+    """The estimate where nobody answered: no number, under the labels that an estimate would have."""
+    labels = estimated_labels(design)
+    k = len(labels)
+    nothing = float("nan") if is_single(design) else np.full(k, np.nan)
+    return Estimate(
+        value=nothing,
+        se=nothing,
+        labels=labels,
+        cov=np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None,
+        n=0,
+        loss=design.loss,
+        covers=Covers((), more="nothing, as nobody answered"),
+        notes=("nobody answered: there is nothing to estimate from",),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The intervals of one entry of an estimate that has several."""
+
+    basis: IntervalBasis
+    place: int
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        limits = self.basis.interval(level, method)
+        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in limits)
+        empty = np.broadcast_to(limits.empty, np.shape(limits.low))
+        return replace(limits, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
+
+
+def entry(estimate: Estimate, place: int) -> Estimate:
+    """One entry as an estimate of its own, with the same intervals."""
+    value, se = np.atleast_1d(estimate.value)[place], np.atleast_1d(estimate.se)[place]
+    return replace(
+        estimate,
+        value=float(value),
+        se=float(se),
+        labels=(estimate.labels[place],),
+        cov=np.array([[se**2]]),
+        basis=None if estimate.basis is None else Entry(estimate.basis, place),
+        fit=None,
+    )

@@ -33,21 +33,17 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 
 @dataclass(frozen=True, repr=False)
 class TippingPoint:
-    """Shares of people who do not follow the instructions that would explain an estimate.
+    """Shares of people who do not follow the instructions that would explain an estimate; NaN: no share does it.
 
     The ways are "random" (report anything, evenly), "self_protective" (always report what speaks most for the first
-    option) and "self_incriminating" (always report what speaks most for the last option). NaN: no share does it.
+    option) and "self_incriminating" (always report what speaks most for the last option).
 
     Parameters
     ----------
-    null : float
-        What the truth would be instead.
-    level : float
-        Level of the interval that `doubt` is about.
-    explains : dict of float
-        For each way, the share that would explain the estimate.
-    doubt : dict of float
-        For each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
+    null : what the truth would be instead.
+    level : level of the interval that `doubt` is about.
+    explains : for each way, the share that would explain the estimate.
+    doubt : for each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
     """
 
     null: float
@@ -217,16 +213,11 @@ class Sensitivity:
 
     Parameters
     ----------
-    groups : tuple of str
-        Whose shares can differ: one or two groups.
-    way : str
-        What those people do instead.
-    null : float
-        The value that is explained away.
-    level : float
-        Of the intervals.
-    source : object
-        What is computed again for each pair of shares.
+    groups : whose shares can differ: one or two groups.
+    way : what those people do instead.
+    null : the value that is explained away.
+    level : of the intervals.
+    source : what is computed again for each pair of shares.
     """
 
     groups: tuple[str, ...]
@@ -236,18 +227,7 @@ class Sensitivity:
     source: Any
 
     def at(self, *shares: float) -> Estimate:
-        """Return the estimate if these shares, one for each group, do not follow.
-
-        Parameters
-        ----------
-        *shares : float
-            From 0 to below 1; a single one is that of all groups.
-
-        Returns
-        -------
-        Estimate
-            Of the same kind as the one that was given.
-        """
+        """Return the estimate if these shares, from 0 to below 1 for each group or one for all, do not follow."""
         checked = tuple(float(probability(share, "share")) for share in shares)
         checked = checked * len(self.groups) if len(checked) == 1 else checked
         if len(checked) != len(self.groups) or max(checked) >= 1:
@@ -257,18 +237,7 @@ class Sensitivity:
         return found
 
     def to_frame(self, shares: Sequence[float] = SHARES) -> "pd.DataFrame":
-        """Return estimate, error and limits for every combination of these shares.
-
-        Parameters
-        ----------
-        shares : sequence of float
-            Of people who do not follow.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The shares are its index; NaN where a model has no maximum.
-        """
+        """Return estimate, error and limits for every combination of these shares; NaN where a model has no maximum."""
         pd = extra("pandas")
         pairs = list(product(shares, repeat=len(self.groups)))
         index = pd.MultiIndex.from_tuples(pairs, names=list(self.groups))
@@ -303,20 +272,7 @@ class Sensitivity:
         return points
 
     def plot(self, most: float = 0.2, ax: object = None) -> Any:
-        """Draw the estimate against the shares: contours of two groups, a band of one.
-
-        Parameters
-        ----------
-        most : float
-            The largest share that is drawn.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The picture.
-        """
+        """Draw the estimate against shares up to `most`: contours of two groups, a band of one."""
         return lazy("toolkit.show.fits", "conduct")(self, most=most, ax=ax)
 
     def __repr__(self) -> str:
@@ -430,14 +386,8 @@ def _groups(fit: Any, by: Values | None) -> tuple[tuple[str, ...], Codes]:
 
 @dataclass(frozen=True, repr=False)
 class Bounds:
-    """Where a share lies if nothing is assumed of those who do not follow; a difference of two has bounds, too.
-
-    Parameters
-    ----------
-    low, high : float
-        The least and the greatest share that agree with the reports.
-    interval : Interval
-        The same with the error of the reports.
+    """Where a share lies if nothing is assumed of those who do not follow: `low` and `high` agree with the reports,
+    `interval` allows for their error, too. A difference of two has bounds as well.
     """
 
     low: float

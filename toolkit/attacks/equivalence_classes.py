@@ -55,7 +55,6 @@ def values_of(values: Column) -> npt.NDArray[Any]:
 
 
 def floats(values: Values, name: str) -> Array:
-    """Numbers as floats, of any shape."""
     rule = f"`{name}` must be numbers"
     return quietly(lambda: np.asarray(values, dtype=float), rule, "what cannot be read as such")
 

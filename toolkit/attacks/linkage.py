@@ -21,9 +21,8 @@ from toolkit.attacks.equivalence_classes import (
 )
 from toolkit.core.arrays import Array, ArrayLike, Codes, DataFrame
 from toolkit.core.checks import refuse, whole
-from toolkit.core.extras import extra
+from toolkit.core.extras import chunks, extra
 from toolkit.core.inference.digits import concise
-from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:
     import pandas as pd

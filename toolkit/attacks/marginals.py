@@ -10,7 +10,7 @@ import numpy.typing as npt
 from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, ArrayLike, Counts
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 
 Marginals = Mapping[tuple[int, ...], ArrayLike]
 

@@ -16,8 +16,8 @@ from toolkit.attacks.equivalence_classes import floats, quietly
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
-from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
 
 

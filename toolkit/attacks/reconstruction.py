@@ -18,8 +18,8 @@ from toolkit.attacks.equivalence_classes import floats
 from toolkit.core.arrays import Array, ArrayLike, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import chunks
 from toolkit.core.inference.special import ndtr
-from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
 
 Method = Literal["least_squares", "linear_program"]

@@ -67,11 +67,7 @@ def check_ceiling(ceiling: object) -> Loss:
 
 
 def converted(loss: object, ceiling: Loss) -> Loss:
-    """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do.
-
-    >>> converted(Pure(0.5), ceiling=Zcdp(1)), converted(Pure(0.5), ceiling=Approx(1, 1e-6))
-    (Zcdp(0.125), Approx(0.5, 0.0))
-    """
+    """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do."""
     if isinstance(loss, AsymptoticPromise):
         refuse("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
@@ -94,15 +90,8 @@ def converted(loss: object, ceiling: Loss) -> Loss:
 def price_of(priced: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     """The loss that is priced for, and its price in the ceiling's currency.
 
-    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a
-    ceiling in Zcdp counts the lesser of the two, as both hold.
-
-    >>> from toolkit.central.selection import Exponential, PermuteAndFlip
-    >>> (
-    ...     price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)),
-    ...     price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)),
-    ... )
-    ((Pure(1.0), Zcdp(0.125)), (Pure(1.0), Zcdp(0.5)))
+    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a ceiling in
+    Zcdp counts the lesser of the two, as both hold.
     """
     if isinstance(priced, Pure | Approx | Zcdp) or not isinstance(priced, Priced):
         return priced, converted(priced, ceiling)
@@ -120,16 +109,11 @@ def parts(loss: Loss) -> tuple[Fraction, ...]:
 
 
 def nothing(ceiling: Loss) -> Loss:
-    """No loss, in the ceiling's currency."""
     return type(ceiling)(*(0 for _ in parts(ceiling)))
 
 
 def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
-    """What is charged and the total after it, all in one currency; refuses what would pass the ceiling.
-
-    >>> fitted(Pure(0.1), Pure(0.2), ceiling=Pure(0.3))
-    (Pure(0.2), Pure(0.3))
-    """
+    """What is charged and the total after it, all in one currency; refuses what would pass the ceiling."""
     before, limits = parts(spent), parts(ceiling)
     exact = list(zip(before, parts(charge), strict=True))
     charged = [part if (total + part).denominator < _DIGITS else _rounded_up(part) for total, part in exact]
@@ -155,12 +139,10 @@ def recorded(loss: Loss) -> Loss:
 
 
 def left(spent: Loss, ceiling: Loss) -> Loss:
-    """What remains of the ceiling, in every part."""
     return type(ceiling)(*(limit - total for total, limit in zip(parts(spent), parts(ceiling), strict=True)))
 
 
 def symbols(ceiling: Loss) -> tuple[str, ...]:
-    """What each part of a loss is called."""
     return {Pure: ("ε",), Approx: ("ε", "δ"), Zcdp: ("ρ",)}[type(ceiling)]
 
 
@@ -199,10 +181,8 @@ _REMEDIES = {
 
 
 def agreed_unit(known: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
-    """The unit of a ledger after a charge about the `stated` one, and the terms of that charge.
-
-    A finer unit is counted `times`, as often as one of the coarser has it. What does not state its unit is taken to be
-    about the ledger's.
+    """The unit of a ledger after a charge about the `stated` one (None: the ledger's), and the terms of that charge. A
+    finer unit is counted `times`, as often as one of the coarser has it.
     """
     if stated is not None and stated != known:
         choice(stated, "unit", UNITS)
@@ -266,24 +246,15 @@ class Entry:
 
     Parameters
     ----------
-    number : int
-        From 1 on, without a gap.
-    label : str
-        What it was for.
-    mechanism : str
-        The name of the mechanism.
-    neighbors : str or None
-        Whom the promise is about.
-    loss : Loss
-        As it was asked for.
-    charged : Loss
-        That in the ceiling's currency.
-    total : Loss
-        The sum of all charges after it.
-    unit : str or None
-        Who the totals are about, None where nobody stated it.
-    terms : str
-        What the charge rests on: what is used of a person, or how many events one has.
+    number : from 1 on, without a gap.
+    label : what it was for.
+    mechanism : the name of the mechanism.
+    neighbors : whom the promise is about.
+    loss : as it was asked for.
+    charged : that in the ceiling's currency.
+    total : the sum of all charges after it.
+    unit : who the totals are about, None where nobody stated it.
+    terms : what the charge rests on: what is used of a person, or how many events one has.
     """
 
     number: int
@@ -312,7 +283,6 @@ def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str
 
 
 def link_of(before: str, row: Row) -> str:
-    """What a row adds to the chain."""
     return digest([before, *_without_end(row)])
 
 

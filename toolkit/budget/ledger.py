@@ -468,7 +468,6 @@ class Ledger:
         return resumed(place, self, self.entries(), self.source(rng))
 
     def _stream_place(self, label: str | None) -> "StreamPlace | None":
-        """Where a ledger that is kept keeps a stream."""
         if isinstance(self._record, MemoryRecord):
             return None
         name = _label(label)

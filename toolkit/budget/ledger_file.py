@@ -206,7 +206,6 @@ def connect(path: Path, mode: str) -> "sqlite3.Connection":
 
 
 def _rows(database: Any, first: int) -> Iterator[tuple[Row, str]]:
-    """The rows from this number on, each with its link."""
     for *row, link, unit, terms in database.execute(
         "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
     ):
@@ -278,11 +277,9 @@ def create(
 
 
 def take_over(database: "sqlite3.Connection") -> None:
-    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the
-    unit in one of version 1 or 2, whose rows and links stay as they are; no charge is changed.
-
-    All happens in one transaction. A process with an older version that has the file open can then no longer
-    charge, because its rows are shorter.
+    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the unit in
+    one of version 1 or 2; no charge is changed. All happens in one transaction. A process with an older version that
+    has the file open can then no longer charge, because its rows are shorter.
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
@@ -329,7 +326,6 @@ def new_mark(simulated: bool = False) -> str:
 
 
 def is_simulated(mark: str) -> bool:
-    """Whether a file was made for a simulation."""
     return mark.startswith(_SIMULATED)
 
 
@@ -339,7 +335,6 @@ _LAST = "-last"
 
 
 def note_of(path: Path) -> Path:
-    """Where the note beside a file is."""
     return path.with_name(path.name + _LAST)
 
 

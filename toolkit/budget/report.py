@@ -23,7 +23,6 @@ _COLORS = ("#33648c", "#7fa8c9")  # neighboring segments differ in lightness, no
 
 
 def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
-    """One row a charge."""
     pd = extra("pandas")
 
     names = [_NAMES[symbol] for symbol in symbols(ceiling)]
@@ -54,18 +53,7 @@ class Report(str):
         return str(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as a page.
-
-        Parameters
-        ----------
-        path : str or Path
-            A .html, .docx, .pdf or .md file.
-
-        Returns
-        -------
-        Path
-            The file.
-        """
+        """Write it as a .html, .docx, .pdf or .md file."""
         return Document.from_markdown(self).save(path)
 
 

@@ -173,14 +173,12 @@ class KeptStream:
 
     @classmethod
     def create(cls, place: StreamPlace, total: Total, entry: Entry) -> "KeptStream":
-        """A new one for a total that an entry has paid for."""
         parts = {"entry": row_of(entry), "total": total.settings, "seeded": total.seeded}
         place.create(json.dumps({**parts, "mark": os.urandom(16).hex()}))
         return cls(place)
 
     @property
     def entry(self) -> Entry:
-        """The charge that paid for it."""
         return entry_of(tuple(self._head["entry"]))
 
     @property

@@ -63,18 +63,7 @@ class Stream:
         self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """Publish the next period.
-
-        Parameters
-        ----------
-        count : int
-            Of this period, at least 0; late data belong into the period in which they arrive.
-
-        Returns
-        -------
-        Estimate
-            The published number.
-        """
+        """Publish the next period's count, at least 0; late data belong into the period in which they arrive."""
         return self._next(count, None)
 
     def _next(self, count: int, visits: Visits | None) -> Estimate:
@@ -107,25 +96,11 @@ class Stream:
         return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
     def count(self, frame: DataFrame, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
-        """Publish the next period, which counts the rows of a frame that meet a condition.
+        """Publish the next period, which counts the rows of a frame that meet a condition, as `Curator.count` does.
 
-        At user level each person is counted once, and in the first `per_person` periods in which they come. The
-        stream's file remembers how often, by a hash of their name; people may also be counted elsewhere, with
+        At user level each `person` (a column) is counted once, and in the first `per_person` periods in which they
+        come. The stream's file remembers how often, by a hash of their name; people may also be counted elsewhere, with
         `Visits`, and then that must be kept there.
-
-        Parameters
-        ----------
-        frame : DataFrame
-            The records of this period, as `Curator` takes a frame.
-        where : mapping or callable, optional
-            Which rows count, as for `Curator.count`.
-        person : str or int, optional
-            At user level the column that says whose a row is.
-
-        Returns
-        -------
-        Estimate
-            The published number.
         """
         if (self.total.per_person is None) != (person is None):
             rule = "`count` takes each row for a record at event level, and `person` at user level"
@@ -147,7 +122,6 @@ class Stream:
             yield from (hashed(names[one], self._key, 16) for one in present.tolist())
 
     def _documented(self, estimate: Estimate) -> Estimate:
-        """With all that is public about it, for `publish`."""
         total, record = self.total, self.total.per_person is None
         law = "Laplace" if isinstance(total.loss, Pure) else "Gaussian"
         query = {"statistic": f"{self.label or 'count'}: {estimate.labels[0]}", "periods": total.periods}
@@ -182,7 +156,6 @@ def check_openable(total: Total, place: StreamPlace | None, simulated: bool) -> 
 
 
 def opened(total: Total, ledger: Account, entry: Entry, place: StreamPlace | None) -> Stream:
-    """The stream that an entry of a ledger has paid for."""
     return Stream(total, ledger, entry, None if place is None else KeptStream.create(place, total, entry))
 
 

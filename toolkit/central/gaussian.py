@@ -260,7 +260,6 @@ class Gaussian(Additive):
         return gaussian_sampler(self.variance / Fraction(4) ** exponent), -exponent
 
     def _grid(self, size: int) -> int:
-        """The exponent of the grid of so many numbers."""
         sigma, loss = Fraction(self.scale), self.loss
         finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
         return min(grid_exponent(sigma, self.sensitivity), grid_exponent(sigma, bits=finest))

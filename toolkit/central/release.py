@@ -67,10 +67,6 @@ def equal_diagonal(variance: float, size: int) -> Array:
     """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
     Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
-
-    >>> equal_diagonal(2.0, 2)
-    array([[2., 0.],
-           [0., 2.]])
     """
     if size == 1:
         return np.array([[variance]])

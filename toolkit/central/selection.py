@@ -87,10 +87,9 @@ class Odds:
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
     def gaps(self, part: slice) -> npt.NDArray[np.float64]:
-        """How far each score is below the best, rounded once or twice.
-
-        The difference of two int64 may wrap to a negative number; adding 2**64 to those takes the same time
-        for all data, which the processor's own conversion from unsigned integers does not.
+        """How far each score is below the best, rounded once or twice. The difference of two int64 may wrap to a
+        negative number; adding 2**64 to those takes the same time for all data, which the processor's own conversion
+        from unsigned integers does not.
         """
         with np.errstate(over="ignore"):
             gaps = (self.best - self.scores.entries[part]).astype(np.float64)
@@ -147,7 +146,6 @@ class Odds:
         return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
 
     def _at(self, i: int) -> int:
-        """The envelope of candidate i."""
         return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
 
     def locate(self, place: int) -> int:
@@ -171,14 +169,12 @@ class Odds:
         return min(UNIT_BITS, 62 - len(self.scores.entries).bit_length())
 
     def exponent(self, i: int) -> Fraction:
-        """Rate * (best - score of i), exactly."""
         return self.rate * (Fraction(self.best.item()) - Fraction(self.scores.entries[i].item()))
 
     def surely_keeps(self, i: int, word: int) -> bool:
-        """Whether a uniform word is so low that candidate i is kept, whatever the digits of its share.
-
-        Where the envelope is not small, the share is at least 2**-0.0862 / 1.0616, the two lines for curves,
-        and 1 - 2**-17, the units lost to rounding, together: more than 0.88.
+        """Whether a uniform word is so low that candidate i is kept, whatever the digits of its share: where the
+        envelope is not small, that is at least 2**-0.0862 / 1.0616, the two lines for curves, and 1 - 2**-17, the
+        units lost to rounding, together: more than 0.88.
         """
         return word < _SURE and self._at(i) >= 2**20
 

@@ -235,11 +235,7 @@ class Sensitivity:
 
 
 def root_up(square: int | Fraction) -> Fraction:
-    """The root of a rational number, rounded up to 2**-60 where it is irrational.
-
-    >>> root_up(4), float(root_up(2))
-    (Fraction(2, 1), 1.4142135623730951)
-    """
+    """The root of a rational number, rounded up to 2**-60 where it is irrational."""
     root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
     return root if root**2 == square else Fraction(math.isqrt(math.ceil(square * 4**60)) + 1, 2**60)
 
@@ -351,9 +347,6 @@ def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -
 
     In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the means of
     the others; that is largest and least at corners of the bounds, which differ by at most the product of the ranges.
-
-    >>> covariance((0, 1), (0, 10), 50, neighbors="replace").l1
-    Fraction(1, 5)
     """
     (low, high), (least, most) = _limits(first), _limits(second)
     size = whole(n, "n", least=2)

@@ -58,7 +58,6 @@ class Composed:
         return {"mechanism": type(self).__name__, "words": words, "parts": parts}
 
     def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
-        """One estimate per part."""
         return tuple(part.release(number, rng=rng) for part, number in zip(self.parts, value, strict=True))
 
 
@@ -69,9 +68,8 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """What is released of a cell: entries that are whole combinations (`terms`) of the sums of powers of steps.
-
-    `back` takes the entries, divided by `unit` (what a row adds in all), to the sums of powers of t, the number first.
+    """What is released of a cell: entries that are whole combinations (`terms`) of the sums of powers of steps. `back`
+    takes the entries, divided by `unit` (what a row adds in all), to the sums of powers of t, the number first.
     """
 
     terms: Matrix
@@ -195,8 +193,8 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """The least and the largest value from -1 to 1 that is not rejected, where `tail` gives the p-value of
-    one; `best` is where that is largest on either side. Where all are rejected, the whole range.
+    """The least and the largest value from -1 to 1 that is not rejected, by their p-value `tail`, which is largest at
+    `best` on either side. Where all are rejected, the whole range.
     """
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
@@ -216,9 +214,8 @@ def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float)
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Noisy sums of powers of t, from -1 to 1, a row per cell: the number, the sum of t, …
-
-    `slopes` says how each follows from the entries that were released, in units of their common noise, of law `law`.
+    """Noisy sums of powers of t, from -1 to 1, a row per cell: the number, the sum of t, … `slopes` says how each
+    follows from the entries that were released, in units of their common noise, of law `law`.
     """
 
     sums: Array

@@ -55,12 +55,8 @@ def untold(
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits.
-
-    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
-
-    >>> exact(0.1, "p"), exact("2/3", "p")
-    (Fraction(1, 10), Fraction(2, 3))
+    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits:
+    0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
     """
     if isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
@@ -86,11 +82,8 @@ def exact(value: Number, name: str) -> Fraction:
 def probability(value: Number, name: str) -> Fraction:
     """A probability as an exact fraction.
 
-    A float that is the nearest double to a simple fraction is read as that fraction (2/3, not
-    0.6666666666666666); any other float with many digits is rounded to a multiple of 2**-32.
-
-    >>> probability(2 / 3, "p"), probability(0.75, "p")
-    (Fraction(2, 3), Fraction(3, 4))
+    A float that is the nearest double to a simple fraction is read as that fraction (2/3, not 0.6666666666666666); any
+    other float with many digits is rounded to a multiple of 2**-32.
     """
     number = exact(value, name)
     if not 0 <= number <= 1:
@@ -113,7 +106,6 @@ def positive(value: Number, name: str, consequence: str = "only a positive numbe
 
 
 def level(value: Number) -> float:
-    """A confidence level strictly between 0 and 1."""
     if type(value) is float and 0 < value < 1:  # as nearly always: no fraction is needed to see that
         return value
     number = exact(value, "level")
@@ -136,7 +128,6 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
 
 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
-    """One of a few names."""
     if value not in allowed:
         near = next((one for one in allowed if one == str(value).strip().lower()), None)
         consequence = "nothing else is defined" if near is None else f"write {near!r}"
@@ -206,25 +197,10 @@ def fills(**shared: str) -> Callable[[Called], Called]:
 def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
     """Let a function, or the public methods of a class, answer a call that does not fit in words.
 
-    Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are,
-    so that `help` and type checkers go on to show what must be given; a call that fits costs nothing.
-
-    Parameters
-    ----------
-    example : str
-        A call of the function, or one that makes an object of the class, as it should be.
-    **why : str
-        What is said where this argument is missing, or is not one: of any method by the argument's name alone,
-        of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
-
-    Examples
-    --------
-    >>> @explains("half(3)", number="the half of nothing is not known")
-    ... def half(number: float) -> float:
-    ...     return number / 2
-    >>> half()
-    Traceback (most recent call last):
-    TypeError: `half` needs `number`, got none: the half of nothing is not known; write half(3).
+    Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are, so that
+    `help` and type checkers go on to show what must be given; a call that fits costs nothing. `example` is a call as it
+    should be; `why` what is said where this argument is missing, or is not one: of any method by the argument's name
+    alone, of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
     """
 
     def answering(called: Called) -> Called:

@@ -16,27 +16,15 @@ class Source(Enum):
 
 
 class Covers(str):
-    """What `se` and the intervals of an estimate account for.
-
-    It is a text; code asks for `sources`, and never reads the text.
+    """What `se` and the intervals of an estimate account for: a text; code asks for `sources`, and never reads the
+    text.
 
     Parameters
     ----------
-    sources : iterable of Source
-        In the order in which they are told.
-    detail : str
-        What is told of the first source in brackets, or after it.
-    unit : str
-        What the error is counted in, where that is not the unit of the estimate.
-    more : str
-        What is told after all of it.
-
-    Examples
-    --------
-    >>> Covers([Source.SAMPLING, Source.RANDOMIZATION])
-    'sampling and randomization'
-    >>> Covers([Source.NOISE], unit="ranks")
-    'noise, in ranks'
+    sources : in the order in which they are told.
+    detail : what is told of the first source in brackets, or after it.
+    unit : what the error is counted in, where that is not the unit of the estimate.
+    more : what is told after all of it.
     """
 
     sources: tuple[Source, ...]
@@ -45,7 +33,6 @@ class Covers(str):
     _made_of: tuple[tuple[Source, ...], str, str, str]
 
     def __new__(cls, sources: Iterable[Source], detail: str = "", unit: str = "", more: str = "") -> "Covers":
-        """Make the text of the sources."""
         listed = tuple(sources)
         words = [source.value for source in listed]
         if words and detail:
@@ -70,7 +57,6 @@ class Covers(str):
         return Covers([one for source in sources for one in (new if source is old else [source])], *rest)
 
     def adding(self, words: str) -> "Covers":
-        """The same, and some words more."""
         sources, detail, unit, more = self._made_of
         return Covers(sources, detail, unit, more + words)
 

@@ -93,23 +93,7 @@ class Document:
         return f"<!doctype html><html {where}><head>{head}</head><body>{''.join(body)}</body></html>"
 
     def save(self, path: str | Path) -> Path:
-        """Write it to a file.
-
-        Parameters
-        ----------
-        path : str or Path
-            A .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Raises
-        ------
-        ValueError
-            If the name ends otherwise, or nothing here can make a PDF.
-        """
+        """Write it to a .md, .html, .docx or .pdf file; the last needs a Chromium or LibreOffice on this machine."""
         target = Path(path)
         suffix = target.suffix.lower()
         makers: dict[str, Callable[[], str | bytes]] = {
@@ -185,7 +169,6 @@ def _in_line(text: str) -> str:
 
 
 def _tagged(block: Block) -> str:
-    """A block as HTML."""
     if block.kind == "picture":
         data = base64.b64encode(block.png).decode()
         return f"<figure><img alt='{html.escape(_legal(block.text))}' src='data:image/png;base64,{data}'></figure>"
@@ -203,7 +186,6 @@ def _cell(text: str, place: int) -> str:
 
 
 def _typed(document: Any, block: Block) -> None:
-    """A block at the end of a Word document."""
     if block.kind == "picture":
         shape = document.add_picture(io.BytesIO(block.png), width=extra("docx.shared").Inches(6))
         shape._inline.docPr.set("descr", _legal(block.text))
@@ -238,13 +220,9 @@ def harmless(value: object) -> Any:
 
     A file whose columns end at commas is split at semicolons by a German Excel: a formula after any separator or line
     break inside of the text is one there. Each part that would begin one gets an apostrophe; `as_written` removes it.
-
-    >>> harmless("=HYPERLINK(1)"), harmless("nice;=cmd"), harmless("fine"), harmless(-3)
-    ("'=HYPERLINK(1)", "nice;'=cmd", 'fine', -3)
     """
     return _DANGER.sub("'", value) if isinstance(value, str) and _DANGER.search(value) else value
 
 
 def as_written(value: object) -> Any:
-    """What `harmless` was called with."""
     return _DEFUSED.sub("", value) if isinstance(value, str) else value

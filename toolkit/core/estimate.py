@@ -66,7 +66,6 @@ _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
 def _no_sum(_: object, other: object) -> NoReturn:
-    """Refuse what is no difference or ratio."""
     rule = "an estimate has `-`, with another or with a number, and `/` with another"
     consequence = ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries"
     refuse(rule, f"another operation with {type(other).__name__}", consequence, TypeError)

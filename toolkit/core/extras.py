@@ -1,7 +1,10 @@
-"""Imports that wait: of what comes with an extra, asked for by name where it is missing, and of higher floors."""
+"""Imports that wait: of what comes with an extra, asked for by name where it is missing, and of higher floors;
+and a bar for long work, where tqdm is installed.
+"""
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -74,3 +77,22 @@ def check_engine(frame: object) -> None:
 def lazy(module: str, name: str) -> Any:
     """One function or class of a module on a higher floor, or beside, imported now: a picture, a form in a notebook."""
     return getattr(import_module(module), name)
+
+
+_LONG = 64  # fewer pieces are done before anyone could read a bar
+
+
+def chunks(total: int, size: int, what: str) -> Iterator[slice]:
+    """Slices that cover 0 … total-1; a bar appears when they take longer than a second and tqdm is installed."""
+    starts = range(0, total, size)
+    for start in starts if len(starts) < _LONG else _with_bar(starts, what):
+        yield slice(start, start + size)
+
+
+def _with_bar(starts: range, what: str) -> Iterable[int]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return starts
+    bar: Iterable[int] = tqdm(starts, desc=what, unit=" pieces", delay=1, leave=False)
+    return bar

@@ -32,6 +32,5 @@ def address(url: str, schema: str) -> tuple[dict[str, Any], str]:
 
 
 def set_locally(connection: psycopg.Connection[Any], settings: Mapping[str, str]) -> None:
-    """Settings of this transaction."""
     calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
     connection.execute(f"SELECT {calls}".encode(), [text for pair in settings.items() for text in pair])

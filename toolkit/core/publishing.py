@@ -80,10 +80,9 @@ def key_columns(axes: Sequence[str]) -> list[str]:
 def csv_text(
     axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool, counts: Sequence[tuple[float, float]] | None = None
 ) -> str:
-    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
-    number of values behind it with its own error, where that is told.
-
-    A key that a spreadsheet would take for a formula, or a part of it, has an apostrophe before it.
+    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the number of
+    values behind it, where that is told. A key that a spreadsheet would take for a formula has an apostrophe before
+    it.
     """
     columns = key_columns(axes)
     out = io.StringIO()
@@ -156,7 +155,6 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
 
 
 def _error(se: float) -> str:
-    """To two digits."""
     if not math.isfinite(se) or se <= 0:
         return ""
     digits = 1 - math.floor(math.log10(se))
@@ -313,7 +311,6 @@ class Publishable:
         )
 
     def _after(self, step: str) -> "ReleaseFacts | None":
-        """What is public about it, after one more step."""
         return None if self.release is None else self.release.after(step)
 
     def to_csv(self, level: float = 0.95) -> str:
@@ -370,7 +367,6 @@ class Publishable:
 
 
 def promise_of(loss: Loss | None, one: str = "person") -> str:
-    """What a loss says, in a sentence."""
     if isinstance(loss, Pure):
         return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):

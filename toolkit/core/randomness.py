@@ -93,11 +93,8 @@ def drawer(rng: Rng = None) -> Below:
 
 
 def falls_below(probability: Enclosure, prefix: int, bits: int, rng: Rng = None) -> bool:
-    """Whether a uniform number whose first `bits` bits are `prefix` is below the probability; more bits are
-    drawn until sure.
-
-    The outcome is true with exactly the given probability, because it is only spoken when every continuation
-    of the prefix would lead to the same one.
+    """Whether a uniform number whose first `bits` bits are `prefix` is below the probability: with exactly that
+    probability, because more bits are drawn until every continuation would lead to the same outcome.
     """
     while True:
         low, high = probability(bits)

@@ -65,11 +65,8 @@ def exp_below(exponent: Fraction) -> Fraction:
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
     """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the Stern-Brocot tree.
 
-    Every fraction strictly between two neighbors of the tree is at least as large, in this sense, as both
-    together; so when both together pass the limit, the lower one is the best there is.
-
-    >>> best_below(Fraction(314159, 100000), others=1, limit=200)
-    (135, 43)
+    Every fraction strictly between two neighbors of the tree is at least as large, in this sense, as both together; so
+    when both together pass the limit, the lower one is the best there is.
     """
     if target <= 1:  # 1 itself, which rounding may have put a hair below
         return 1, 1
@@ -96,9 +93,8 @@ def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[l
 
 
 def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Whole parts of `total`, each as near as can be: the method of largest remainders.
-
-    No positive probability is rounded to zero, because a zero would take away somebody's deniability.
+    """Whole parts of `total`, each as near as can be: largest remainders. No positive probability is rounded to zero,
+    because a zero would take away somebody's deniability.
     """
     parts = [max(math.floor(p * total), 1) if p else 0 for p in probabilities]
     spare = total - sum(parts)

@@ -71,12 +71,7 @@ def _stretched(words: bytes, salt: bytes) -> bytes:
 
 
 def number(answer: object) -> float | None:
-    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3", "inf"; None for what is
-    none.
-
-    >>> number("75 %"), number("3,362"), number("perhaps")
-    (0.75, 3362.0, None)
-    """
+    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "−0.5", "2 ln 3", "inf"; None for what is none."""
     if isinstance(answer, bool | np.bool_):
         return None
     try:
@@ -118,8 +113,8 @@ def rounded(value: float, digits: int) -> str:
 
 
 def near(value: float, digits: int) -> set[str]:
-    """What a number is read as: its first digits, and those of numbers half a step away, so that it counts
-    alike whether it was rounded before or cut. A whole number is rounded once: nobody cuts one.
+    """What a number is read as: its first digits, and those of numbers half a step away, so that it counts alike
+    whether it was rounded before or cut. A whole number is rounded once: nobody cuts one.
     """
     if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
         return {rounded(value, digits)}

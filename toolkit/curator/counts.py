@@ -33,7 +33,6 @@ _MOST_JOINT = 2**62  # cells of all columns together, which number a row in 64 b
 
 
 def count(query: Query) -> Release[Any]:
-    """How many rows each cell has."""
     if not query.rows.is_part and query.unit.n is not None:
         consequence = "the number of all rows is public there: len(frame)"
         refuse("`where` or `by` must be given under 'replace'", "none", consequence)
@@ -60,7 +59,6 @@ def histogram(
 
 
 def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
-    """The sum of a column in each cell."""
     variable, unit, rows = query.variable(column, bounds, missing), query.unit, query.rows
     if variable.fill is None or rows.is_part or unit.n is None:
         statistic = statistics.totals(variable.limits, rows.cells, unit.neighbors, unit.caps)
@@ -70,8 +68,6 @@ def total(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> 
 
 
 def of_sums(query: Query, name: str, statistic: Statistic, variable: Variable, order: int = 1) -> Release[Any]:
-    """A statistic of the exact sums of one column."""
-
     def read() -> list[Sums]:
         return [Sums(*cell) for cell in summed(query.frame, query.rows, variable, order)]
 
@@ -124,20 +120,16 @@ class Cut(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """A column that is split at given numbers."""
-
     label: Label
     name: str
     edges: Cut
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the bins are called."""
         return self.edges.names
 
     @property
     def cuts(self) -> pushed.Cuts:
-        """Where bins end, and which follows."""
         return self.edges.cuts
 
     def codes(self, frame: Frame) -> Codes:
@@ -152,10 +144,9 @@ def _array(noisy: list[int]) -> Any:
 
 
 def agreeing_counts(query: Query, by: Sequence[By]) -> Release[Any]:
-    """Counts by each mapping of a list, made to agree by weighted least squares.
-
-    A row is counted if it has one of the given keys in every column of the list, so that all tables are of
-    the same rows. Labels have the key "(all)" for a column that their table is not split by.
+    """Counts by each mapping of a list, made to agree by weighted least squares. A row is counted if it has one of the
+    given keys in every column of the list; labels have the key "(all)" for a column that their table is not split
+    by.
     """
     axes, tables = _tables(query.frame, by)
     query = query.by(*axes)
@@ -211,7 +202,6 @@ def _tables(frame: Frame, by: Sequence[By]) -> tuple[tuple[Keys, ...], tuple[tup
 
 
 def _listed(table: object) -> dict[Any, list[Any]]:
-    """One table of a list, its keys read once."""
     if not isinstance(table, Mapping):
         rule = "each table of `by` must be a mapping of columns to their keys"
         remedy = 'write by=[{"region": ["north", "south"]}, {}]; {} is the total'
@@ -220,7 +210,6 @@ def _listed(table: object) -> dict[Any, list[Any]]:
 
 
 def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
-    """How many rows each cell of each table has."""
     if pushed.can(frame, rows):
         return pushed.joint_counts(frame, rows, tables)
     shapes = [tuple(sizes[place] for place in one) for one in tables]

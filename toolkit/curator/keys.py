@@ -80,7 +80,6 @@ def bounds(query: Query, column: Label, powers: object, beta: Number) -> Release
 
 
 def top(query: Query, column: Label, k: int, options: Iterable[Any]) -> Release[Any]:
-    """The k most frequent of the given options."""
     choices, unit = as_list(options, "options"), query.unit
     axis = Keys.of(query.frame, column, choices, "options")
     listed, name = query.by(axis), axis.name

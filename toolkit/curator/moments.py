@@ -79,7 +79,6 @@ def mean(query: Query, column: Label | list[Label], bounds: BoundsByColumn, miss
 
 
 def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, name: str = "variance") -> Release[Any]:
-    """The sample variance of a column."""
     variable, unit, rows = query.variable(column, bounds, missing, SQUARE_BITS), query.unit, query.rows
     limits = variable.limits
     if variable.fill is not None and not rows.is_part and unit.n is not None:
@@ -92,13 +91,11 @@ def variance(query: Query, column: Label, bounds: BoundsLike, missing: Missing, 
 
 
 def std(query: Query, column: Label, bounds: BoundsLike, missing: Missing) -> Release[Any]:
-    """The root of the variance."""
     squared = variance(query, column, bounds, missing, "standard deviation")
     return replace(squared, finish=partial(Estimate.map, function=_root, derivative=_root_slope))
 
 
 def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
-    """The sample covariance of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
     label, n = f"covariance of {x.name} and {y.name}", query.unit.n
     if not query.rows.is_part and n is not None and x.fill is not None and y.fill is not None:
@@ -110,7 +107,6 @@ def covariance(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, 
 
 
 def correlation(query: Query, pair: tuple[Label, Label], bounds: BoundsByColumn, missing: Missing) -> Release[Any]:
-    """The correlation of two columns."""
     x, y = variables = _variables(query, pair, bounds, missing, PAIR_BITS)
     part = _pair(query, x, y, tables.correlation, (1.0, 0.0, (-1.0, 1.0)))
     return _coded(query, f"correlation of {x.name} and {y.name}", [part], variables, notes=_LINEAR)
@@ -209,7 +205,6 @@ def _estimate(results: list[CellEstimates], scales: list[Scale], limits: Limits,
 
 
 def _ends(bases: list[Limits], scales: list[Scale], level: float) -> tuple[Array, Array]:
-    """The limits of all columns, each on its own scale."""
     ends = [
         [np.clip(offset + factor * end, *within) for end in basis.of(level)]
         for basis, (factor, offset, within) in zip(bases, scales, strict=True)
@@ -224,9 +219,7 @@ def _half(limits: Bounds) -> float:
 
 
 def _per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> float:
-    """The largest standard error of a cell, times the number of values, if that is large and they are spread
-    evenly between their bounds.
-    """
+    """The largest standard error of a cell, times the number of values, if these are many and spread evenly."""
     errors = []
     for part, mechanism in zip(parts, mechanisms, strict=True):
         powers, slopes = _EVEN[len(part.coding.back)], part.coding.slopes / part.coding.unit
@@ -236,7 +229,6 @@ def _per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> f
 
 
 def _root(variance: Array) -> Array:
-    """A noisy variance below 0 counts as 0."""
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 

@@ -30,9 +30,8 @@ _PLACES = 52  # bits of a place: its step, and a random part that tells equal va
 def quantiles(
     query: Query, column: Label, q: Number | Iterable[Number], bounds: BoundsLike, step: Number | None
 ) -> Release[Any]:
-    """The values below which the shares `q` lie, the middle one first, each of the others on its side of it.
-
-    A single share is a list of one, released as a number where there are no groups.
+    """The values below which the shares `q` lie, the middle one first, each of the others on its side of it. A single
+    share is a list of one, released as a number where there are no groups.
     """
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
@@ -87,12 +86,10 @@ class Grid:
 
     @cached_property
     def extra(self) -> int:
-        """How many bits the random digits of a place have."""
         return _PLACES - (self.limits.span + 1).bit_length()
 
     @cached_property
     def most(self) -> int:
-        """Where the last step ends."""
         return (self.limits.span + 1) << self.extra
 
     def places(self, steps: Steps, rng: Rng) -> Steps:

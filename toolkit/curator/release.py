@@ -79,17 +79,9 @@ class Price:
 
 @dataclass(frozen=True)
 class Noise:
-    """What noise does to a cell, in the column's unit.
-
-    Parameters
-    ----------
-    cells : int
-        How many cells are released.
-    sd : float, optional
-        Its standard deviation, where a cell is one number.
-    per_value : float, optional
-        Else the standard error is about this, divided by the number of values, if they are spread evenly
-        between the bounds.
+    """What noise does to a cell, in the column's unit: its standard deviation, where a cell is one number; else the
+    standard error is about `per_value`, divided by the number of values, if they are spread evenly between the
+    bounds.
     """
 
     cells: int
@@ -109,19 +101,16 @@ class Unit:
 
     @cached_property
     def caps(self) -> Caps:
-        """The most that is used of one person."""
         return ONE if self.persons is None else self.persons.caps
 
     @cached_property
     def charge(self) -> dict[str, Any]:
-        """What the ledger is told."""
         if self.persons is None:
             return {"neighbors": self.neighbors, "unit": "row"}
         return {"neighbors": self.neighbors, "unit": "person", "terms": self.persons.words}
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        """What a document says."""
         person = "each row is a person" if self.persons is None else self.persons.sentence
         return {"neighbors": self.neighbors, "person": person}
 
@@ -132,32 +121,19 @@ class Release(Generic[Data]):
 
     Parameters
     ----------
-    label : str
-        What it is, for the ledger and the estimate.
-    mechanism : Mechanism
-        Its noise, which knows its price.
-    unit : Unit
-        Whom the promise is about.
-    read : callable
-        Computes integers of the frame; called after the charge.
-    draw : callable
-        Makes an estimate of these integers and a source of randomness.
-    query : mapping
-        What a document says was asked: keys, condition, bounds.
-    missing : str
-        What becomes of missing values.
-    notes : tuple of str
-        What a reader must not miss.
-    noise : callable, optional
-        The noise of a cell, for a preview; None where the error depends on the data.
-    noise_unit : str
-        What the noise is counted in, for a document.
-    steps : tuple of str
-        What `draw` does to the noisy numbers, for a document.
-    facts_after : callable, optional
-        What the estimate adds to `query`: keys that were found.
-    finish : callable, optional
-        Turns the documented estimate into another one, from what was released alone.
+    label : what it is, for the ledger and the estimate.
+    mechanism : its noise, which knows its price.
+    unit : whom the promise is about.
+    read : computes integers of the frame; called after the charge.
+    draw : makes an estimate of these integers and a source of randomness.
+    query : what a document says was asked: keys, condition, bounds.
+    missing : what becomes of missing values.
+    notes : what a reader must not miss.
+    noise : the noise of a cell, for a preview; None where the error depends on the data.
+    noise_unit : what the noise is counted in, for a document.
+    steps : what `draw` does to the noisy numbers, for a document.
+    facts_after : what the estimate adds to `query`: keys that were found.
+    finish : turns the documented estimate into another one, from what was released alone.
     """
 
     label: str
@@ -175,7 +151,6 @@ class Release(Generic[Data]):
     finish: Callable[[Estimate], Estimate] | None = None
 
     def describe(self, estimate: Estimate, label: str, notes: tuple[str, ...]) -> Estimate:
-        """The estimate with its label, its method in words, and its notes."""
         persons = "" if self.unit.persons is None else self.unit.persons.words
         mechanism, neighbors = f"{estimate.method} mechanism", f"neighbors: {self.unit.neighbors}"
         return replace(
@@ -187,7 +162,6 @@ class Release(Generic[Data]):
         )
 
     def document(self, estimate: Estimate, ledger: Ledger, entry: Entry) -> Estimate:
-        """The estimate with all that is public about it, for `publish`."""
         noise, basis = self.mechanism.facts(), estimate.basis
         if isinstance(self.mechanism, Laplace | Gaussian):
             noise["unit"] = self.noise_unit
@@ -212,7 +186,6 @@ class Query:
     rows: Grouping
 
     def by(self, *axes: Axis) -> "Query":
-        """The same rows in other cells."""
         return replace(self, rows=self.rows.by(*axes))
 
     def variable(self, label: Label, bounds: object, missing: object, bits: int = SUM_BITS) -> Variable:
@@ -233,7 +206,6 @@ class Query:
         notes: tuple[str, ...] = (),
         **more: Any,
     ) -> Release[Data]:
-        """The release of a statistic of these rows: `more` as `Release` has it."""
         rows, facts = self.rows, dict[str, Any]()
         if rows.axes:
             facts |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
@@ -319,18 +291,12 @@ class Preview:
 
     Parameters
     ----------
-    label : str
-        What would stand in the ledger.
-    mechanism : str
-        The kind of noise or choice.
-    loss : Loss
-        What it costs.
-    charged : Loss
-        That in the ledger's currency.
-    fits : bool
-        Whether the ledger would pay for it now.
-    noise : Noise or None
-        None where the error depends on the data.
+    label : what would stand in the ledger.
+    mechanism : the kind of noise or choice.
+    loss : what it costs.
+    charged : that in the ledger's currency.
+    fits : whether the ledger would pay for it now.
+    noise : None where the error depends on the data.
     """
 
     label: str
@@ -342,7 +308,6 @@ class Preview:
 
     @classmethod
     def of(cls, release: Release[Any], ledger: Ledger) -> "Preview":
-        """What is known of a release before it is run."""
         mechanism = release.mechanism
         loss, charged = price_of(mechanism, ledger.ceiling)
         fits = ledger.fits(mechanism, **release.unit.charge)
@@ -350,18 +315,8 @@ class Preview:
         return cls(release.label, type(mechanism).__name__, loss, charged, fits, noise)
 
     def se(self, n: int | None = None) -> float:
-        """The standard error of a cell.
-
-        Parameters
-        ----------
-        n : int, optional
-            The number of values in the cell; needed of a mean or a spread, whose error it decides.
-
-        Returns
-        -------
-        float
-            Exact where a cell is one number with noise, else about right for values that are spread evenly
-            between the bounds.
+        """The standard error of a cell of `n` values, needed of a mean or a spread: exact where a cell is one number
+        with noise, else about right for values that are spread evenly between the bounds.
         """
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd

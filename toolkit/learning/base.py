@@ -33,7 +33,6 @@ FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bo
 
 
 def randomness_of(ledger: Any, rng: Rng) -> Rng:
-    """The randomness that a ledger allows."""
     if not hasattr(ledger, "charge"):
         refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
     source: Rng = ledger.source(rng)
@@ -44,7 +43,6 @@ class LeftBehind:
     """In place of a ledger that a pickle cannot carry: no further fit is paid for here."""
 
     def charge(self, *_: object, **__: object) -> None:
-        """Refuse."""
         rule = "a fit must be charged to the ledger of its learner"
         consequence = "set_params(ledger=…) first; in a search use n_jobs=1"
         refuse(rule, "a learner that was pickled or sent to another process", consequence)
@@ -183,7 +181,6 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _facts(self) -> list[tuple[str, str]]:
-        """What is shown of a learner, after its cost."""
         return []
 
     def _facts_about_missing(self) -> list[tuple[str, str]]:

@@ -82,10 +82,8 @@ def choose_classifier(
 
 
 def right_answers(candidates: Sequence[Any], rows: DataFrame | ArrayLike, labels: Sequence[Any]) -> list[int]:
-    """How many rows each candidate labels as they should be: all at once, or row by row where that fails.
-
-    Each answer is compared with its label by type and value alone, so that no cell decides how another one is
-    read: a text never equals a number, and a missing label nothing.
+    """How many rows each candidate labels as they should be: all at once, or row by row where that fails. Each answer
+    is compared with its label by type and value alone, so that no cell decides how another one is read.
     """
     truth = [key(label) for label in labels]
     return [_right(one, rows, truth) for one in candidates]

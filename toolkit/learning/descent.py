@@ -33,9 +33,8 @@ _LEAST = 0.25  # no less noise than that, in units of a gradient: else the grid 
 
 @dataclass(frozen=True)
 class NoisyDescent:
-    """w <- w - pace ((sum of gradients + noise) / (rate people) + w / (C people)), a fixed number of times.
-
-    `people` is public: their number under "replace", a guess of it under "add_remove".
+    """w <- w - pace ((sum of gradients + noise) / (rate people) + w / (C people)), a fixed number of times. `people` is
+    public: their number under "replace", a guess of it under "add_remove".
     """
 
     loss: Loss
@@ -98,7 +97,6 @@ class NoisyDescent:
         return np.asarray(place)
 
     def _taking_part(self, people: int, rng: Rng) -> Array:
-        """Who takes part in a step: each with exactly this rate."""
         return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
 
 

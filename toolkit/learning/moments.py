@@ -52,7 +52,6 @@ class Moments:
 
     @property
     def entries(self) -> int:
-        """How many numbers are released."""
         return self.size * (self.size + 1) // 2 + (self.size if self.target else 0)
 
     @cached_property
@@ -239,8 +238,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
 
 
 def _solved(matrix: Array, products: Array, sigma: float) -> Array:
-    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the largest of the
-    noise, which is symmetric with sigma / sqrt(2) off the diagonal.
+    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the largest of the noise,
+    which is symmetric with sigma / sqrt(2) off the diagonal.
     """
     values, vectors = np.linalg.eigh(matrix)
     noise = sigma * np.sqrt(2 * len(matrix))

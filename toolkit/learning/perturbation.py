@@ -106,7 +106,6 @@ Parts: TypeAlias = Callable[[], Iterable[Array]]
 
 
 def in_memory(parts: Parts) -> Array:
-    """All rows at once."""
     listed = list(parts())
     return listed[0] if len(listed) == 1 else np.concatenate(listed, axis=1)
 
@@ -124,9 +123,8 @@ def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float 
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
-    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w has a gradient of at most half the tolerance.
-
-    `rows` holds one column per person, already multiplied by the label.
+    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w has a gradient of at most half the tolerance. `rows`
+    holds one column per person, already multiplied by the label.
     """
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SAMPLED:
@@ -210,7 +208,6 @@ _CAUTION = 1 + 1e-9  # more than the rounding of all that is computed here
 
 
 def divergence(t: float, sigma: float, determinants: float, size: int) -> float:
-    """The bound of order t + 1."""
     shift = (2 + math.sqrt(size) * _CELL * sigma) ** 2 / (2 * sigma**2)
     rows = math.log(2) * (1 + size * _HOLDER) + 2 * t**2 / sigma**2 / (1 - _HOLDER)
     cells = size * t**2 * _CELL**2 / _HOLDER / 2
@@ -303,7 +300,6 @@ class Ball:
 
     @property
     def spread(self) -> float:
-        """The standard deviation of an entry."""
         return math.sqrt(self.size + 1) * self.scale
 
     @property
@@ -329,7 +325,6 @@ class Cube:
 
     @cached_property
     def exponent(self) -> int:
-        """Of the cell, a power of two."""
         reach = 2 * Fraction(self.widest)
         return floor_log2(min(reach, reach / self.epsilon)) - GRID - self.size.bit_length()
 
@@ -368,7 +363,6 @@ class Normal:
 
     @cached_property
     def spread(self) -> float:
-        """The standard deviation of an entry."""
         return least_sigma(float(self.epsilon), self.delta, self.determinants, self.size)
 
     @property
@@ -452,7 +446,6 @@ class ObjectivePerturbation:
 
     @property
     def inside(self) -> Fraction:
-        """The epsilon that is paid for noise in the objective."""
         return Fraction(self.loss.amount) * (1 - _FOR_SOLVER)
 
     @cached_property

@@ -82,13 +82,7 @@ def table(x: DataFrame | ArrayLike) -> Table:
 
 
 def examples(x: Any, y: Any, *, target: bool = True) -> Examples:
-    """Rows and their targets; where `y` is a text, it names a column of the frame `x`, and the others are the rows.
-
-    >>> import pandas as pd
-    >>> both = examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
-    >>> both.rows.names, [(cells.tolist(), column.cells()) for cells, column in both.parts()]
-    (('age',), [([[21.0], [34.0]], ['no', 'yes'])])
-    """
+    """Rows and their targets; where `y` is a text, it names a column of the frame `x`, and the others are the rows."""
     named = target and isinstance(y, str)
     if not named and engine_of(x) not in SOURCES:
         rows = table(x)
@@ -120,9 +114,8 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
 
 
 def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
-    """A function that finds the place of each label among the classes, -1 for a label that is none of them.
-
-    It is for columns of one type; refused if that can never hold one of the classes.
+    """A function that finds the place of each label among the classes, or -1, in columns of one type; refused if that
+    can never hold one of the classes.
     """
     plain = values.plain(classes, column.kind)
     if plain is not None:
@@ -158,7 +151,6 @@ def one_column(y: Any, rows: int | None = None) -> Target:
 
 
 def _only_column(y: Any) -> Target:
-    """The column of a frame or a matrix that has one."""
     engine = engine_of(y)
     y = np.asarray(y) if engine is None else y
     shape: tuple[int, ...] = () if engine in SOURCES else y.shape
@@ -193,7 +185,6 @@ def _matrix(rows: list[Any]) -> npt.NDArray[Any]:
 
 
 def _frame(frame: Frame, x: Any, target: str | None = None) -> Table:
-    """A frame's columns but the target."""
     listed = [
         one for one in zip(frame.all(), frame.names, frame.labels, strict=True) if target is None or one[2] != target
     ]
@@ -231,7 +222,6 @@ class Scale:
 
     @property
     def size(self) -> int:
-        """How many weights there are."""
         return len(self.low) + self.intercept
 
     @property

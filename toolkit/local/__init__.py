@@ -5,10 +5,9 @@ from toolkit.local.anchor import attention, corrected
 from toolkit.local.birthdays import born
 from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
-from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.questionnaire import compare as compare_questionnaires
-from toolkit.local.questionnaire import questionnaire
+from toolkit.local.questionnaire import likert, questionnaire
 from toolkit.local.questions import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local.shuffling import shuffled
 

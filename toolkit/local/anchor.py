@@ -83,9 +83,8 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
 
 
 def at_random(followers: Estimate) -> str:
-    """What the reports to an anchor show, and what they cannot, from the share who follow.
-
-    Whoever always gives the harmless answer looks like a follower there, or better than one.
+    """What the reports to an anchor show, and what they cannot, from the share who follow: whoever always gives the
+    harmless answer looks like a follower there, or better than one.
     """
     limits, share = followers.interval(), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
@@ -211,7 +210,6 @@ def _care(design: Design, truth: str | int | None) -> Array:
 
 
 def _row(design: Design, truth: str | int | None) -> Array:
-    """How everybody who follows reports to the anchor."""
     if truth is not None and truth not in design.options:
         refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])

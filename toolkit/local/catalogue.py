@@ -67,12 +67,10 @@ CATALOGUE: dict[str, Entry] = {
 
 
 def makers() -> dict[str, Maker]:
-    """Who makes what, by name."""
     return {name: listed.maker for name, listed in CATALOGUE.items()}
 
 
 def example(name: str) -> Randomizer:
-    """A small one of that name."""
     return CATALOGUE[name].maker(**CATALOGUE[name].example)
 
 

@@ -18,7 +18,6 @@ from toolkit.core.randomness import Below, Rng
 
 
 def is_code(value: object, kinds: int) -> bool:
-    """A whole number from 0 to kinds - 1."""
     return is_whole(value) and 0 <= value < kinds
 
 
@@ -30,7 +29,6 @@ def is_set(value: object, kinds: int) -> bool:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """An integer, and not a truth value."""
     return type(value) is int
 
 

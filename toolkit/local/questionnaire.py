@@ -3,7 +3,8 @@
 Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
 question keeps the whole budget for it; a d-th of the people answer each, and variances grow like d. Survey people know
 the second as a split questionnaire. Filling up the questions not asked with invented answers is not offered: it hides
-which question was asked, but then costs more than epsilon when whole records are compared.
+which question was asked, but then costs more than epsilon when whole records are compared. A Likert
+scale may be asked for all shares, or for its mean alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,11 +18,17 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, ArrayLike
 from toolkit.core.checks import Number, explains, refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import concise
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
+from toolkit.local.design import Design
+from toolkit.local.matrix.tables import TABLE_LIMIT
+from toolkit.local.numeric import one_bit
+from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.protocol import Randomizer, Respondents, keep_whole
+from toolkit.local.questions import k_ary
 from toolkit.texts.odds import epsilon_bound
 
 Maker = Callable[[Fraction], Randomizer]
@@ -101,7 +108,6 @@ class Questionnaire:
         return choices
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
-        """One estimate a question, from the reports of those who were asked it."""
         self._refuse_other_names(reports)
         return {name: question.estimate(reports[name]) for name, question in self.questions}
 
@@ -227,3 +233,62 @@ def compare(
     one, split = questionnaire(makers, epsilon), questionnaire(makers, epsilon, asked=len(makers))
     by_one, by_split = one.variance(truths, n), split.variance(truths, n)
     return {name: {"one question": by_one[name], "split budget": by_split[name]} for name in makers}
+
+
+@dataclass(frozen=True)
+class Likert:
+    """Two ways to ask on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the mean alone.
+
+    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from the
+    distribution: when answers are spread evenly over the points, and when half of them are at either end, its worst
+    case.
+    """
+
+    distribution: Design
+    mean: OneBit
+    saving_spread: float
+    saving_ends: float
+
+    __repr__ = concise
+
+    def advice(self) -> str:
+        """Which to use, in one sentence."""
+        if self.saving_spread > 1:
+            gain = f"{self.saving_spread:.1f} to {self.saving_ends:.1f} times fewer respondents"
+            return f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."
+        return (
+            "Use k_ary: it gives each point's share and, unless answers crowd at the ends, the mean as "
+            "precisely as one_bit."
+        )
+
+
+@explains("likert(5, epsilon=1.0)")
+def likert(points: int, epsilon: Number) -> Likert:
+    """Prepare a Likert question: all shares by `k_ary`, and the mean alone by `one_bit`.
+
+    The mean from the distribution is the sum of points times shares. Respondents are a random sample.
+
+    Parameters
+    ----------
+    points : int
+        At least 2: the points are 1 … k.
+    epsilon : number
+        What one report may cost.
+
+    Returns
+    -------
+    Likert
+        Both designs, and which needs fewer people.
+
+    Examples
+    --------
+    >>> likert(5, 1.0).mean
+    <OneBit on 1 to 5: epsilon 1>
+    """
+    k = whole(points, "points", least=2, most=TABLE_LIMIT)
+    scores = np.arange(1, k + 1)
+    design, bit = k_ary(scores.tolist(), epsilon=epsilon), one_bit((1, k), epsilon)
+    spread, ends = np.full(k, 1 / k), np.where((scores == 1) | (scores == k), 0.5, 0)
+    middle = bit.variance((k + 1) / 2, 1)  # whatever the spread, one bit's variance depends on the mean alone
+    savings = [float(scores @ design.covariance(shares, 1) @ scores) / middle for shares in (spread, ends)]
+    return Likert(design, bit, *savings)

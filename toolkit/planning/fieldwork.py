@@ -138,7 +138,6 @@ def checked_field(
     deff: Number = 1,
     weighting: Number = 1,
 ) -> Field:
-    """Field conditions from what an analyst wrote."""
     people = None if population is None else whole(population, "population", least=2)
     return Field(
         _share(smallest, "subgroup"),

@@ -44,7 +44,6 @@ class Curated:
         return self.direct
 
     def scale(self, n: ArrayLike) -> Any:
-        """The scale of the noise on the estimate that governs."""
         return self.total / self.direct.field.behind(n)
 
     def variance(self, n: ArrayLike) -> Array:

@@ -121,10 +121,9 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
 
 
 def epsilon_for(case: Case, target: Target, n: int) -> float:
-    """An epsilon that reaches the target with n people, and with every larger number.
-
-    For a margin of a design it is the smallest to seven digits. Where the error does not fall steadily with
-    epsilon, because reports or subsets are counted, smaller ones that do are looked for in steps.
+    """An epsilon that reaches the target with n people, and with every larger number: for a margin of a design the
+    smallest to seven digits. Where the error does not fall steadily with epsilon, because reports or subsets are
+    counted, smaller ones that do are looked for in steps.
     """
     best = case.accuracy(float(case.field.at_once)).without_noise()
     counted = target.counts(best, n)
@@ -170,11 +169,9 @@ def _less(missed: Callable[[float], float], epsilon: float) -> float:
 
 
 def _lower_epsilon(case: Case, target: Target, n: int, least: float) -> float:
-    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that
-    is enough.
-
-    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their
-    tips miss.
+    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that is enough.
+    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their tips
+    miss.
     """
     power, epsilon = float(target.power or 0), least
     while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:

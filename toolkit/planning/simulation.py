@@ -9,9 +9,8 @@ import numpy as np
 from toolkit.core.checks import Number, explains, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
-from toolkit.core.extras import extra
+from toolkit.core.extras import chunks, extra
 from toolkit.core.inference.intervals import Shares
-from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:
     import pandas as pd

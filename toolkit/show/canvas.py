@@ -81,9 +81,8 @@ def finish(ax: Axes, title: str, alt: str) -> Axes:
 
 def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dict[str, Any]]:
     """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and a text.
-
-    The picture is there twice. JupyterLab gives an "image/png" no words for those who do not see it, and
-    prefers HTML, which has them; printers and other readers take the "image/png".
+    The picture is there twice: JupyterLab gives an "image/png" no words for those who do not see it, and prefers
+    HTML, which has them; printers and other readers take the "image/png".
     """
     width, height = (round(inches * _DPI) for inches in figure.get_size_inches())
     bits = base64.b64encode(png(figure)).decode()
@@ -140,7 +139,6 @@ def percent_ticks(ax: Axes, which: str = "xy") -> None:
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a figure, the first on top."""
     ax.set_yticks(range(len(names)), names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.4, -0.6)

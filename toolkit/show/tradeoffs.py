@@ -188,7 +188,6 @@ def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *
 
 
 def _bars(ax: Axes | None, sizes: Mapping[str, float], words: Sequence[str], *, room: float) -> Axes:
-    """A bar for each name, with words beyond its end."""
     ax = axes(ax, width=6.8, height=1.4 + 0.45 * len(sizes))
     ax.barh(range(len(sizes)), list(sizes.values()), color=SKY, edgecolor=BLUE, height=0.6)
     for place, (size, text) in enumerate(zip(sizes.values(), words, strict=True)):

@@ -43,7 +43,6 @@ class Checked:
 
     @property
     def readable(self) -> list[Question]:
-        """The questions that are not refused."""
         return [one for one in self.questions if one is not None] if self.survey is None else [*self.survey.questions]
 
 
@@ -183,9 +182,8 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
 
 
 def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, speak: str) -> list[dict[str, Any]]:
-    """Return every setting of one way to protect a question: what it changes, its cost, odds and margins.
-
-    A slider then repaints from this list, and asks nothing while it moves.
+    """Return every setting of one way to protect a question: what it changes, its cost, odds and margins. A slider then
+    repaints from this list, and asks nothing while it moves.
     """
     rows = []
     for change in _settings(table, family):

@@ -30,8 +30,6 @@ _NEW = {"ceiling": "1", "neighbors": "replace", "columns": {}, "statistics": []}
 
 
 class Curating:
-    """Tables of a folder, and what is released of them."""
-
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._frames: dict[str, tuple[int, Any]] = {}
@@ -201,11 +199,7 @@ class Curating:
 
 
 def call(one: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any], str]:
-    """Return the arguments of a curator's verb, and how they are written in Python.
-
-    >>> call({"verb": "mean", "column": "age", "epsilon": "0.1"}, {"age": {"low": 18, "high": 100}})[2]
-    "'age', bounds=(18, 100), missing='drop', epsilon='0.1'"
-    """
+    """Return the arguments of a curator's verb, and how they are written in Python."""
     verb = choice(one.get("verb"), "verb", VERBS)
     names = [] if verb == "count" else [one.get("column", "")]
     keywords: dict[str, Any] = {}

@@ -60,9 +60,6 @@ def edited(text: str, data: Mapping[str, Any], *, toml: bool = True) -> str:
 
     A question's "#" is its place in the file before, if it had one. ValueError if the file would not read back as this
     data.
-
-    >>> print(edited('title = "Exams"  # as on the poster', {"title": "Tests"}))
-    title = "Tests"  # as on the poster
     """
     content = {key: _clean(value) for key, value in data.items() if value is not None}
     if not toml:
@@ -207,7 +204,6 @@ def _merged(text: str, before: Mapping[str, Any], content: Mapping[str, Any]) ->
 
 
 def _merge(table: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Change what differs in a table of tomlkit."""
     for key in old:
         if key not in new:
             table.remove(key)
@@ -229,7 +225,6 @@ def _are_tables(value: object) -> bool:
 
 
 def _is_table_of_file(key: str) -> bool:
-    """What is written as a table of its own."""
     return key in ("protection", "words", "questions")
 
 

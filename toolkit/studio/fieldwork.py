@@ -39,7 +39,6 @@ class Fieldwork:
 
     @contextmanager
     def _collector(self, file: str, which: str) -> Iterator[Collector]:
-        """A collection, for as long as it is needed."""
         with quiet():
             collector = Collector.attach(self._database(file, which)[1])
         try:
@@ -76,7 +75,6 @@ class Fieldwork:
             }
 
     def _is_current(self, file: str, collected: Survey) -> bool:
-        """Whether the file still says what is collected."""
         try:
             with quiet():
                 survey = self._surveys.load(file)

@@ -43,7 +43,6 @@ class Surveys:
         self._undone: dict[str, list[bytes]] = {}
 
     def files(self) -> dict[str, Any]:
-        """Return what there is to open."""
         others = {"constraints.toml", "pyproject.toml", "package.json"}
         surveys = [name for name in self.folder.names(*SURVEYS) if not name.endswith(SESSION) and name not in others]
         titles = {name: title for name in surveys if (title := _title(self.folder, name)) is not None}
@@ -119,7 +118,6 @@ class Surveys:
         return content
 
     def data(self, file: str) -> dict[str, Any]:
-        """Return the plain data of a file."""
         return _read(file, self.folder.read(file, *SURVEYS))
 
     def load(self, file: str) -> Survey:
@@ -152,7 +150,6 @@ def _read(file: str, content: bytes) -> dict[str, Any]:
 
 
 def _title(folder: Folder, name: str) -> str | None:
-    """The title of a survey; None for files that are something else."""
     try:
         data = _read(name, folder.read(name))
     except (ValueError, TypeError, OSError):

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import StoreError
-from toolkit.survey.writing.unknown_fields import SurveyError
+from toolkit.survey.writing.files import SurveyError
 
 if TYPE_CHECKING:
-    from toolkit.collecting import collect
     from toolkit.survey.background import CollectError
-    from toolkit.survey.collector import Collector
+    from toolkit.survey.collector import Collector, collect
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.exchange.importing import read_reports
     from toolkit.survey.exchange.registration import Registration, register
@@ -44,7 +43,7 @@ _LATER = {
     "Collector": "toolkit.survey.collector",
     "Registration": "toolkit.survey.exchange.registration",
     "Results": "toolkit.survey.results",
-    "collect": "toolkit.collecting",
+    "collect": "toolkit.survey.collector",
     "estimate": "toolkit.survey.results",
     "from_xlsform": "toolkit.survey.exchange.xlsform",
     "read_reports": "toolkit.survey.exchange.importing",

@@ -22,10 +22,7 @@ def asset(name: str) -> bytes:
 
 
 def code_hash() -> str:
-    """SHA-256 over the names and bytes of the page's files: what an ethics board or a respondent can compare.
-
-    Each file is its name, its length and its bytes, so that no two sets of files have one hash.
-    """
+    """SHA-256 over the names, lengths and bytes of the page's files: what a board or a respondent can compare."""
     digest = hashlib.sha256()
     for name in NAMES:
         content = asset(name)
@@ -49,7 +46,6 @@ def qr_png(link: str, target: str | IO[bytes]) -> None:
 
 
 def qr_text(link: str) -> str:
-    """A QR code in characters, for a terminal."""
     text = io.StringIO()
     _code(link).terminal(out=text, compact=True)
     return text.getvalue()
@@ -60,7 +56,6 @@ def _code(link: str) -> Any:
 
 
 def toolkit_version() -> str:
-    """The version of the toolkit at hand, as pip knows it."""
     try:
         return version("privacy-survey-toolkit")
     except PackageNotFoundError:  # run from a folder, without being installed

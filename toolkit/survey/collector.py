@@ -1,21 +1,22 @@
 """`Collector`: start a collection, watch it, close it, read it, delete it; from a notebook or the command line."""
 
 import socket
+import sys
 import warnings
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import lazy
 from toolkit.survey import background
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
-from toolkit.survey.results.table import table
-from toolkit.survey.results.turnout import checked_groups
+from toolkit.survey.results.table import checked_groups, table
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import other_page
@@ -34,20 +35,13 @@ class Status:
 
     Parameters
     ----------
-    state : str
-        "draft", "open", "paused" or "closed".
-    reports : int
-        Reports that are shown, which moves in the same steps as the results.
-    cap : int or None
-        Reports that the survey takes at most.
-    serving : bool
-        Whether you run a server of it on this machine.
-    url : str or None
-        The link for respondents.
-    log : tuple of str
-        What last went wrong in the server.
-    stored : int
-        Reports that there are.
+    state : "draft", "open", "paused" or "closed".
+    reports : reports that are shown, which moves in the same steps as the results.
+    cap : reports that the survey takes at most.
+    serving : whether you run a server of it on this machine.
+    url : the link for respondents.
+    log : what last went wrong in the server.
+    stored : reports that there are.
     """
 
     state: str
@@ -394,6 +388,58 @@ class Collector:
         return f"<Collector of {self.survey.name!r}: {status.state}, {count}>"
 
 
+def collect(
+    survey: Survey | str | Path, *, database: str | None = None, watch: bool = True, **options: Any
+) -> Collector:
+    """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
+
+    The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it
+    again. A notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in
+    steps, the estimates so far.
+
+    Parameters
+    ----------
+    survey : Survey, str or Path
+        A survey, or the .toml or .json file that it is in.
+    database : str, optional
+        URL: sqlite:///file.db (default sqlite:///survey.db), or postgresql://user@host/database?schema=name.
+    watch : bool
+        Whether to show it, in a notebook.
+    **options : dict
+        Those of `toolkit.survey.collector.start`: rehearsal=True to try it out, also with invented people
+        (`toolkit.rehearse`); host, port, certificate, public_url, and more.
+
+    Returns
+    -------
+    Collector
+        The running collection.
+
+    Examples
+    --------
+    With a collection that is open::
+
+        collector = collect(survey, database="sqlite:///campus.db")
+        collector.url, collector.status(), collector.results(), collector.close()
+    """
+    view = _view() if watch and _in_a_notebook() else None
+    collector = start(survey, database=database, **options)
+    if view is not None:
+        view(collector)
+    return collector
+
+
+def _view() -> Callable[[Collector], None]:
+    """What shows a collection live; fetched before one is started, because a package may be missing."""
+    display, view = lazy("IPython.display", "display"), lazy("toolkit.show.widgets.collector_view", "CollectorView")
+    return lambda collector: display(view(collector))
+
+
+def _in_a_notebook() -> bool:
+    """Whether a kernel runs this: only then is there somebody to show it to."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
 def start(
     survey: Survey | str | Path,
     *,
@@ -482,8 +528,7 @@ def prepare(
     keep: bool = True,
 ) -> tuple[Collector, Path | None]:
     """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server starts.
-
-    `keep`: whether the path of that file is kept with the collection; each of several servers may have its own.
+    `keep` : whether the path of that file is kept with the collection; each of several servers may have its own.
     """
     survey = survey if isinstance(survey, Survey) else _loaded(survey)
     survey = survey.as_rehearsal() if rehearsal else survey
@@ -645,10 +690,9 @@ def deletable(database: str) -> tuple[str, str]:
 
 
 def delete(database: str) -> list[str]:
-    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do.
-
-    Retention is a promise to people. What a program can keep of it is to take away what it made: the reports, the
-    tables or the file, the log and the note of its server. Copies were made by others, and only they can delete them.
+    """Remove a closed collection; sentences on what is beyond reach, and on what is left to do. What a program can keep
+    of the promise of retention is to take away what it made: the reports, the tables or the file, the log and the
+    note of its server. Copies were made by others, and only they can delete them.
     """
     url = absolute_url(database)
     with closing(open_store(url)) as store:

@@ -184,7 +184,6 @@ def _remaining(survey: Survey) -> dict[str, bool]:
 
 
 def _filled(survey: Survey, code: str, voice: Voice) -> dict[str, str]:
-    """What is put into the sentences."""
     once = survey.waves == 1
     numbers = {name: voice.number(count) for name, count in patterns(survey.waves).items()}
     return numbers | {

@@ -43,9 +43,9 @@ def write(
     """Write a frame to a file; with a survey, its codebook comes beside it, as name.codebook.json.
 
     `remarks` are sentences about the collection, for the codebook; `language` is that of labels in .sav and .dta files,
-    which need a survey. The reports are for their owner's eyes: nobody else
-    on the machine can read the file. In a CSV file a text that a spreadsheet would take for a formula, as "=1+1" in a
-    comment, gets an apostrophe before it; see `toolkit.core.document.harmless`.
+    which need a survey. The reports are for their owner's eyes: nobody else on the machine can read the file. In a CSV
+    file a text that a spreadsheet would take for a formula gets an apostrophe before it; see
+    `toolkit.core.document.harmless`.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:

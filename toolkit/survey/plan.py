@@ -16,7 +16,7 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
 from toolkit.survey.question import Question, arm_pairs
-from toolkit.survey.writing.unknown_fields import naming
+from toolkit.survey.writing.files import naming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,22 +30,14 @@ class Planned:
 
     Parameters
     ----------
-    question : str
-        Its name.
-    share : bool
-        Whether margins are shares; else they are in the answer's unit.
-    guess : str
-        The truth that they are computed for.
-    people : int
-        How many are asked.
-    margin : float
-        The margin of all of them.
-    of : float
-        The range of what is estimated, 1 for a share.
-    small : int, optional
-        The people in the smallest subgroup.
-    small_margin : float, optional
-        The margin there.
+    question : its name.
+    share : whether margins are shares; else they are in the answer's unit.
+    guess : the truth that they are computed for.
+    people : how many are asked.
+    margin : the margin of all of them.
+    of : the range of what is estimated, 1 for a share.
+    small : the people in the smallest subgroup.
+    small_margin : the margin there.
     """
 
     question: str
@@ -74,16 +66,11 @@ class SurveyPlan:
 
     Parameters
     ----------
-    title : str
-        The survey's.
-    n : int
-        The people.
-    level : float
-        Level of the intervals.
-    questions : tuple of Planned
-        One for each question but free text.
-    notes : tuple of str
-        What was guessed, and where next to nothing would be learned.
+    title : the survey's.
+    n : the people.
+    level : level of the intervals.
+    questions : one for each question but free text.
+    notes : what was guessed, and where next to nothing would be learned.
     """
 
     title: str
@@ -306,11 +293,7 @@ def _notes(rows: Sequence[Planned], shares: Mapping[str, Fraction], n: int, leve
 
 
 def _up(number: float) -> str:
-    """Two digits, or all before the point, rounded up.
-
-    >>> _up(3.141), _up(12.01), _up(0.0312), _up(123.4)
-    ('3.2', '13', '0.032', '124')
-    """
+    """Two digits, or all before the point, rounded up."""
     if number == 0:
         return "0"
     places = max(0, 1 - math.floor(math.log10(number)))

@@ -185,7 +185,6 @@ def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
 
 
 def _message(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> dict[str, Any]:
-    """What one phone sends."""
     answers: dict[str, Any] = {}
     for question in survey.questions:
         answers[question.name] = None
@@ -219,9 +218,8 @@ def _phone(survey: Survey, person: object, about: str = "") -> np.random.Generat
 def report(
     question: Question, answer: object, rng: np.random.Generator, phone: np.random.Generator | None = None
 ) -> Any:
-    """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is.
-
-    `phone` draws the memos: the same in each wave. Without it they are drawn as in a first one.
+    """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is. `phone`
+    draws the memos: the same in each wave. Without it they are drawn as in a first one.
     """
     truth = _truth(question, answer)
     if question.memo is not None:

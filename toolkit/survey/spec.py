@@ -22,6 +22,7 @@ from toolkit.survey.consent.page_data import is_deniable, page_words, practicabl
 from toolkit.survey.plan import SurveyPlan, planned
 from toolkit.survey.question import Question, by_wheel, checked_questions, drawn_question, read_questions
 from toolkit.survey.writing import files
+from toolkit.survey.writing.files import naming, refuse_unknown
 from toolkit.survey.writing.question_fields import flag
 from toolkit.survey.writing.strict_json import as_plain, digest
 from toolkit.survey.writing.survey_fields import (
@@ -46,7 +47,6 @@ from toolkit.survey.writing.survey_fields import (
     own_words,
     read_day,
 )
-from toolkit.survey.writing.unknown_fields import naming, refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, Words, checked_words, in_language, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import OWN, STATION, Own, marked_words, phrases, rehearsal_mark

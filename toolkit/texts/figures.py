@@ -17,11 +17,6 @@ def figure(value: float, decimals: int | None = None) -> str:
 
 
 def bound(factor: float) -> str:
-    """Return a promised factor, rounded up.
-
-    >>> bound(2.0), bound(2.0138), bound(54.59815), bound(1e9)
-    ('2.00', '2.02', '54.6', '100,000 and more')
-    """
     if factor > _BEYOND:
         return f"{_BEYOND:,} and more"
     decimals = 2 if factor < 10 else 1 if factor < 100 else 0
@@ -29,11 +24,7 @@ def bound(factor: float) -> str:
 
 
 def chance(percent: float) -> str:
-    """Return a chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal.
-
-    >>> chance(0.02), chance(1), chance(1.1), chance(14.2857), chance(99.97)
-    ('under 0.1', '1', '1.1', '14', '99.9')
-    """
+    """Return a chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal."""
     if 0 < percent < 0.1:
         return "under 0.1"
     if percent < 2:
@@ -42,21 +33,13 @@ def chance(percent: float) -> str:
 
 
 def at_most(percent: float) -> str:
-    """Return the upper end of a chance in per cent, rounded up.
-
-    >>> at_most(23.2), at_most(0.52), at_most(99.3)
-    ('24', '0.6', '100')
-    """
+    """Return the upper end of a chance in per cent, rounded up."""
     unit = 10 if percent < 1 else 1
     return figure(math.ceil(percent * unit - 1e-9) / unit, 0)
 
 
 def at_least(percent: float) -> str:
-    """Return the lower end of a chance in per cent, rounded down.
-
-    >>> at_least(3.98), at_least(0.58), at_least(0.02)
-    ('3', '0.5', '0')
-    """
+    """Return the lower end of a chance in per cent, rounded down."""
     unit = 10 if percent < 1 else 1
     return figure(math.floor(percent * unit + 1e-9) / unit, 0)
 
@@ -68,20 +51,11 @@ def three_digits(value: float) -> float:
 
 
 def significant(value: float) -> str:
-    """Return three digits of a number of any size.
-
-    >>> significant(0.029957), significant(5.9915), significant(29957)
-    ('0.0300', '5.99', '30,000')
-    """
     return figure(three_digits(value) if value >= 100 else value, max(0, 2 - math.floor(math.log10(value))))
 
 
 def in_points(margin: float) -> str:
-    """Return a margin in points; of shares, none above 100 differ.
-
-    >>> in_points(8.41), in_points(0.2345), in_points(195.9)
-    ('8.4', '0.23', '100 or more')
-    """
+    """Return a margin in points; of shares, none above 100 differ."""
     return "100 or more" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
 
 

@@ -82,7 +82,6 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
 
 
 def checked_string(words: object, name: str, longest: int) -> str:
-    """Return words in one language as they are, checked."""
     if not isinstance(words, str):
         refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
     if not words.strip():
@@ -97,11 +96,7 @@ def checked_string(words: object, name: str, longest: int) -> str:
 
 
 def character_name(character: str) -> str:
-    r"""Return the name of a character, for those who cannot see it.
-
-    >>> character_name("\u202e"), character_name("\n")
-    ('U+202E (RIGHT-TO-LEFT OVERRIDE)', 'U+000A')
-    """
+    r"""Return the name of a character, for those who cannot see it."""
     name = unicodedata.name(character, "")
     return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
 
@@ -112,13 +107,8 @@ def turning(text: str) -> str | None:
 
 
 def unquotable(label: str, quote: str = "") -> str | None:
-    r"""Return the first character of a label that could change how the sentence around it reads.
-
-    A line break, one that is not seen or turns the writing round, or a quotation mark, also of the pattern
-    `quote`.
-
-    >>> unquotable("Yes, I’ve"), unquotable("Yes”, we receive “Yes"), unquotable("Yes\u202e")
-    (None, '”', '\u202e')
+    r"""Return the first character of a label that could change how the sentence around it reads: a line break, one that
+    is not seen or turns the writing round, or a quotation mark, also of the pattern `quote`.
     """
     if doubled := _DOUBLED.search(label):
         return doubled.group()[0]
@@ -132,11 +122,7 @@ def _hidden(character: str) -> bool:
 
 
 def looks(text: str) -> str:
-    r"""Return a text as it is seen: without what is not, and with Latin letters for those that look like them.
-
-    >>> looks("Yes"), looks("\u0423e\u200bs\ufe0f ")
-    ('Yes', 'Yes')
-    """
+    r"""Return a text as it is seen: without what is not, and with Latin letters for those that look like them."""
     plain = unicodedata.normalize("NFKC", " ".join(_VARIANT.sub("", text).split())).translate(_TWINS)
     return "".join(one for one in plain if not _hidden(one))
 
@@ -157,11 +143,7 @@ def right_to_left(language: str) -> bool:
 
 
 def isolated(pattern: str) -> str:
-    r"""Return a pattern whose slots are set apart by Unicode's isolates, as their values may run the other way.
-
-    >>> isolated("{n} من {of}") == "\u2068{n}\u2069 من \u2068{of}\u2069"
-    True
-    """
+    r"""Return a pattern whose slots are set apart by Unicode's isolates, as their values may run the other way."""
     return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", pattern)
 
 

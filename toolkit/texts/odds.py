@@ -31,9 +31,8 @@ _CARDS = 8  # cards of a deck that are listed one by one
 
 
 def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
-    """Return the odds of one randomizer in words, and what its reports prove.
-
-    With `ratio` also how many times as likely one answer can make a report as another.
+    """Return the odds of one randomizer in words, and what its reports prove; with `ratio` also how many times as
+    likely one answer can make a report as another.
     """
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _named)(design, voice)
@@ -42,12 +41,7 @@ def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> l
 
 
 def describe(design: Any) -> str:
-    """Return a randomizer in plain English words, with its epsilon rounded up.
-
-    >>> from toolkit import warner
-    >>> describe(warner(p="2/3"))[-25:]
-    'Epsilon is at most 0.694.'
-    """
+    """Return a randomizer in plain English words, with its epsilon rounded up."""
     voice = Voice()
     innocent = [voice.say("innocent_answer")] if design.name in NEEDS_SECRET_ANSWER else []
     epsilon = "infinite" if math.isinf(design.epsilon) else f"at most {voice.rounded_up(design.epsilon)}"
@@ -55,11 +49,7 @@ def describe(design: Any) -> str:
 
 
 def epsilon_bound(epsilon: float, voice: Voice | None = None, *, ratio: bool = True) -> str:
-    """Return what anything of this epsilon can prove at most.
-
-    >>> epsilon_bound(20.0)
-    'What we receive proves no answer, but it can as good as tell yours. ... 9,999 times in 10,000.'
-    """
+    """Return what anything of this epsilon can prove at most."""
     voice = voice or Voice()
     if math.isinf(epsilon):
         return voice.say("proves_some")

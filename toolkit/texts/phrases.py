@@ -81,11 +81,7 @@ def _file(language: str) -> dict[str, dict[str, str]]:
 
 
 def base_language(language: str) -> str | None:
-    """Return the language with a file that serves a code, such as "de" for "de-AT"; None if there is none.
-
-    >>> base_language("de-AT"), base_language("it")
-    ('de', None)
-    """
+    """Return the language with a file that serves a code, such as "de" for "de-AT"; None if there is none."""
     base = language.partition("-")[0]
     return base if base in LANGUAGES else None
 
@@ -117,7 +113,6 @@ def phrases(language: str = "en", own: Own | None = None, *also: str) -> Mapping
 
 
 def fields(pattern: str) -> frozenset[str]:
-    """Return the names of what is filled into a sentence."""
     return frozenset(name for _, name, _, _ in Formatter().parse(pattern) if name is not None)
 
 
@@ -133,10 +128,8 @@ def _set_apart(words: Mapping[str, str], language: str) -> Frozen[str, str]:
 
 
 def interface(languages: Sequence[str], own: Own | None = None) -> dict[str, dict[str, str]]:
-    """Return what the page says in each language, with the direction of its writing.
-
-    `own` are the researcher's words, by language: all of them for a language without a file; else those that ask, never
-    those that promise (`ASKING`). "de-AT" takes the words of "de".
+    """Return what the page says in each language, with the direction of its writing. `own` are the researcher's words,
+    by language: all of them for a language without a file; else those that ask, never those that promise (`ASKING`).
     """
     return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
 

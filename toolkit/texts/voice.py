@@ -21,13 +21,8 @@ _SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘�
 def quotable(words: str, pattern: str = "") -> str:
     r"""Return words that cannot change how a sentence of ours around them reads.
 
-    They are in one line, with single quotation marks, without what turns the writing round; set apart if they
-    run from right to left, unless the `pattern` that they are put into does so.
-
-    >>> quotable("Have you read “1984”?"), quotable("yes\u202e\nno")
-    ('Have you read ‘1984’?', 'yes no')
-    >>> quotable("نعم") == "\u2068نعم\u2069"
-    True
+    They are in one line, with single quotation marks, without what turns the writing round; set apart if they run from
+    right to left, unless the `pattern` that they are put into does so.
     """
     line = " ".join(words.translate(_SINGLE).splitlines())
     plain = "".join(one for one in line if one in JOINING or unicodedata.category(one) not in ("Cc", "Cf"))
@@ -43,11 +38,9 @@ class Voice:
     icons: bool = False
 
     def say(self, name: str, **filled: object) -> str:
-        """Return a sentence, filled in."""
         return self.phrases[name].format(**filled)
 
     def quoted(self, words: str) -> str:
-        """Return words in the quotation marks of the language."""
         return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def listed(self, parts: Sequence[str], word: str = "and") -> str:
@@ -72,10 +65,6 @@ class Voice:
         """Return how often a guess between two equally likely answers is right at most, after a report.
 
         The share is e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
-
-        >>> voice = Voice()
-        >>> voice.guess(math.log(3)), voice.guess(3.0), voice.guess(8.0), voice.guess(20.0)
-        ('75 times in 100', '96 times in 100', '9,997 times in 10,000', None)
         """
         right = 1 / (1 + Decimal(-epsilon).exp()) * (1 - _SLACK)
         for of in _SCALES:
@@ -88,11 +77,7 @@ class Voice:
         return self.number(_UP.plus(Decimal(epsilon).exp() * (1 - _SLACK)))
 
     def rounded_up(self, value: float) -> str:
-        """Return a number in three digits, rounded up.
-
-        >>> Voice().rounded_up(1.0986122886681098), Voice().rounded_up(0.4)
-        ('1.1', '0.4')
-        """
+        """Return a number in three digits, rounded up."""
         return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
 
     def number(self, value: int | float | Decimal) -> str:

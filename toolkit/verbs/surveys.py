@@ -103,7 +103,6 @@ def _write_sheet(survey: "Survey", path: Path, language: str | None) -> None:
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 

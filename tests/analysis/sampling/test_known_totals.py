@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.reference_survey import DIE, survey
 from toolkit.analysis import Sample
-from toolkit.analysis.sampling.known_totals import calibration, margin
+from toolkit.analysis.sampling.inputs import calibration, margin
 
 DATA = survey()
 SCORES, FEMALE = DIE.scores(DATA.forced), DATA.female == 1

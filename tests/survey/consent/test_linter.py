@@ -13,7 +13,7 @@ from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.unknown_fields import SurveyError
+from toolkit.survey.writing.files import SurveyError
 from toolkit.texts.phrases import ASKING, LANGUAGES, interface, phrases
 
 LAW = {"faculty": ["law"]}

@@ -8,7 +8,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
 from toolkit.survey.results import estimate
-from toolkit.survey.results.printing import label_of, rows_of
+from toolkit.survey.results.survey_results import label_of, rows_of
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
 DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))

@@ -4,7 +4,7 @@ import pytest
 from tests.frames.test_counts import ENGINES
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
-from toolkit.survey.results.turnout import Rows, checked_groups, refuse_strange, turnout
+from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout
 
 ROWS = {
     "faculty": ["arts", "law", "arts", None, "law", "law"],

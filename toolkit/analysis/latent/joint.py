@@ -22,8 +22,8 @@ _MOST_ANSWERS = 600
 class JointLaw:
     """The probabilities of all that a person can tell of `parts`: short lists by name and length, or `single` items.
 
-    A person's harmless items are independent, or, if `shared`, their log odds move together by a normal amount. The
-    linear predictors: trait, each part (of others, and of carriers unless constrained), logarithm of the spread.
+    Items are independent, or, if `shared`, their log odds move together by a normal amount. The linear predictors:
+    trait, each part (of others, and of carriers unless constrained), logarithm of the spread.
     """
 
     parts: dict[str, int]
@@ -55,9 +55,8 @@ class JointLaw:
 
     @cached_property
     def _told(self) -> list[list[Array]]:
-        """What is told of each cell, as a matrix of 0 and 1: by others and carriers, with the short list and the long.
-
-        Two lists are told as a pair; items one by one as they are, their sum behind them for those with the long list.
+        """What is told of each cell, as 0 and 1: by others and carriers, with the short list and the long. Two lists
+        are told as a pair; items one by one, their sum behind them for those with the long list.
         """
         most, cells = list(self.parts.values()), self._cells.astype(int)
         two, first = len(most) == 2 and not self.single, len(cells) * self.single

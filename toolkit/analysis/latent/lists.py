@@ -286,7 +286,6 @@ def _design(answers: Answers, counts: Array, treated: Mask, most: int) -> "Lists
 
 
 def _only_for(options: Mapping[str, object], other: str, received: str, why: str) -> None:
-    """Refuse what only another model knows."""
     if names := ", ".join(f"`{name}`" for name, there in options.items() if there):
         refuse(f"{names} must go with {other}", received, why)
 
@@ -333,8 +332,8 @@ class Lists:
 
 
 def _least_squares(answers: Answers, design: Lists) -> ListFit:
-    """Both steps, and the sandwich of both together (Imai 2011, appendix): a curve for each short list or control
-    item, then what long lists add to their sum. A person's row of scores holds all that the person told.
+    """A curve for each short list or control item, then what long lists add to their sum; errors are the sandwich of
+    both steps together (Imai 2011, appendix): a person's row of scores holds all that the person told.
     """
     x, mass = answers.covariates.matrix, answers.people.mass
     width, curves, long = x.shape[1], list(design.short.values()), design.long
@@ -420,10 +419,8 @@ def _without_randomization(estimate: Estimate) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class ListLaw:
-    """The probabilities of all counts, by what is assumed.
-
-    The linear predictors stand in this order: trait, control (others, and carriers unless constrained),
-    overdispersion (likewise), floor, ceiling, confession.
+    """The probabilities of all counts. Linear predictors in this order: trait, control (others, and carriers unless
+    constrained), overdispersion (likewise), floor, ceiling, confession.
     """
 
     items: int

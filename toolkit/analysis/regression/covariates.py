@@ -46,7 +46,6 @@ class Covariates:
     data: Any
 
     def values(self, name: str) -> Values:
-        """The values of one variable."""
         if isinstance(self.data, np.ndarray):
             if name not in self.labels[1:]:
                 refuse("a variable must be one of the columns", repr(name), f"they are {', '.join(self.labels[1:])}")
@@ -68,11 +67,7 @@ class Covariates:
 
 
 def sides(formula: str) -> tuple[str, str]:
-    """The name on the left of a formula, and all that stands on the right.
-
-    >>> sides("cheated ~ female + age")
-    ('cheated', 'female + age')
-    """
+    """The name on the left of a formula, and all that stands on the right."""
     left, tilde, right = formula.partition("~")
     name = left.strip().removeprefix("`").removesuffix("`")
     if not tilde or not name or not right.strip() or "~" in right:
@@ -90,11 +85,7 @@ def variables(right: str, data: object) -> tuple[str, ...]:
 
 
 def terms_without(right: str, items: tuple[str, ...]) -> str:
-    """The right side of a formula without the terms that speak of these columns; always with an intercept.
-
-    >>> terms_without("cheated * age + C(town)", ("cheated",))
-    '1 + age + C(town)'
-    """
+    """The right side of a formula without the terms that speak of these columns; always with an intercept."""
     terms = [_term_text(term) for term in _formula(right)]
     others = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
     return " + ".join(["1", *(term for term in others if term != "1")])

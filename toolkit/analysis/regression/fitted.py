@@ -467,7 +467,6 @@ def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estima
 
 
 def covers_of(people: People) -> Covers:
-    """What the errors account for, in words."""
     if not people.complex:
         return SAMPLED
     return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")

@@ -86,9 +86,7 @@ def _named(change: str, option: str) -> str:
 def margin_estimate(
     coefficients: Estimate, people: People, averages: list[Effect], influence: Array | None, shares: bool
 ) -> Estimate:
-    """Effects averaged over people: `shares`, or differences. With `influence`, what each person moves the
-    coefficients by, people are a sample, too.
-    """
+    """Effects averaged over people: `shares`, or differences. With `influence`, people are a sample, too."""
     mass = people.mass / people.mass.sum()
     means = np.array([mass @ effect.each for effect in averages])
     slopes = np.array([mass @ effect.gradient for effect in averages])

@@ -18,11 +18,11 @@ from toolkit.core.inference.special import expit
 
 
 class Outcome(Protocol):
-    """A law of the outcome given the linear predictor; `extra` is how many parameters it has besides, and
-    `told` what one outcome is expected to tell about each of them.
+    """A law of the outcome given the linear predictor, with `extra` more parameters; `told` : what one outcome is
+    expected to tell about each of them.
 
-    For each person: the log-density, its derivatives by the linear predictor and by the extra parameters, and
-    minus the second derivatives of both: by the predictor twice, by both, and by the extra parameter twice.
+    For each person: the log-density, its derivatives by the linear predictor and by the extra parameters, and minus the
+    second derivatives of both: by the predictor twice, by both, and by the extra parameter twice.
     """
 
     extra: int
@@ -151,8 +151,8 @@ class MixtureModel:
         return self._complete(at, behind) - self._lost(at, behind)
 
     def complete(self, at: Array) -> Array:
-        """What all coefficients but the extra parameter would be expected to be told if the truths were seen,
-        in units of that parameter: the outcome tells of its own, the truths of theirs.
+        """What all coefficients but the extra parameter would be told if the truths were seen, in units of that
+        parameter.
         """
         beta, more, _ = self.parts(at)
         shares, first = self.shares(at), len(beta)

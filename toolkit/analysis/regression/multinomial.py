@@ -150,21 +150,11 @@ class MultinomialFit(Fitted):
 
     @property
     def covariates(self) -> Covariates:
-        """The covariates of the fit."""
         return self.data.covariates
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the share of each option among people with these covariates.
-
-        Parameters
-        ----------
-        data : frame or array, optional
-            New people; those of the fit without it.
-
-        Returns
-        -------
-        Estimate
-            For each row the options in order, the base first, with intervals that are cut to 0 to 1.
+        """Estimate the share of each option among people with these covariates, or those of the fit: for each row the
+        options in order, the base first, with intervals that are cut to 0 to 1.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         predicted = self._shares(matrix)
@@ -189,17 +179,8 @@ class MultinomialFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Estimate shares of the options and their differences, averaged over people.
-
-        Parameters
-        ----------
-        variable, levels, respondents : optional
-            As for `logistic`.
-
-        Returns
-        -------
-        Estimate
-            One entry per option, and per change of the variable.
+        """Estimate shares of the options and their differences, averaged over people, as for `logistic`: one entry per
+        option, and per change of the variable.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         averaged = effects(self.data.covariates, self._shares, variable, levels)

@@ -69,7 +69,6 @@ class Hidden:
 
     @property
     def cells(self) -> list[tuple[int, ...]]:
-        """All combinations of no (0) and yes (1), in the order 00, 01, 10, 11."""
         return combinations(self.items)
 
     @property

@@ -73,7 +73,6 @@ class Channel:
         return chances
 
     def parts(self) -> Iterator[tuple[Any, Array]]:
-        """The rows of each design, and its matrix."""
         if len(self.designs) == 1:
             yield slice(None), self.designs[0].matrix
             return
@@ -140,11 +139,7 @@ def without_answer(reports: Values, codes: tuple[Any, ...] = ()) -> Mask:
 
 
 def missing_codes(missing: object) -> tuple[str, tuple[Any, ...]]:
-    """What becomes of rows with missing values, and what stands for a missing report, besides empty cells.
-
-    >>> missing_codes("refuse"), missing_codes((9, "refused"))
-    (('refuse', ()), ('drop', (9, 'refused')))
-    """
+    """What becomes of rows with missing values, and what stands for a missing report, besides empty cells."""
     if isinstance(missing, str):
         return choice(missing, "missing", ("refuse", "drop")), ()
     return "drop", tuple(missing) if isinstance(missing, Iterable) else (missing,)
@@ -227,9 +222,7 @@ class People:
         return int(sizes.sum()) - len(sizes)
 
     def scatter(self, parts: Array) -> Array:
-        """The variance of the sum of `parts`, one row per person with the weights in it, over sampling units drawn
-        with replacement within strata. A stratum with a single unit is refused.
-        """
+        """The variance of the sum of `parts`, a row per person, over units drawn with replacement within strata."""
         if self.drawn is not None:
             return self.drawn.scatter(parts)
         unit, stratum, sizes = self._units
@@ -251,7 +244,6 @@ class People:
 def people(
     rows: int, weights: Values | None, times: Values | None, strata: Values | None, clusters: Values | None
 ) -> People:
-    """The same from columns, checked."""
     mass = None if weights is None else _above_zero(weights, "weights", "a person who counts")
     if mass is not None:
         check_size(mass)
@@ -375,9 +367,7 @@ def design_of(design: object, name: object) -> Any:
 
 
 def counted_rows(data: DataFrame, needs: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The different rows of these columns, and `others`, names of columns, with how often each row comes: rows
-    without order cannot be paired with an array.
-    """
+    """The different rows of these columns, and `others` by name, with how often each comes."""
     sample = others.get("sample")
     if isinstance(sample, Sample) and sample.only_names:
         others = {**others, "weights": sample.weights, "strata": sample.strata, "clusters": sample.clusters}

@@ -180,9 +180,7 @@ def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
 
 
 def rise(evaluate: Evaluate, point: Point, step: Array, exact: float = 1e-12) -> Point | None:
-    """The point after a step, halved until it is no lower; None where no part of the step is. `exact` : the relative
-    error of a height, without more to say of it the rounding of a sum over many people.
-    """
+    """The point after a step, halved until it is no lower, else None; `exact` : the relative error of a height."""
     step = step * min(1.0, _LONGEST / float(np.abs(step).max()))
     slack = exact * (1 + abs(point.height))
     for _ in range(_HALVINGS):

@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
+    Calibration,
     check_frame,
     check_index,
     domain,
@@ -17,7 +18,6 @@ from toolkit.analysis.sampling.inputs import (
     positive_weights,
     table,
 )
-from toolkit.analysis.sampling.known_totals import Calibration
 from toolkit.analysis.sampling.units import Linear, Names, Units
 from toolkit.core.arrays import Array, ArrayLike, DataFrame, Mask, Values
 from toolkit.core.checks import Number, choice, exact, positive, refuse, whole

@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.analysis.sampling import units as linear
 from toolkit.analysis.sampling.inputs import (
+    calibration,
     check_frame,
     check_index,
     columns,
@@ -21,7 +22,6 @@ from toolkit.analysis.sampling.inputs import (
     stages,
     table,
 )
-from toolkit.analysis.sampling.known_totals import calibration
 from toolkit.analysis.sampling.replicates import Replicates, jackknife, spread
 from toolkit.analysis.sampling.units import Linear, Lonely, Names, Noise, Units, units
 from toolkit.core.arrays import Array, DataFrame, Mask, Values
@@ -399,16 +399,14 @@ def weights_of(sample: Sampled, rows: int) -> Array:
 
 
 def df_of(sample: Sampled, inside: Mask) -> int:
-    """Degrees of freedom of a domain, as R's survey package counts them: clusters with members less their strata.
-    Of replicates those of the whole sample, as their clusters are not known.
+    """As R's survey package counts them: clusters with members less their strata; of replicates those of the whole
+    sample, as their clusters are not known.
     """
     return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
 
 
 def scatter(sample: Sampled, values: Array, *, finite: bool = False) -> Array:
-    """The variance of the sum of `values`, one row per person, weights in it already. If `finite`, that of
-    drawing people from the population alone, as if nothing else were random.
-    """
+    """The variance of the sum of `values`, a row per person, weights in it; if `finite`, of drawing people alone."""
     if isinstance(sample, Replicates):
         own = sample.known_weights
         return spread(sample, lambda weights: np.asarray(weights / own @ values), values.sum(axis=0))[0]
@@ -432,7 +430,6 @@ class SampleRows:
 
     @property
     def weights(self) -> Array:
-        """Of the rows in the model."""
         return weights_of(self.sample, len(self.used))[self.used]
 
     @property

@@ -32,8 +32,8 @@ ALIKE = "all answers are equal, which says nothing about the error of their mean
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """`influence` : what one more unit of weight of a row moves the value by. `factors` : what a row's score
-    is multiplied with. `people` : rows that have a score and are meant.
+    """`influence` : what one more unit of weight of a row moves the value by. `factors` : what a row's score is
+    multiplied with. `people` : rows that have a score and are meant.
     """
 
     value: Array
@@ -69,10 +69,9 @@ def total(scores: Array, weights: Array, inside: Mask) -> Linear:
 
 
 def randomization(factors: Array, scores: Array, fraction: Array, noise: Noise) -> Array:
-    """The part of the randomization that the finite population correction took away, and that is there all
-    the same: sum over people of fraction * factor**2 * variance of their score given their answer.
-
-    Of scores of options that variance is estimated, without bias, by S S' - diag(S): an option is had or not.
+    """What the finite population correction took away of the randomization, and that is there all the same: sum over
+    people of fraction * factor**2 * variance of their score given their answer. Of scores of options that variance
+    is estimated, without bias, by S S' - diag(S): an option is had or not.
     """
     if noise is None:
         consequence = "noise='shares' for scores of options, noise=0 for what nothing hides, or a variance per row"
@@ -153,12 +152,11 @@ class Units:
 
     @property
     def without_end(self) -> "Units":
-        """The same, drawn from a population without end."""
         return replace(self, fraction=np.zeros(len(self.drawn)), within=None)
 
     def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
-        """Of the sum of rows, one column each: clusters differ from each other within their stratum, and one
-        that is alone in it from all others. `share` : what the variance of each stratum is multiplied with.
+        """Of the sum of rows: clusters differ from each other within their stratum, one that is alone in it from all
+        others.
         """
         sums = self.totals(values)
         means = np.stack([np.bincount(self.stratum, column, len(self.drawn)) for column in sums.T], axis=1)
@@ -172,7 +170,6 @@ class Units:
         return cov if self.within is None else cov + self.within.covariance(values, self.fraction[self.stratum])
 
     def totals(self, values: Array) -> Array:
-        """The sum of each cluster."""
         return np.stack([np.bincount(self.unit, column, len(self.stratum)) for column in values.T], axis=1)
 
     def row_fraction(self) -> Array:

@@ -43,12 +43,10 @@ class Groups:
 
     @property
     def seen(self) -> Array:
-        """The share of yes in each group."""
         return np.asarray(self.counts[:, 1] / self.counts.sum(axis=1))
 
     @property
     def variance(self) -> Array:
-        """The estimated variance of each share."""
         return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
 
     def log_likelihood(self, yes: ArrayLike) -> float:
@@ -181,7 +179,6 @@ class Kinds:
 
     @cached_property
     def value(self) -> Array:
-        """The shares of the three kinds, unbiased."""
         return np.asarray(self._solve @ self.groups.seen + np.array([0.0, 0.0, 1.0]))
 
     @cached_property

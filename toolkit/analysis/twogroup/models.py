@@ -126,9 +126,7 @@ class Lying:
     highest: float
 
     def honesty(self, level: float = 0.95) -> Interval:
-        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed, and a
-        standard error says little.
-        """
+        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed."""
         allowed = float(chdtri(1, 1 - check_level(level))) / 2
 
         def fits(honest: float) -> bool:
@@ -286,7 +284,6 @@ class Cheating:
 
     @property
     def groups(self) -> Groups:
-        """The counts."""
         return self.kinds.groups
 
     @property
@@ -296,7 +293,6 @@ class Cheating:
 
     @property
     def without_cheating(self) -> float:
-        """The share of carriers if there are no cheaters."""
         return self.kinds.without_the_last()[0]
 
     @property
@@ -312,8 +308,8 @@ class Cheating:
         return float(value[0]), float(value[0] + value[2])
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval that, for large groups, holds the true share with this chance wherever in the range it
-        lies (Imbens and Manski 2004): shorter than one that holds the whole range.
+        """An interval that, for large groups, holds the true share with this chance wherever in the range it lies
+        (Imbens and Manski 2004): shorter than one that holds the whole range.
         """
         confidence, se = check_level(level), np.asarray(self.estimate.se)
         low, high = self.range

@@ -166,7 +166,6 @@ class Candidate:
     back: list[Event]
 
     def best(self, measure: str) -> float:
-        """The largest promise or excess of its events."""
         return max(float(getattr(event, measure)) for event in (*self.there, *self.back))
 
 
@@ -214,7 +213,6 @@ def _ordered(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
-    """Every input once."""
     return {identity(value): value for value in chain.from_iterable(pairs)}
 
 

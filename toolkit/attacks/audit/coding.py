@@ -38,11 +38,9 @@ _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Coding:
-    """What the columns of a table are.
-
-    `paths`: where in an output the numbers of a column are; `labels`: for a path, or for the shape (None), the code of
-    each label that was seen there; `shape`: of the arrays that all outputs were, if so; `looks`: further numbers to
-    take from an output, by name, which come first.
+    """What the columns of a table are. `paths` : where in an output the numbers of a column are; `labels` : for a path,
+    or for the shape (None), the code of each label that was seen there; `shape` : of the arrays that all outputs
+    were, if so; `looks` : further numbers to take from an output, by name, which come first.
     """
 
     paths: tuple[Path, ...]
@@ -76,7 +74,6 @@ class Coding:
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
-        """One row per output."""
         body = self._at_once(outputs)
         if body is None:
             keys = [_key(output) for output in outputs]
@@ -193,8 +190,8 @@ def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
 
 
 def _key(output: Any) -> Hashable:
-    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings, lists and
-    tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds count.
+    """The same for outputs of which all leaves are, in kind (1, True and 1.0 are equal) and value; None for other
+    kinds.
     """
     kind = type(output)
     if kind in _REPEATED:

@@ -93,10 +93,8 @@ def _difference(i: int, j: int) -> Column:
 
 
 def fingerprint(table: Array) -> Array:
-    """One number for each distinct row: a sum over entries of their bits, each stirred with a key of its own.
-
-    The low bits of small whole floats are all zero, and a product carries nothing downwards: they are shifted
-    in between.
+    """One number for each distinct row: a sum over entries of their bits, each stirred with a key of its own. The low
+    bits of small whole floats are all zero, and a product carries nothing downwards: they are shifted in between.
     """
     keys = np.random.default_rng(0).integers(1, 2**62, table.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(table + 0.0).view(np.uint64).reshape(table.shape) ^ keys
@@ -115,11 +113,8 @@ def _together(pooled: Array, i: int, j: int) -> Column:
 
 def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
     """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic regression.
-
-    With weights of one it is the best feature there is if entries are independent; the weights allow for
-    those that are not.
-
-    References: B. Bichsel et al., DP-Sniper (2021).
+    Weights of one are best if entries are independent; the weights allow for those that are not (B. Bichsel et al.,
+    DP-Sniper, 2021).
     """
     pooled = np.concatenate([first, second])
     edges = [shares(column, _COARSE) for column in pooled.T]
@@ -165,10 +160,8 @@ _HOPE = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """Cells of one feature: what they are called, how an output is put into them, and how good they looked.
-
-    `promise` is a cautious guess of ln((p - delta) / q); `excess` is how many standard errors p - delta - e**epsilon q
-    is expected to be above 0, a little less cautious.
+    """Cells of one feature: `promise` is a cautious guess of ln((p - delta) / q); `excess` is how many standard errors
+    p - delta - e**epsilon q is expected to be above 0, a little less cautious.
     """
 
     feature: str
@@ -191,10 +184,8 @@ def search(
     target: tuple[float, float] = (math.inf, 0.0),
     last_bits: bool = True,
 ) -> tuple[list[Event], list[Event]]:
-    """Events likelier on the first input, and on the second: those of the best promise and of the largest excess.
-
-    Every other run says how the cells are cut and which are likelier on which input; the runs between say how good
-    events are.
+    """Events likelier on the first input, and on the second: those of the best promise and of the largest excess. Every
+    other run says how the cells are cut and which are likelier where; the runs between say how good events are.
     """
     called = names or ["the output"] if first.shape[1] == 1 else names or [f"entry {i}" for i in range(first.shape[1])]
     there: list[Event] = []
@@ -221,9 +212,8 @@ def _foremost(events: list[Event]) -> list[Event]:
 
 
 def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:
-    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails.
-
-    A value that is frequent has a cell of its own, and so has what lies beyond everything that the other input gave.
+    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails. A
+    frequent value has a cell of its own, and so has what lies beyond everything that the other input gave.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)

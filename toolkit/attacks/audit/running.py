@@ -61,9 +61,8 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbors, each at most `reach` apart: patterns that expose broken selections.
-
-    References: Z. Ding et al., Detecting violations of differential privacy (2018), table 2.
+    """Answers to `size` queries on two neighbors, each at most `reach` apart: patterns that expose broken selections
+    (Z. Ding et al., Detecting violations of differential privacy, 2018, table 2).
     """
     k = whole(size, "size", least=2)
     level, half = np.full(k, 1.0), np.arange(k) < k // 2
@@ -111,7 +110,6 @@ class Runner:
         self._rng, self.runs = rng, 0
 
     def __call__(self, value: object, count: int) -> list[Any]:
-        """The outputs of `count` runs."""
         outputs: list[Any] = []
         while len(outputs) < count:
             outputs += self._some(value, min(_CHUNK, count - len(outputs)))
@@ -119,10 +117,8 @@ class Runner:
         return outputs
 
     def pace(self, values: Sequence[Any], most: int) -> float:
-        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries.
-
-        How often it is run here depends on no clock, so that a generator is in the same state afterwards on
-        any machine.
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries. How often it is
+        run depends on no clock, so that a generator is in the same state afterwards on any machine.
         """
         size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size

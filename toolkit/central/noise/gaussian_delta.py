@@ -106,10 +106,9 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection.
-
-    Where the bound crosses delta is known before to more digits than that. So the way of the bisection is
-    known, too, and the proof is asked only whether it holds where that ends, and not below.
+    """The smallest sigma / sensitivity, to twelve digits, that `is_private`. Where the bound crosses delta is known
+    before to more digits than that: the proof is asked only whether it holds at the end of that bisection, and not
+    below.
     """
     crossing = _crossing(epsilon, delta)
     low, high = _bisected(lambda ratio: ratio >= crossing)
@@ -150,7 +149,6 @@ def _crossing(epsilon: Fraction, delta: Fraction) -> float:
 
 
 def _log_delta(epsilon: float, ratio: float) -> float:
-    """The logarithm of the exact delta, in floats."""
     a, b = ((epsilon * ratio + sign / (2 * ratio)) / math.sqrt(2) for sign in (-1, 1))
     if a < -20:
         return 0.0

@@ -44,11 +44,9 @@ class Answer:
 
 
 def read(value: object, name: str = "value") -> Answer:
-    """A number, or a one-dimensional array or list of numbers.
-
-    The type says whether the numbers are whole; it must not depend on the data. Integers inside arrays and
-    lists are cut to 64 bits, and to 53 bits where a list also holds floats: unlike rounding, that moves no
-    two of them further apart.
+    """A number, or a one-dimensional array or list of numbers. The type says whether they are whole; it must not depend
+    on the data. Integers inside arrays and lists are cut to 64 bits, and to 53 bits where a list also holds floats:
+    unlike rounding, that moves no two of them further apart.
     """
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
@@ -136,7 +134,6 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
 
 
 def proper(delta: Number, meaning: str = "the probability that the bound may fail") -> Fraction:
-    """A delta strictly between 0 and 1."""
     number = exact(delta, "delta")
     if not 0 < number < 1:
         refuse("`delta` must lie strictly between 0 and 1", delta, f"it is {meaning}")
@@ -158,10 +155,8 @@ def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
 
 
 def add_on_grid(answer: Answer, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
-    """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum.
-
-    In an array both terms are doubles without error, so their floating-point sum is the exact sum, rounded
-    once; the few terms that are not are added as fractions.
+    """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum. In an array
+    both terms are doubles without error, so their sum is rounded once; the few that are not are added as fractions.
     """
     if answer.scalar:
         return _on_grid(Fraction(answer.entries), int(noise[0]), exponent)
@@ -206,10 +201,8 @@ def _cut_to_float(number: int) -> float:
 
 
 def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
-    """Each value at the nearest multiple of 2**exponent, halves up, without error.
-
-    The fraction beyond the floor is computed exactly wherever it could be one half, unlike x / unit + 1/2.
-    Values beyond 2**53 units are multiples already.
+    """Each value at the nearest multiple of 2**exponent, halves up, without error: the fraction beyond the floor is
+    exact wherever it could be one half, unlike x / unit + 1/2. Values beyond 2**53 units are multiples already.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
     small = np.abs(values) < top

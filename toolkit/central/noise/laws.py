@@ -130,9 +130,8 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions.
-
-    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
+    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions: the
+    length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
     """
 
     scale: float

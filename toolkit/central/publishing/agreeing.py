@@ -36,11 +36,6 @@ class Margins:
 
     `sizes`: keys of each axis; `tables`: the axes of each table, increasing, () for the total; `variances`: one per
     table.
-
-    >>> cells, rows = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([6.0, 7.0])
-    >>> both = Margins((2, 2), ((0, 1), (0,)), (1.0, 2.0))
-    >>> [table.tolist() for table in both.agreed([cells, rows])]
-    [[[1.75, 2.75], [3.0, 4.0]], [4.5, 7.0]]
     """
 
     sizes: tuple[int, ...]
@@ -88,7 +83,6 @@ class Margins:
         return total
 
     def covariance(self) -> Array:
-        """Of all cells of all tables, one after the other."""
         return np.block([[self._block(first, second) for second in self.tables] for first in self.tables])
 
     def _block(self, first: tuple[int, ...], second: tuple[int, ...]) -> Array:
@@ -122,10 +116,8 @@ class Margins:
 
 
 def shares_of(cells: Sequence[int], power: float) -> list[int]:
-    """Whole weights in proportion to cells**power, by which a budget is split among tables.
-
-    The least total variance has power 1/3 in epsilon, with variances in proportion to 1 / epsilon**2, and power 1/2 in
-    rho, with variances in proportion to 1 / rho.
+    """Whole weights in proportion to cells**power, by which a budget is split among tables. The least total variance
+    has power 1/3 in epsilon (variances as 1 / epsilon**2), and 1/2 in rho (variances as 1 / rho).
     """
     return [round(number**power * 2**20) for number in cells]
 

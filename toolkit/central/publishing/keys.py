@@ -59,11 +59,9 @@ def geometric_tail(scale: Fraction) -> Tail:
 
 
 def rounded_normal_tail(variance: Fraction) -> Tail:
-    """Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to whole numbers.
-
-    It reaches k where the discrete Gaussian reaches k - 1/2. That is at most the probability that the normal law
-    reaches one step of the grid less (Canonne, Kamath and Steinke 2020, proposition 25); a step is at most sigma /
-    2**GRID_BITS.
+    """Pr[Z >= k] of a discrete Gaussian on the grid of `Gaussian`, rounded to whole numbers: it reaches k where the
+    discrete Gaussian reaches k - 1/2, at most as often as the normal law reaches one step of the grid less (Canonne,
+    Kamath and Steinke 2020, proposition 25); a step is at most sigma / 2**GRID_BITS.
     """
     shift = 120 + max(0, variance.denominator.bit_length())
     sigma = Fraction(math.isqrt(math.ceil(variance * 4**shift)) + 1, 2**shift)
@@ -80,7 +78,6 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
 
 
 def threshold_words(noise: Laplace | Gaussian) -> str:
-    """What was done, for people."""
     return f"{type(noise).__name__} noise on counts, which are compared with a threshold"
 
 
@@ -148,9 +145,8 @@ class KeyThreshold:
 
     @classmethod
     def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
-        """Gaussian noise of Zcdp(rho); with the threshold it costs an Approx with this delta.
-
-        Where a person has many keys its thresholds are lower: at (1, 1e-6) from three keys on.
+        """Gaussian noise of Zcdp(rho); with the threshold it costs an Approx with this delta. Where a person has many
+        keys its thresholds are lower: at (1, 1e-6) from three keys on.
         """
         amount, slack = positive(rho, "rho", NO_END), proper(delta, _SHOWS)
         return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
@@ -186,10 +182,8 @@ class KeyThreshold:
         return words | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int] | Iterable[tuple[Any, int]], rng: Rng = None) -> Estimate:
-        """The keys that reach the threshold with their noisy counts, the largest first.
-
-        `counts` holds every key that occurs; equal noisy counts are told in its order, which must follow
-        from the keys alone. Keys may come one after the other: those that do not reach the threshold are forgotten.
+        """The keys that reach the threshold with their noisy counts, the largest first. `counts` may come one after the
+        other; equal noisy counts are told in its order, which must follow from the keys alone.
         """
         source, law = check_rng(rng), self.noise.whole_law
         items = iter(counts.items() if isinstance(counts, Mapping) else counts)
@@ -278,12 +272,10 @@ class RangeFinder:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the bins: the number of each."""
         return tuple(map(str, range(self.bins)))
 
     @property
     def cuts(self) -> tuple[list[float], list[int]]:
-        """Where bins end inside, and all bins."""
         return [float(edge) for edge in self.edges[1:-1]], list(range(self.bins))
 
     def codes(self, values: Array) -> Steps:
@@ -314,9 +306,6 @@ class TopK:
     most e**(rate together). Under "add_remove" all counts move in one direction, and the two against each other: no
     choice becomes more than e**(rate k rows) times likelier. Under "replace" some rise and some fall, and it is
     e**(rate (k rows + together)) at most.
-
-    >>> TopK.for_epsilon(100, 2, neighbors="add_remove").choose([5, 90, 40, 3])
-    [1, 2]
     """
 
     loss: Pure

@@ -113,8 +113,8 @@ class RecursiveQuantiles:
 
     @property
     def zcdp(self) -> Zcdp:
-        """A level costs epsilon_level**2 / 8: its choices are of bounded range, within epsilon_level where a
-        person is in one part, and within half of it in each of two.
+        """A level costs epsilon_level**2 / 8: its choices are of bounded range, within epsilon_level where a person is
+        in one part, and within half of it in each of two.
         """
         return Zcdp(self.levels * self.each**2 / 8)
 
@@ -262,13 +262,9 @@ class RecursiveQuantiles:
 
 
 class Spread:
-    """How many values each step has. The random digits after a step are drawn where a cut asks for them, by halves:
-    of n values each has the next digit 0 with probability 1/2. So the law is that of drawing all digits of all values,
+    """How many values each step has. The random digits after a step are drawn where a cut asks for them, by halves: of
+    n values each has the next digit 0 with probability 1/2. So the law is that of drawing all digits of all values,
     and what is remembered is as large as the steps and the cuts, not as the data.
-
-    >>> values = Spread(np.array([2, 0, 3]), 30)
-    >>> values.most == 3 << 30, values.rank(1 << 30), 2 <= values.rank(5 << 29) <= 5
-    (True, 2, True)
     """
 
     def __init__(self, counts: Steps, digits: int, rng: Rng = None) -> None:
@@ -277,7 +273,6 @@ class Spread:
         self.most = len(counts) << digits
 
     def rank(self, cut: int) -> int:
-        """How many values lie below a cut."""
         step, rest = divmod(cut, 2**self._digits)
         rank = int(self._below[step])
         number, digit = int(self._below[step + 1]) - rank if rest else 0, self._digits
@@ -293,7 +288,7 @@ class Spread:
         return rank
 
     def edges(self, low: int, high: int, start: int) -> tuple[Steps, Steps]:
-        """Where the steps begin that cuts from low to high lie in, and the end; and how many values from `start` on are
+        """Where the steps begin that cuts from low to high lie in, and the end; how many values from `start` on are
         below each.
         """
         first, last = low // 2**self._digits + 1, -(-high // 2**self._digits)

@@ -123,9 +123,8 @@ class AvellaMedina:
 
 
 def normal_delta(epsilon: float, first: tuple[float, float], second: tuple[float, float]) -> float:
-    """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation.
-
-    The logarithm of p / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
+    """The integral of (p - e**epsilon q)+ for two normal laws, each a mean and a standard deviation. The logarithm of p
+    / q is a square in the output, so that p > e**epsilon q inside or outside of two points.
     """
     (m, s), (k, r) = first, second
     a = (1 / r**2 - 1 / s**2) / 2

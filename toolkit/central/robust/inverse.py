@@ -32,10 +32,8 @@ from toolkit.frames.sums import QUANTILE_BITS, Bounds, written
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:
     """For each step the least number of changes that make it a quantile: at most a share q of the values below it, at
-    most a share 1 - q above.
-
-    A value that is below and should not be is best replaced by the step itself; to remove it, or to add others, is
-    never better.
+    most a share 1 - q above. A value that should not be below is best replaced by the step itself; to remove it, or
+    to add others, is never better.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     upto = np.cumsum(counts)
@@ -76,7 +74,6 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> St
     upto = np.concatenate([[0], np.cumsum(counts)])  # how many values are below a step
 
     def at_least(units: Steps) -> Steps:
-        """How many values are at least this number of units."""
         return n - upto[np.clip(-(-units // (2 * unit)), 0, span + 1)]
 
     full, none = at_least(place + reach), n - at_least(place - reach + 1)

@@ -296,14 +296,7 @@ _LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, wit
 
 @dataclass(frozen=True, repr=False)
 class ScaleBound:
-    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors.
-
-    >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)).scale_bound("1/2")
-    >>> mechanism.loss
-    Pure(0.5)
-    >>> mechanism.release([0.0, 0.0, 0.0, 0.0, 100.0]) > 0
-    True
-    """
+    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors."""
 
     release_of: SmoothSensitivity
     laplace: Laplace
@@ -323,10 +316,9 @@ class ScaleBound:
 
 
 def several(law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None) -> Array:
-    """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions.
-
-    One person moves all of them at once, in length by at most the root of the sum of the squared smooth sensitivities,
-    which is as smooth as each of them.
+    """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions: one person moves all
+    of them, in length by at most the root of the sum of the squared smooth sensitivities, which is as smooth as
+    each.
     """
     if len(columns) != law.dimension or len({statistic.n for statistic, _, _ in columns}) != 1:
         refuse(f"there must be {law.dimension} columns of the same people", f"{len(columns)}", "the law is for them")

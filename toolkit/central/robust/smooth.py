@@ -39,7 +39,6 @@ def tables(domain: Sequence[Any], n: int) -> list[Table]:
 
 
 def neighbors(table: Table, domain: Sequence[Any]) -> Iterator[Table]:
-    """Every table that differs in one value."""
     for i in range(len(table)):
         if i and table[i] == table[i - 1]:
             continue
@@ -230,9 +229,8 @@ def reaches(
 
 
 def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
-    """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows.
-
-    From l to r it is at most ratio**l reach(r): where that is not above the best so far, nothing between is looked at.
+    """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows: from l to r it is at most
+    ratio**l reach(r); where that is not above the best so far, nothing between is looked at.
     """
     known = {0: reach(0), n: reach(n)}
     best = max(known[0], ratio**n * known[n])

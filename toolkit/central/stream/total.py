@@ -357,7 +357,6 @@ class RunningTotal:
 
 
 def _noise_for(loss: Loss) -> Pure | Zcdp:
-    """The loss that noise is fitted to."""
     if not isinstance(loss, Pure | Approx | Zcdp):
         refuse("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is fitted to it", TypeError)
     positive(loss.amount, "the loss", NO_END)

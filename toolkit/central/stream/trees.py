@@ -207,12 +207,12 @@ class TreeReader:
 
 
 def from_below(tree: Tree) -> Array:
-    """What `spread` would be if each block were averaged with the sum of its parts (Honaker 2015).
+    """What `spread` would be if each block were averaged with the sum of its parts (Honaker 2015): with v the variance
+    of a block's noise relative to that of a period's, v becomes 1 / (1 + 1 / (b v)) from level to level.
 
-    With v the variance of a block's noise relative to that of a period's, v becomes 1 / (1 + 1 / (b v)) from level to
-    level. No `RunningTotal` publishes that. Under Zcdp the square root has a smaller error than each tree with it.
-    Under Pure the best tree has a smaller one than the binary tree with it; averaged too, its largest error would be at
-    most 6 % smaller (5.7 % at 48 periods), and totals no longer whole numbers.
+    No `RunningTotal` publishes that. Under Zcdp the square root has a smaller error than each tree with it. Under Pure
+    the best tree has a smaller one than the binary tree with it; averaged too, its largest error would be at most 6 %
+    smaller (5.7 % at 48 periods), and totals no longer whole numbers.
     """
     if tree.window:
         refuse("`from_below` is for totals", "a window", "common sums of two totals do not cancel then")

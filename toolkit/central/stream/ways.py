@@ -22,10 +22,9 @@ _MOST_TERMS = 20_000
 
 @dataclass(frozen=True)
 class GeometricSumLaw:
-    """`count` independent noises with Pr[k] proportional to e**(-|k| / scale), added up.
-
-    The sum has the law of a difference of two negative binomial numbers, each of `count` successes. Where the scale is
-    so large that there are too many integers to add over, it is that of two gamma numbers.
+    """`count` independent noises with Pr[k] proportional to e**(-|k| / scale), added up: the law of a difference of two
+    negative binomial numbers, each of `count` successes; where there are too many integers to add over, of two gamma
+    numbers.
     """
 
     scale: float
@@ -77,10 +76,8 @@ moves it (`absolute`, `squared`), and how totals are read off (`reader`).
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A way, and noise on whatever it measures that is enough for a loss.
-
-    Pure buys two-sided geometric noise, Zcdp discrete Gaussian noise; one person can move `times` periods by `reach`
-    each.
+    """A way, and noise on whatever it measures that is enough for a loss: Pure buys two-sided geometric noise, Zcdp
+    discrete Gaussian noise; one person can move `times` periods by `reach` each.
     """
 
     way: Way
@@ -128,9 +125,8 @@ def noise_for(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated
 
 @lru_cache(maxsize=64)
 def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
-    """The way with the smallest error for a loss, a number of periods, and `times` of them per person.
-
-    Under Pure these are fresh noise and trees, under Zcdp the square root of the matrix of totals as well.
+    """The way with the smallest error for a loss, a number of periods, and `times` of them per person: of fresh noise
+    and trees, under Zcdp of the square root of the matrix of totals as well.
     """
     ways: list[Way] = list(candidates(periods, window))
     if isinstance(loss, Zcdp):

@@ -32,10 +32,8 @@ from toolkit.core.inference.special import ndtr, ndtri
 
 @dataclass(frozen=True, eq=False)
 class Mover:
-    """The difference of two independent estimates whose uncut limits are known.
-
-    With D the difference and l, u the limits of each: from D - sqrt((a - l)**2 + (u' - b)**2) to
-    D + sqrt((u - a)**2 + (b - l')**2), cut to what is possible only then.
+    """The difference D of two independent estimates whose uncut limits l, u are known: from D - sqrt((a - l)**2 + (u' -
+    b)**2) to D + sqrt((u - a)**2 + (b - l')**2), cut to what is possible only then.
     """
 
     first: IntervalBasis
@@ -172,14 +170,12 @@ def quotient_basis(
     log_se: float | Array,
     correlation: float | Array = 0.0,
 ) -> IntervalBasis:
-    """What intervals of a ratio are made from."""
     if not (_known(first) and _known(second)):
         refuse("a ratio must be of estimates with limits of their own", "others", "they are known as intervals only")
     return Quotient(first, second, value, se, log_se, correlation)
 
 
 def entry_basis(basis: object, value: float | Array, se: float | Array, place: int) -> IntervalBasis:
-    """Of one entry of an estimate by itself."""
     if isinstance(basis, Shares):
         return basis.rows(np.array([place]))
     one, error = (float(np.atleast_1d(part)[place]) for part in (value, se))
@@ -191,7 +187,6 @@ def entry_basis(basis: object, value: float | Array, se: float | Array, place: i
 def difference_basis(
     first: IntervalBasis, second: IntervalBasis, value: float | Array, se: float | Array
 ) -> IntervalBasis:
-    """What intervals of a difference are made from."""
     if _known(first) and _known(second):
         return Mover(first, second, value, se)
     return Apart(first, second)
@@ -200,7 +195,6 @@ def difference_basis(
 def weighted_sum(
     value: float | Array, cov: Array | None, labels: Sequence[str | int], weights: Mapping[Label, float] | ArrayLike
 ) -> tuple[float, float]:
-    """A weighted sum of entries and its standard error."""
     factors = _weights(weights, labels)
     if cov is None:
         consequence = "the error of a sum cannot be computed"

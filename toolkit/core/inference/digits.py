@@ -40,13 +40,7 @@ def short(number: float) -> str:
 
 
 def written(number: float, se: float, *, whole: bool = False) -> str:
-    """A number with the decimals that two digits of its standard error reach; a whole one without any.
-
-    >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
-    ('43,067', '0.333', '5')
-    >>> written(979.0, 1.4), written(979, 1.4, whole=True)
-    ('979.0', '979')
-    """
+    """A number with the decimals that two digits of its standard error reach; a whole one without any."""
     if math.isnan(number):
         return "—"
     if whole and math.isfinite(number):
@@ -57,11 +51,8 @@ def written(number: float, se: float, *, whole: bool = False) -> str:
 
 
 def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
-    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as
-    a point. Those of a whole number are whole, the next ones outside.
-
-    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016), between(970.5, 987.5, 1.4, whole=True)
-    ('0.25 to 0.75', '0.0000 to 0.0004', '970 to 988')
+    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as a point.
+    Those of a whole number are whole, the next ones outside.
     """
     if whole and math.isfinite(low) and math.isfinite(high):
         return f"{math.floor(low):,} to {math.ceil(high):,}"
@@ -83,18 +74,12 @@ def decimals_of(lines: Sequence[Sequence[float]]) -> int:
 
 
 def fixed(number: float, decimals: int, unit: str) -> str:
-    """A number with that many decimals, and its unit.
-
-    >>> fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(float("nan"), 1, " %")
-    ('\N{MINUS SIGN}12.3 %', '0.0 %', '—')
-    """
     if math.isnan(number):
         return "—"
     return f"{number:z,.{decimals}f}{unit}".replace("-", _MINUS)  # z: no minus before 0
 
 
 def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
-    """Two limits with that many decimals, and their unit."""
     if math.isnan(low) or math.isnan(high):
         return "—"
     return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"

@@ -78,11 +78,7 @@ class Fit:
 
 
 def p_written(p: float) -> str:
-    """A p-value with two digits; with one below a thousandth.
-
-    >>> p_written(0.0261), p_written(3.03e-13), p_written(0.0), p_written(1.0)
-    ('p = 0.026', 'p = 3e-13', 'p < 1e-300', 'p = 1')
-    """
+    """A p-value with two digits; with one below a thousandth."""
     if p < 1e-300:
         return "p < 1e-300"
     return f"p = {p:.0e}" if p < 0.001 else f"p = {p:.2g}"
@@ -128,10 +124,8 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
 
 
 def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
-    """What must be said of a fit that leaves a 95 % interval empty, or that is doubtful; else nothing.
-
-    `seen` : what came and what the design makes, as in "10 of 300 reports were yes, where the design makes at
-    least 50".
+    """What must be said of a fit that leaves a 95 % interval empty, or that is doubtful; `seen` : what came and what
+    the design makes, as in "10 of 300 reports were yes, where the design makes at least 50".
     """
     value = np.asarray(shares.value)
     inside = bool(np.all((value >= 0) & (value <= 1)))  # then no interval is empty
@@ -159,10 +153,7 @@ _INSIDE = {"mle": "maximum likelihood (mle)", "simplex": "the nearest distributi
 
 
 def boundary_note(value: float | Array, inside: str | None = "mle") -> tuple[str, ...]:
-    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may.
-
-    `inside` : the method that stays within, where one can be asked for.
-    """
+    """Say so when an unbiased estimate of a share lies outside 0 to 1; `inside` : a method that stays within."""
     outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
     if not outside or np.isnan(np.sum(value)):
         return ()

@@ -85,11 +85,7 @@ def wald(value: float | Array, se: float | Array, level: float) -> tuple[Any, An
 
 
 def imbens_manski(width: float, level: float) -> float:
-    """How many standard errors to add at each end of a range that is `width` standard errors wide.
-
-    >>> round(imbens_manski(0.0, 0.95), 4), round(imbens_manski(100.0, 0.95), 4)
-    (1.96, 1.6449)
-    """
+    """How many standard errors to add at each end of a range that is `width` standard errors wide."""
     low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
     for _ in range(60):
         middle = (low + high) / 2
@@ -113,7 +109,6 @@ class IntervalBasis(Protocol):
 
 
 def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Interval:
-    """The interval of the named method, or of the basis's default."""
     return basis.interval(check_level(level), choice(method or basis.methods[0], "method", basis.methods))
 
 
@@ -373,7 +368,6 @@ class SampleShares:
         return cut(low, high, self.within, level, method)
 
     def uncut(self, level: float, method: str) -> tuple[Array, Array]:
-        """The limits before they are cut to 0 … 1."""
         t = float(stdtrit(max(self.df, 1), 0.5 + level / 2))
         people = np.minimum(self.effective, self.kish) * self.gain
         if method == "t":

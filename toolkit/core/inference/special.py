@@ -23,11 +23,7 @@ def _found(name: str) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class _Late:
-    """The function of this name, found when it is called; an estimate that keeps one can be pickled.
-
-    >>> float(_Late("ndtr")(0))
-    0.5
-    """
+    """The function of this name, found when it is called; an estimate that keeps one can be pickled."""
 
     name: str
 

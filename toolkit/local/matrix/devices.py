@@ -56,9 +56,8 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Device(Generic[D]):
-    """A device with equally likely outcomes, what to do on each, and the design it really is.
-
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes them.
+    """A device with equally likely outcomes, what to do on each, and the design it really is; `distance` is the largest
+    difference between its probabilities and the wanted ones.
     """
 
     name: str
@@ -71,7 +70,6 @@ class Device(Generic[D]):
 
     @property
     def epsilon(self) -> float:
-        """The epsilon that this device really has."""
         return self.design.epsilon
 
     @property
@@ -173,7 +171,6 @@ def _steps(
 
 
 def _spread(outcomes: Sequence[str], sizes: Sequence[int], names: Labels) -> list[tuple[tuple[str, ...], str | int]]:
-    """The outcomes one after the other, as many for each name as its size."""
     ends = list(accumulate(sizes))
     return [
         (tuple(outcomes[end - size : end]), name) for name, size, end in zip(names, sizes, ends, strict=True) if size

@@ -77,11 +77,7 @@ class Encoded:
 
 
 def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
-    """The labels that codes stand for; numbers and texts side by side stay what they are.
-
-    >>> as_labels(np.array([1, 0]), (1, "undisclosed"))
-    array(['undisclosed', 1], dtype=object)
-    """
+    """The labels that codes stand for; numbers and texts side by side stay what they are."""
     return np.asarray(np.array(labels, dtype=object if _mixed(labels) else None)[codes])
 
 
@@ -151,11 +147,8 @@ def numbers_are_labels(labels: Labels) -> bool:
 
 
 def looks_like_others(labels: Labels) -> bool:
-    """Whether numbers or truth values would be codes of other labels than those that they look like: 1 of
-    ("1", "2"), which is the code of "2", and True of ("yes", "no"), which is the code of "no".
-
-    >>> looks_like_others(("1", "2")), looks_like_others(("0", "1")), looks_like_others(("yes", "no"))
-    (True, False, True)
+    """Whether numbers or truth values would be codes of other labels than those that they look like: 1 of ("1", "2"),
+    which is the code of "2", and True of ("yes", "no"), which is the code of "no".
     """
     texts = [label for label in labels if isinstance(label, str)]
     if len(texts) < len(labels):
@@ -322,11 +315,7 @@ def small_type(k: int) -> np.dtype[np.signedinteger]:
 
 
 def says_yes(labels: Labels) -> dict[bool, int] | None:
-    """The codes of no and yes, if the labels are these two.
-
-    >>> says_yes(("no", "Yes")), says_yes(("different", "same"))
-    ({True: 1, False: 0}, None)
-    """
+    """The codes of no and yes, if the labels are these two."""
     words = [str(label).strip().casefold() for label in labels]
     texts = all(isinstance(label, str) for label in labels)
     if len(words) != 2 or not texts or {word in YES for word in words} != {True, False}:

@@ -36,10 +36,9 @@ def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) ->
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j].
-
-    The maximum gives report probabilities proportional to the counts where a share is positive, and sets the
-    options with the smallest counts[j] / forced[j] to zero: water-filling, one sort.
+    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j]:
+    report probabilities proportional to the counts where a share is positive, the smallest counts[j] / forced[j] set
+    to zero: water-filling, one sort.
     """
     with np.errstate(divide="ignore"):
         order = np.argsort(-np.where(counts > 0, counts / forced, 0.0), kind="stable")

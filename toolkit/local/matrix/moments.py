@@ -24,10 +24,7 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 
 
 def scored_option(options: Labels, option: object, *, focus: bool = True) -> int | None:
-    """The code of the option that scores are asked for; None for all of them.
-
-    Of two options that exclude each other the last is in `focus`, as in an estimate.
-    """
+    """The code of the option that scores are asked for, None for all; of two in `focus` the last, as in estimates."""
     if option is None:
         if len(options) == 2 and focus:
             return 1
@@ -41,7 +38,6 @@ def scored_option(options: Labels, option: object, *, focus: bool = True) -> int
 
 
 def no_option(option: object) -> None:
-    """A number has no options to name."""
     if option is not None:
         refuse("`option` must be left out", repr(option)[:40], "a number is asked for, and it has no options")
 
@@ -72,17 +68,14 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Forced:
-    """A design in which a report is the truth with weight `truth`, else option j with weight forced[j].
-
-    Every 2 x 2 design has this form (with `truth` negative when reports lean to the opposite), and so has
-    every k-ary one.
+    """A report is the truth with weight `truth`, else option j with weight forced[j]: the form of every 2 x 2 design
+    (with `truth` negative when reports lean to the opposite), and of every k-ary one.
     """
 
     truth: int
     forced: Integers
 
     def over(self, denominator: int) -> tuple[float, Array]:
-        """Both as probabilities."""
         return self.truth / denominator, self.forced / denominator
 
 

@@ -66,11 +66,6 @@ def product_rows(
 
 
 def joined_labels(first: Labels, second: Labels) -> list[str]:
-    """The labels of a product, in the order of its rows.
-
-    >>> joined_labels(("no", "yes"), ("a", "b"))
-    ['no / a', 'no / b', 'yes / a', 'yes / b']
-    """
     return [f"{a} / {b}" for a in first for b in second]
 
 
@@ -94,18 +89,11 @@ def largest_odds(rows: Rows) -> Fraction | None:
 
 
 def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
-    """Integer weights, one row per truth, over one denominator of at most `limit`; their odds are never above
-    the table's own.
+    """Integer weights, one row per truth, over one denominator of at most `limit`; their odds are never above the
+    table's own.
 
-    Exact if the denominator fits; else each weight is within some units of its probability times `limit`.
-    With a zero in a column the odds are infinite before and after.
-
-    >>> private_rows([[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 7)
-    ([[5, 2], [2, 5]], 7)
-    >>> private_rows(
-    ...     [[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 6
-    ... )  # 4/2, as 5/1 is above 5/2
-    ([[4, 2], [2, 4]], 6)
+    Exact if the denominator fits; else each weight is within some units of its probability times `limit`. With a zero
+    in a column the odds are infinite before and after.
     """
     most = largest_odds(rows)
     if most is None or math.lcm(*(p.denominator for row in rows for p in row)) <= limit:

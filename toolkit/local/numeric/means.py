@@ -74,7 +74,6 @@ class Mean(OnGrid):
         return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
 
     def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
-        """The mean of scores and how often each came."""
         n = int(times.sum())
         value = float(times @ scores / n)
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan

@@ -417,7 +417,6 @@ def smoothed_likelihood(
     matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000
 ) -> Array:
     """EMS: expectation-maximization with smoothing after each round, until the log-likelihood gains less than `gain`.
-
     Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
     """
     n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf

@@ -43,7 +43,6 @@ class Window:
 
     @property
     def reports(self) -> int:
-        """How many different reports there are."""
         return self.steps + self.width
 
     @property

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Values
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 from toolkit.core.randomness import Rng, big_below, words
 from toolkit.core.sampling import CHUNK, Categorical
 from toolkit.local.matrix.encoding import checked_times, times_each
@@ -72,7 +72,6 @@ class ByteLaw:
 
 
 def width(k: int) -> int:
-    """Bytes in a report on k options."""
     return -(-k // 8)
 
 
@@ -130,9 +129,8 @@ def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
-
-    With `times`, each row stands for that many.
+    """How many rows (each `times`) have each bit set: the bytes of a column are counted, then the bits of the 256
+    bytes.
     """
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):

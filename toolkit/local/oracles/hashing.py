@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import ArrayLike, Codes, Counts, Mask, Values
 from toolkit.core.checks import refuse
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling import CHUNK
 from toolkit.local.calibration import check_odds
@@ -156,7 +156,6 @@ class LocalHash(Oracle):
 
 
 def _number(supporting: npt.NDArray[np.bool_], times: Counts | None) -> int:
-    """How many reports these are."""
     return int(np.count_nonzero(supporting) if times is None else times[supporting].sum())
 
 

@@ -87,7 +87,6 @@ def limit(k: int, epsilon: Number) -> Limit:
 
 
 def ratio(risk: float, k: int, epsilon: float) -> float:
-    """How many times the limit at this epsilon a risk is."""
     if not 0 < epsilon < math.inf:
         consequence = "without privacy, or without information, there is none"
         refuse("a limit needs a positive, finite epsilon", epsilon, consequence)

@@ -199,9 +199,8 @@ class Subset(Oracle):
         return reports
 
     def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
-        """Exact support counts. A set is either any set evenly, or one of those that hold the answer, evenly.
-
-        The options are gone through in order; the sets are known only by how many options they still need.
+        """Exact support counts. A set is either any set evenly, or one of those that hold the answer, evenly. The
+        options are gone through in order; the sets are known only by how many options they still need.
         """
         k, d = len(self.options), self.size
         telling = rng.binomial(answers, d * (self.inside - self.outside) / self._total)

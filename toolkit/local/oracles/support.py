@@ -69,16 +69,14 @@ class Support:
         return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
-        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
-
-        For fixed respondents the part x (1-x) that comes from choosing them falls away.
+        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q). For fixed
+        respondents the part x (1-x) that comes from choosing them falls away.
         """
         seen = float(self.q) + shares * self.slope
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         return np.asarray(seen * (1 - seen) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
 
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
-        """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
             consequence = "use `variance`: it takes one row"
             refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), consequence)

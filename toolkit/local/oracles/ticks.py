@@ -16,7 +16,7 @@ import numpy as np
 from toolkit.core.arrays import Array, ArrayLike, Counts, Mask, Values
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.progress import chunks
+from toolkit.core.extras import chunks
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import exp_below
 from toolkit.local.calibration import Options, checked_epsilon, odds, option_labels, threshold_above

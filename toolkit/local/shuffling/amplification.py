@@ -44,10 +44,8 @@ _RANGES, _PARTS = 128, 4  # how many ranges to begin with, and into how many one
 
 def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
     """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger, that none
-    exceeds.
-
-    yes, no : how likely a report is yes from those who hold one answer and from those who hold the other. local : the
-    epsilon of one report, which bounds both.
+    exceeds. `yes`, `no` : how likely a report is yes from those who hold either answer. `local` : the epsilon of one
+    report, which bounds both.
     """
     own, other = max(yes, no), min(yes, no)
     sides = [Side(own, other)]
@@ -123,10 +121,9 @@ _HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta): a first look
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Shuffled(Approx):
-    """What shuffled reports cost each respondent: an `Approx` that remembers what it rests on.
-
-    `local` is the epsilon of a report alone, `n` how many are mixed, `least` a number that the true epsilon
-    is not below, `basis` how epsilon was bounded, `claim` when it may be claimed.
+    """What shuffled reports cost each respondent: `local` is the epsilon of a report alone, `n` how many are mixed,
+    `least` a number that the true epsilon is not below, `basis` how epsilon was bounded, `claim` when it may be
+    claimed.
     """
 
     local: float

@@ -36,9 +36,8 @@ _STIRLING = np.array(
 
 
 def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array:
-    """E[(slope I - offset)+] for I binomial(t, share), from above: the error of its terms is added.
-
-    t : whole numbers as floats; share : strictly between 0 and 1; slope : above 0; offset : at least 0.
+    """E[(slope I - offset)+] for I binomial(t, share), from above: the error of its terms is added. t : whole numbers
+    as floats; share : strictly between 0 and 1; slope : above 0; offset : at least 0.
     """
     first = np.floor(offset / slope) + 1
     possible = first <= t
@@ -158,10 +157,8 @@ class Pair:
 
 
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
-    """The blanket's delta; `most` summands make a quick approximation of it.
-
-    `third=True` is not a bound: it is the true delta when all others hold one third answer, so the truth is
-    not below it.
+    """The blanket's delta; `most` summands make a quick approximation of it. `third=True` is not a bound: it is the
+    true delta when all others hold one third answer, so the truth is not below it.
     """
     both = pair.least + pair.least_too
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
@@ -202,9 +199,8 @@ def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is kept.
-
-    A hinge is convex, so its mean over the coarser law is above that over the law itself.
+    """A binomial count less its mean, on a grid: each value split between its neighbors so that the mean is kept. A
+    hinge is convex, so its mean over the coarser law is above that over the law itself.
     """
     values, chances = _centred(trials, share, beyond)
     step = min(max(grain, 1.0), float(values[-1] - values[0]) + 1)
@@ -218,10 +214,8 @@ def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[
 
 
 def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
-    """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above.
-
-    Secants of its logarithm, kept between bounds; where one does not come twice as near as the last, the
-    bounds are halved.
+    """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above: secants of
+    its logarithm, kept between bounds, which are halved where one does not come twice as near as the last.
     """
     if at(0.0) <= delta:
         return 0.0

@@ -58,7 +58,6 @@ class Side:
 @dataclass(frozen=True)
 class _Group:
     """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`) downwards.
-
     That keeps the digits: what nearly everybody reports is a whole number that the tally is moved by.
     """
 
@@ -80,9 +79,7 @@ class _Group:
 
 def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float) -> Array:
     """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold the other
-    one.
-
-    `delta` is the size that matters: results far below it may be loose.
+    one. `delta` is the size that matters: results far below it may be loose.
     """
     gain, loss, tilt = side.scores(epsilon)
     if gain <= 0:

@@ -176,7 +176,6 @@ class _Case:
         return people, max(2, math.ceil(people * self.ratio - 1e-9))
 
     def yes(self, share: float) -> Array:
-        """The chance of yes in each group."""
         p = np.array(self.p)
         if self.model == "unknown_question":
             return np.asarray(p * share + (1 - p) * self.other)

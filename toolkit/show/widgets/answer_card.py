@@ -93,7 +93,6 @@ def _wheel(question: Question) -> list[dict[str, Any]] | None:
 
 
 def card_picture(face: dict[str, Any]) -> Figure:
-    """The card before an answer, as a still picture."""
     title = textwrap.wrap(face["text"], 62, max_lines=2, placeholder=" …")
     odds = textwrap.wrap(" ".join(face["odds"]), 94, max_lines=4, placeholder=" …")
     inches = 1.0 + 0.2 * len(title) + 0.16 * len(odds)
@@ -256,7 +255,6 @@ def answer_card(question: Question | tuple[str, Randomizer], *, language: str | 
 
 
 def _with_design(question: object) -> tuple[Question, Randomizer]:
-    """The question, and the design that it must have."""
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):

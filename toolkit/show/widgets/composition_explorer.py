@@ -33,7 +33,6 @@ FILE = STATIC / "composed.json"
 
 
 def totals(releases: int, epsilon: float, delta: float) -> list[float]:
-    """The total epsilon by each of the rules."""
     losses = [Pure(epsilon)] * releases
     by_rule = (compose(losses, None if rule == "basic" else delta, rule) for rule in RULES)
     return [short(loss.epsilon) for loss in by_rule if isinstance(loss, Pure | Approx)]
@@ -146,7 +145,6 @@ def explore_composition(
 
 @lru_cache(maxsize=1)
 def composition_table() -> dict[str, Any]:
-    """Cells by delta, epsilon and number of releases."""
     return {
         "releases": list(RELEASES),
         "epsilons": list(EPSILONS),

@@ -96,15 +96,13 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MU
 
 
 def joined(path: Path) -> str:
-    """A module with all that it imports in front of it, each file once, and no import left.
-
-    Files share one scope then, as they share no names: what is imported must be exported under the same name.
+    """A module with all that it imports in front of it, each file once, and no import left. Files share one scope then,
+    as they share no names: what is imported must be exported under the same name.
     """
     return "\n".join(_in_order(path.resolve(), []).values())
 
 
 def exports(code: str) -> set[str]:
-    """The names that a module offers to others."""
     return set(_EXPORT.findall(code))
 
 
@@ -348,8 +346,6 @@ class Whole(traitlets.Int[int, int]):
 
 
 class OneOf(traitlets.Unicode[str, str | bytes]):
-    """One of a few names, synced."""
-
     def __init__(self, *allowed: str) -> None:
         super().__init__(allowed[0])
         self.allowed = allowed

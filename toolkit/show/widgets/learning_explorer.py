@@ -83,8 +83,6 @@ def stored() -> dict[str, Any]:
 
 
 def compute() -> dict[str, Any]:
-    """The whole grid, computed again."""
-
     def curve(way: int, n: int, strength: float | None = None) -> list[float]:
         strengths = [strength or own_strengths(epsilon)[way] for epsilon in EPSILONS]
         return [round(right(METHODS[way], n, *pair), 2) for pair in zip(EPSILONS, strengths, strict=True)]
@@ -218,8 +216,8 @@ def learning_table() -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
-    """One setting: how often each way is right, and both private ways along epsilon. What is not on the grid
-    is fitted now; the curves are those of the grid that is nearest.
+    """One setting: how often each way is right, and both private ways along epsilon, by the nearest curves of the grid.
+    What is not on the grid is fitted now.
     """
     grid, here = stored(), _nearest(PEOPLE, people)
     curves = [way[here][_nearest(STRENGTHS, strength)] for way in grid["right"]]

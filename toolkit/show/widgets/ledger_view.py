@@ -102,9 +102,8 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment per line, and the latest lines as rows.
-
-    A table is one charge, and charges for the same thing one after the other are one line.
+    """A bar for each measure of the ceiling, with a segment per line (charges for the same thing one after the other),
+    and the latest lines as rows.
     """
     entries = ledger.entries()
     lines = _lines(entries)
@@ -207,7 +206,6 @@ def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
 
 
 def _charges(ax: Axes, table: dict[str, Any]) -> None:
-    """The latest charges, a line each."""
     ax.axis("off")
     ax.set(xlim=(0, 1), ylim=(max(len(table["rows"]) + 1.5, 6), -0.6))
     measures = len(table["measures"])

@@ -57,7 +57,6 @@ def stored() -> dict[str, Any]:
 
 
 def compute() -> dict[str, Any]:
-    """The whole grid, computed again."""
     people = [[[people_needed(epsilon, x, goal) for goal in GOALS] for x in PREVALENCES] for epsilon in EPSILONS]
     return {
         "local": [[local_epsilon(epsilon, n) for n in SIZES] for epsilon in EPSILONS],

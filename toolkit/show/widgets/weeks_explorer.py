@@ -114,7 +114,6 @@ def explore_weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False)
 
 @lru_cache(maxsize=1)
 def weeks_table() -> dict[str, Any]:
-    """Rows by weeks and epsilon."""
     rows = [[weeks_row(weeks, epsilon) for epsilon in EPSILONS] for weeks in WEEKS]
     return {"weeks": list(WEEKS), "epsilons": list(EPSILONS), "rows": rows, "words": WORDS}
 

@@ -32,9 +32,8 @@ _FROM_RIGHT = "\u200f"
 
 
 def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
-    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong.
-
-    Where people use chance of their own, it must tell them what to say, or compare two answers.
+    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong. Where
+    people use chance of their own, it must tell them what to say, or compare two answers.
     """
     subjects = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
     if subjects[0].mode == "auto":  # a yes and a no, called as the wheel calls them
@@ -57,9 +56,8 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
-    """Return the tries as a sheet of paper with these questions asks them, or with all of the survey.
-
-    They are about the weakest of its devices that can be asked about; there are none if the survey does not check.
+    """Return the tries as a sheet of paper with these questions asks them, or with all of the survey, about the weakest
+    of its devices that can be asked about; there are none if the survey does not check.
     """
     words, own = survey.page_words(), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
@@ -84,9 +82,8 @@ def chance(answers: int) -> tuple[Fraction, Fraction]:
 
 
 def quoted(phrasebook: Mapping[str, str], label: str) -> str:
-    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round.
-
-    A label that begins with a mark of ours runs from right to left, although a Latin letter is its first.
+    """Return a label in quotation marks for a sentence, which sets it apart itself: twice would turn it round. A label
+    that begins with a mark of ours runs from right to left, although a Latin letter is its first.
     """
     text = filled(phrasebook["quoted"].replace("\u2068", "").replace("\u2069", ""), label=label)
     return text.replace("\u2068", "\u2067") if label.startswith(_FROM_RIGHT) else text

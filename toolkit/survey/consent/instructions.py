@@ -25,17 +25,7 @@ def device_of(question: Question) -> Device[Design] | None:
 
 
 def instructions(question: Question, language: str, own: Own | None = None) -> list[Line]:
-    """Return what to do, line by line: the researcher's words, the innocent question, or what a device asks for.
-
-    >>> from toolkit import forced
-    >>> asked = Question("cheated", "Cheated?", design=forced("1/6", "1/6"), mode="physical")
-    >>> for line, outcomes in instructions(asked, "en"):
-    ...     print(line, outcomes)
-    Use a die, anew for this question. Let nobody see what comes out. ()
-    1: choose “No”, whatever your answer is. ('1',)
-    2: choose “Yes”, whatever your answer is. ('2',)
-    3 to 6: choose your real answer. ('3', '4', '5', '6')
-    """
+    """Return what to do, line by line: the researcher's words, the innocent question, or what a device asks for."""
     if question.instructions is not None:
         return [(text_in(question.instructions, language), ())]
     voice = Voice(phrases(language, own, "paper"))
@@ -49,7 +39,6 @@ def instructions(question: Question, language: str, own: Own | None = None) -> l
 
 
 def device_words(device: Device[Design], voice: Voice) -> str:
-    """Return what a device is called in a language."""
     if device.slips:
         return voice.say("device_slips", count=voice.number(device.slips))
     return voice.say(_DEVICES[device.name])

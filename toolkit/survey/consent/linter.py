@@ -18,9 +18,9 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.question import LONGEST_ANSWER, Question
+from toolkit.survey.writing.files import naming
 from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
-from toolkit.survey.writing.unknown_fields import naming
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 
@@ -223,7 +223,6 @@ def _letters(question: Question) -> set[str]:
 
 
 def _versions(text: str | Text) -> Collection[str]:
-    """A text in each of its languages."""
     return [text] if isinstance(text, str) else text.values()
 
 

@@ -27,9 +27,8 @@ def page_words(
     household: bool = False,
     station: bool = False,
 ) -> dict[str, dict[str, str]]:
-    """Return all words of the page by language; what is said before sending is true of these questions.
-
-    `promised` are sentences for languages that the toolkit does not know.
+    """Return all words of the page by language; what is said before sending is true of these questions. `promised` are
+    sentences for languages that the toolkit does not know.
     """
     modes = {question.mode for question in questions if question.chances is None}
     review = {  # all that leaves the phone, and what stays there: only what is so
@@ -59,7 +58,6 @@ def page_words(
 
 
 def practicable(questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that can be tried out on the page."""
     return [question for question in questions if question.mode in ("auto", "guided")]
 
 
@@ -80,7 +78,6 @@ def practice_question(
 
 
 def shown_survey(survey: Any) -> dict[str, Any]:
-    """Return plain data of a whole survey."""
     codes, own = survey.languages, survey.words
     others = {question.name: question for question in survey.questions}
     rounds = [practice_question(survey.questions, codes, own, again=place % 2 > 0) for place in range(survey.practice)]
@@ -129,10 +126,8 @@ _REVIEWED = 12  # words about a question before it is sent
 
 
 def minutes(page: Mapping[str, Any], language: str) -> int:
-    """Return how many minutes a survey takes if all that is not folded is read, rounded up.
-
-    Odds that were shown before are folded, and what chance has made of an answer is shown for the first two
-    questions with the same odds.
+    """Return how many minutes a survey takes if all that is not folded is read, rounded up. Odds that were shown before
+    are folded, and what chance has made of an answer is shown for the first two questions with the same odds.
     """
 
     def words(*texts: str | None) -> int:
@@ -159,9 +154,8 @@ def shown_question(
     own: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
-    """Return plain data of one question for the page.
-
-    `others` are the questions that `show_if` may name, `own` the researcher's words, `waves` how often it is asked.
+    """Return plain data of one question for the page. `others` are the questions that `show_if` may name, `own` the
+    researcher's words, `waves` how often it is asked.
     """
 
     def words(label: str | Text | None) -> dict[str, str] | None:
@@ -218,11 +212,9 @@ def _places(conditions: Mapping[str, Sequence[str | int]], others: Mapping[str, 
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
-    """Return how a report of a number is read on the scale of the question: `zero` plus the report times `step`.
-
-    It is shown with `decimals` decimals. With `bits`, the reports 0 and 1 are a no and a yes.
-
-    A window of reports lies around the answer that it belongs to, half of it on either side.
+    """Return how a report of a number is read on the question's scale: `zero` plus the report times `step`, with
+    `decimals` decimals; with `bits`, 0 and 1 are a no and a yes. A window of reports lies around the answer that it
+    belongs to, half of it on either side.
     """
     data = design.browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit

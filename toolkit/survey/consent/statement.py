@@ -119,10 +119,10 @@ def promise(
 ) -> list[Layer]:
     """Return the promise in four parts: the consequence, what can be learned, what is stored, what one can choose.
 
-    The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their
-    own to take back what was sent; `paper` that a sheet is handed in, `station` that the device is the researchers';
-    `send` is what the button says. Of several
-    `waves` all is said for all of them together; a later wave does not say less than the first one did, `least`.
+    The odds stand with each question, and not here. `withdrawal` says that the researchers have a way of their own to
+    take back what was sent; `paper` that a sheet is handed in, `station` that the device is the researchers'; `send` is
+    what the button says. Of several `waves` all is said for all of them together; a later wave does not say less than
+    the first one did, `least`.
     """
     if paper:
         _check_paper(questions, waves)
@@ -193,10 +193,9 @@ def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
 def odds(
     question: Question, language: str, own: Own | None = None, *, waves: int = 1, ratio: bool = False
 ) -> list[str]:
-    """Return what is received for each answer to a question, how often, and what that proves at most.
-
-    Frequencies are drawn, too. `ratio` adds how many times as likely one answer can make a report as another: for
-    those who know what that means.
+    """Return what is received for each answer to a question, how often (also drawn), and what that proves at most.
+    `ratio` adds how many times as likely one answer can make a report as another, for those who know what that
+    means.
     """
     if question.design is None:
         return []
@@ -233,10 +232,10 @@ def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = 
 def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
     """Return what one respondent spends at most in all waves, and at `least` what the first wave said.
 
-    An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
-    must hold anyway. A question that some people are not asked is counted too; of several arms, which chance
-    chooses, the one that costs most. The practice question is never
-    sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
+    An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise must hold
+    anyway. A question that some people are not asked is counted too; of several arms, which chance chooses, the one
+    that costs most. The practice question is never sent, and costs nothing. Plain answers are not protected, and no
+    number could say what they cost.
     """
     arms = next((question.options for question in questions if question.chances is not None), (None,))
     own = (

@@ -26,14 +26,7 @@ Sector = tuple[int, int, tuple[int, ...]]
 
 
 def sectors(design: Design) -> list[Sector]:
-    """Return the sectors of a wheel with exactly the odds of the design: two neighbors never say the same.
-
-    >>> from toolkit import k_ary, warner
-    >>> sectors(warner(p="2/3"))
-    [(0, 1, (0, 0)), (1, 2, (0, 1)), (2, 3, (1, 1))]
-    >>> [says for _, _, says in sectors(k_ary(4, epsilon=1.0))]
-    [(0, 0, 0, 0), (0, 1, 2, 3), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)]
-    """
+    """Return the sectors of a wheel with exactly the odds of the design: two neighbors never say the same."""
     return _mixed(design) or _side_by_side(design)
 
 
@@ -85,10 +78,6 @@ def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping
 
 
 def filled(text: str, **values: str) -> str:
-    """Return the text, filled in one pass: braces in a label stay, and no label changes how the text reads.
-
-    >>> filled("Tap “{label}”.", label="{label}"), filled("Tap “{label}”.", label="Yes”. Tap “No")
-    ('Tap “{label}”.', 'Tap “Yes’. Tap ‘No”.')
-    """
+    """Return the text, filled in one pass: braces in a label stay, and no label changes how the text reads."""
     safe = {name: quotable(value, text) for name, value in values.items()}
     return _SLOT.sub(lambda slot: safe.get(slot[1], slot[0]), text)

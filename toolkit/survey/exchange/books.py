@@ -176,7 +176,6 @@ def _document(survey: Survey, language: str, stem: str, remarks: Sequence[str]) 
 
 
 def _described(survey: Survey, question: Question, language: str, column: dict[str, Any]) -> list[Block]:
-    """How a column is read, and how it is estimated."""
     words = phrases(language, survey.words)
     label_rows = [
         (str(code), str(option), question.label(option, language, words))

@@ -118,9 +118,8 @@ def _is_import_row(row: Any) -> bool:
 
 
 def sheets(file: Path) -> dict[str, list[Any]]:
-    """Return the rows of each sheet of an .xlsx file by its name, and of the first one by the name "" too.
-
-    What unpacks to more than half a gigabyte, or defines entities, is refused before it is read.
+    """Return the rows of each sheet of an .xlsx file by its name, and of the first one by the name "" too. What unpacks
+    to more than half a gigabyte, or defines entities, is refused before it is read.
     """
     try:
         with zipfile.ZipFile(file) as packed:

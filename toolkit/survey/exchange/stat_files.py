@@ -46,7 +46,6 @@ def file_name(name: str, suffix: str) -> str:
 
 
 def is_set(question: Question) -> bool:
-    """Return whether a report is a set of the options."""
     return question.kind == "ticks" if question.design is None else question.design.name in _SETS
 
 

@@ -9,8 +9,7 @@ from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import sheet
 from toolkit.survey.question import Question
-from toolkit.survey.results.printing import label_of
-from toolkit.survey.results.survey_results import Results
+from toolkit.survey.results.survey_results import Results, label_of
 from toolkit.texts.multilingual import text_in
 
 _READERS = (

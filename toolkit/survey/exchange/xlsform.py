@@ -16,7 +16,7 @@ from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import sheets
 from toolkit.survey.question import Question, code_labels
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.unknown_fields import naming
+from toolkit.survey.writing.files import naming
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice

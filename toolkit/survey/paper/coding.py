@@ -33,10 +33,9 @@ def remainder(survey: Survey) -> int:
 
 
 def serial_numbers(survey: Survey, copies: int) -> list[str]:
-    """Return different numbers for sheets, drawn at random; their last two digits check the others.
-
-    A wrong digit, and two digits in exchanged places, change the remainder: 97 is a prime and divides neither a
-    difference of digits times a power of ten, nor that times 9 or 99.
+    """Return different numbers for sheets, drawn at random; their last two digits check the others: a wrong digit, and
+    two digits in exchanged places, change the remainder, as 97 is a prime and divides neither a difference of digits
+    times a power of ten, nor that times 9 or 99.
     """
     rest, drawn = remainder(survey), secrets.SystemRandom().sample(range(10 ** (_DIGITS - 1), 10**_DIGITS), copies)
     return [f"{one}{(rest - 100 * one) % MODULUS:02}" for one in drawn]
@@ -68,9 +67,8 @@ def box_codes(question: Question) -> list[int]:
 
 
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
-    """Return the code, number, list or text that a cell means; refuse what the question cannot have.
-
-    A box is named by its code, or by its label in any language of the survey; the message quotes nothing.
+    """Return the code, number, list or text that a cell means; refuse, without quoting it, what the question cannot
+    have. A box is named by its code, or by its label in any language of the survey.
     """
     value = _value(survey, question, text)
     if value is None or not question.accepts(value):

@@ -21,9 +21,8 @@ from toolkit.survey.writing.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 
 @dataclass(frozen=True, repr=False)
 class Entered:
-    """What was typed in: answers by the number of the sheet, and what must be settled before they can be stored.
-
-    Its problems name rows, sheets and questions, never what was typed.
+    """Answers by the number of the sheet, and what must be settled before they can be stored: problems name rows,
+    sheets and questions, never what was typed.
     """
 
     sheets: Mapping[str, Mapping[str, Any]]
@@ -129,9 +128,8 @@ class _File:
 
 
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
-    """Store all sheets in a collection, or none, and return how many were "stored" and how many "repeated" ones stay.
-
-    The collection is made if there is none; its access does not matter, as a sheet has no link.
+    """Store all sheets in a collection, made if there is none, or none of them; how many were "stored" and how many
+    "repeated" ones stay. Its access does not matter, as a sheet has no link.
     """
     if entered.problems:
         refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")

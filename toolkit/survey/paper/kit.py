@@ -22,10 +22,8 @@ _LONGEST_LIST = 250  # characters that a spreadsheet takes for a list of values
 
 
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
-    """Write pages to print and tables to type into, and return the files; none of them may be there yet.
-
-    There are so many `copies` of the sheet in each language, each with a number of its own; what only phones can ask is
-    left out.
+    """Write pages to print, so many `copies` in each language with numbers of their own, and tables to type into;
+    return the files. None of them may be there yet, and what only phones can ask is left out.
     """
     printable, _ = on_paper(survey)
     codes = survey.languages if language is None else (choice(language, "language", survey.languages),)

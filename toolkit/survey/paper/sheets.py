@@ -56,10 +56,8 @@ def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
 
 
 def sheets(survey: Survey, code: str, serials: Sequence[str], number: str = "") -> dict[str, str]:
-    """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number.
-
-    `number` is the hash that is printed, if not the survey's own. Only what a coin, a die or up to 40 slips draw
-    exactly, a birthday decides, or instructions of your own explain can be asked on paper; see `on_paper`.
+    """Return all pages in one language by the names of their files, as HTML: one sheet for each serial number. `number`
+    is the hash that is printed, if not the survey's own. What can be asked on paper says `on_paper`.
     """
     for question in survey.questions:
         if question.randomized and not instructions(question, code, survey.words):
@@ -197,7 +195,6 @@ def _interviewer(survey: Survey, code: str, voice: Voice, devices: Sequence[Devi
 
 
 def _face(outcome: str) -> str:
-    """The face of a die."""
     places = [divmod(int(place), 3) for place in _PIPS[int(outcome)]]
     pips = "".join(f"<circle cx='{5 + 7 * column}' cy='{5 + 7 * row}' r='2'/>" for row, column in places)
     frame = "<rect x='.5' y='.5' width='23' height='23' rx='3' fill='none' stroke='#000'/>"

@@ -7,9 +7,8 @@ import numpy as np
 
 from toolkit.analysis.estimating import CountSource, checked_method, estimates, groupless_notes
 from toolkit.analysis.findings import Findings
-from toolkit.analysis.group_estimate import GroupEstimate
 from toolkit.analysis.plain import question_model
-from toolkit.analysis.reports import Reader
+from toolkit.analysis.reports import GroupEstimate, Reader
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import DataFrame
@@ -24,8 +23,7 @@ from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.results.survey_results import Finding, Results
-from toolkit.survey.results.table import value_of
-from toolkit.survey.results.turnout import Rows, checked_groups, refuse_strange, turnout
+from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
 from toolkit.survey.writing.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 

@@ -1,12 +1,18 @@
-"""Reports as a table: one row per person, one column per question, in words that an analyst reads."""
+"""Reports as a table: one row per person, one column per question, in words that an analyst reads; and who
+answered what.
+"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.arrays import DataFrame
+from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
+from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.question import Question, code_labels
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.files import naming
 from toolkit.survey.writing.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 
 if TYPE_CHECKING:
@@ -18,8 +24,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
 
     A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is
     a list of numbers is its JSON text, so that every column can be counted, compared and written to a file. What was
-    not asked, or left out, is missing. Of several waves, "person" is the number that joins the reports of one phone
-    over them.
+    not asked, or left out, is missing. Of several waves, "person" joins the reports of one phone over them.
     """
     people = [json.loads(body) for body in bodies]
     columns = {
@@ -59,3 +64,92 @@ def value_of(question: Question, entry: object) -> Any:
         names = {str(label): code for code, label in enumerate(labels)}
         return names.get(str(plain), -1)  # -1 is no report of any question
     return plain
+
+
+def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
+    """Return the names of plain choices, or of the comprehension check, that reports may be grouped by."""
+    if not isinstance(survey, Survey):
+        refuse(
+            "`survey` must be a Survey",
+            type(survey).__name__,
+            "the survey comes first: estimate(survey, reports)",
+            TypeError,
+        )
+    names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    for name in names:
+        if (name == UNDERSTOOD and survey.check) or name == CHANNEL:
+            continue
+        question = survey[name]
+        if question.randomized or question.kind != "choice":
+            rule = "`by` must name plain questions with options"
+            why = "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design"
+            refuse(rule, f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}", why)
+    return names
+
+
+def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
+    """Refuse values that the question cannot have; the message counts them, as each is somebody's."""
+    with naming(f"question {question.name!r}"):
+        strange = sum(not question.accepts(value) for value in values.values())
+        if strange:
+            rule = "the column must hold reports of this question"
+            refuse(rule, f"{strange} kinds of value that are none", "check the survey")
+
+
+class Rows:
+    """Rows of a frame by group, and by the plain answers that decide which questions are asked, each counted once."""
+
+    def __init__(self, survey: Survey, reports: DataFrame, groups: tuple[str, ...]) -> None:
+        self._survey, self._reports, self._groups = survey, reports, groups
+        self._counts: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
+
+    def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # groups may decide, too
+        if names not in self._counts:
+            counts = rows_by(self._reports, names)
+            self._counts[names] = [(dict(zip(names, row, strict=True)), count) for row, count in counts]
+        return self._counts[names]
+
+    def _group(self, row: Mapping[str, Any]) -> Group | None:
+        """The group of a row; None where what it is sorted by is missing."""
+        group = tuple(row[name] for name in self._groups)
+        return None if any(map(is_missing, group)) else group
+
+    def people(self) -> dict[Group, int]:
+        """Return how many rows each group has; those without a group are not among them."""
+        return _sums((self._group(row), count) for row, count in self._by())
+
+    def groupless(self) -> int:
+        """Return how many rows have no group, because what they are sorted by is missing."""
+        return sum(count for row, count in self._by() if self._group(row) is None)
+
+    def asked(self, question: Question) -> dict[Group, int]:
+        rows = self._by(question.show_if or ())
+        return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
+
+    def _shown(self, question: Question, answers: Mapping[str, Any]) -> bool:
+        """Whether the plain answers before a question let it be asked."""
+        for name, options in (question.show_if or {}).items():
+            decider, answer = self._survey[name], answers[name]
+            code = -1 if is_missing(answer) else value_of(decider, answer)
+            if not decider.accepts(code) or decider.options[code] not in options:
+                return False
+        return True
+
+
+def turnout(question: Question, answered: int, asked: int, people: int) -> dict[str, int]:
+    """Return what became of the people of a group, as fields of a `Finding`."""
+    empty = max(asked - answered, 0)
+    optional = not question.randomized and not question.required
+    refused, missing = (empty, 0) if optional else (0, empty)
+    not_asked = max(people - max(asked, answered), 0)
+    return {"answered": answered, "refused": refused, "missing": missing, "not_asked": not_asked}
+
+
+def _sums(counted: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
+    """How many there are of each group, without those who have none."""
+    sums: dict[Group, int] = {}
+    for group, count in counted:
+        if group is not None:
+            sums[group] = sums.get(group, 0) + count
+    return sums

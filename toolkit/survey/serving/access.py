@@ -34,12 +34,7 @@ PROMISES = {
 
 
 def promised(access: str, waves: int = 1) -> str:
-    """What access by this mode stops, and what it does not: of several waves, who can tell people by when they
-    answered.
-
-    >>> promised("blind", 8).split(". ")[-1]
-    'Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.'
-    """
+    """What access by this mode stops, and what not: of several waves, who can tell people by when they answered."""
     if waves == 1 or access == "open":
         return PROMISES[access]
     joined = (
@@ -84,17 +79,15 @@ def link(url: str, token: str) -> str:
 
 
 def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that signs them.
-
-    A page with another key is another page: nothing that was signed or sent for one is good for the other.
+    """The hash that people see: the survey's, with blind tokens of the survey and of the key that signs them: nothing
+    that was signed or sent for a page with one key is good for one with another.
     """
     return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce if the signature is good.
-
-    A signature may be of any of these pages: one that waited on a phone comes with the report of a later page.
+    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce if the signature is good for any
+    of these pages: one that waited on a phone comes with the report of a later page.
     """
     token = submission.token
     if isinstance(token, BlindToken):
@@ -107,9 +100,8 @@ def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None 
 
 
 def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
-    """What a browser asks to be signed for one of these pages; raises `PayloadError` for anything else.
-
-    So an invitation is not lost for a page that another key would sign.
+    """What a browser asks to be signed for one of these pages; raises `PayloadError` for anything else, so that an
+    invitation is not lost for a page that another key would sign.
     """
     data = parsed(raw)
     if (

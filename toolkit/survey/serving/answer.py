@@ -65,9 +65,8 @@ WHOLE = "toolkit.whole_answer"
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, a body, and headers beside those that every answer has.
-
-    `length` is that of the body; an answer to HEAD states the length of a body that it does not have.
+    """A status, a body, and headers beside those that every answer has. `length` is that of the body; an answer to HEAD
+    states the length of a body that it does not have.
     """
 
     status: int
@@ -83,7 +82,6 @@ class Answer:
 
     @cached_property
     def lines(self) -> bytes:
-        """The headers as they are sent."""
         return b"".join(b"%s: %s\r\n" % field for field in self.headers)
 
     def same(self, body: bytes) -> "Answer":
@@ -94,7 +92,6 @@ class Answer:
 
     @property
     def then_close(self) -> "Answer":
-        """The same, after which the connection is closed."""
         return Answer(self.status, self.body, {**self.own, "connection": "close"}, self.length)
 
     @property
@@ -111,6 +108,5 @@ class Answer:
 
 
 def in_json(status: int, data: object, headers: Mapping[str, str] | None = None) -> Answer:
-    """An answer that is one JSON value."""
     body = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     return Answer(status, body, {"content-type": "application/json", **(headers or {})})

@@ -76,7 +76,6 @@ class Issuer:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this key from all others."""
         return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, str]:

@@ -130,7 +130,6 @@ class Arrival:
             self._accepted.close()
 
     def give_up(self) -> None:
-        """Its time is over."""
         self.drop()
 
     def drop(self) -> None:
@@ -318,7 +317,6 @@ class Connection(HttpToolsProtocol):
         return True
 
     def give_up(self) -> None:
-        """The time of the phase is over."""
         silent = self._received == 0 or self._phase not in (Phase.HEAD, Phase.BODY)
         if silent or (self._phase is Phase.BODY and self.cycle.response_started):
             self.transport.abort()

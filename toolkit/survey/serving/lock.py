@@ -20,8 +20,6 @@ class TakenError(RuntimeError):
 
 
 class Held:
-    """A lock that this process holds."""
-
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
         """Of the file: a process that it is handed to holds the lock, too."""

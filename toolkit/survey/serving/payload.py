@@ -53,9 +53,8 @@ class Submission:
 
 def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None, *apart: object) -> Submission:
     """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
-
-    `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from a
-    station, is taken as its own.
+    `pages` are the hashes that it may name: without them, the survey's own. A token that came `apart` from it, from
+    a station, is taken as its own.
     """
     data = parsed(raw)
     if apart and isinstance(data, dict) and "token" not in data:

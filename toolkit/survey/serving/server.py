@@ -48,9 +48,8 @@ FORGET_SECONDS = 30.0
 
 
 class Health:
-    """Good until a report could not be stored, and again when one was, or when the failure is old.
-
-    The log says when the store begins to fail and when it is back, once each.
+    """Good until a report could not be stored, and again when one was, or when the failure is old; the log says when
+    the store begins to fail and when it is back, once each.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -107,10 +106,8 @@ def application(
     prefix: str = "",
     earlier: Sequence[str] = (),
 ) -> "Application":
-    """The server of one survey, as an ASGI application.
-
-    `prefix` is the path below which a proxy passes requests on as they come, such as "/survey"; `earlier` are hashes of
-    the survey as earlier pages showed it, whose reports are still good.
+    """The server of one survey, as an ASGI application. `prefix` is the path below which a proxy passes requests on as
+    they come; `earlier` are hashes of the survey as earlier pages showed it, whose reports are still good.
     """
     if (key is None) != (survey.access != "blind"):
         rule = "`key` must be given for access by blind tokens, and only then"
@@ -160,10 +157,8 @@ def _get(content_for: Callable[[Scope], Awaitable[Answer]]) -> dict[str, Handler
 
 
 class Application:
-    """Find who answers a path and method; an error is logged by its kind and place alone.
-
-    Every answer of the paths in `closing` ends its connection: a report on that of a signature would be the invited
-    person's.
+    """Find who answers a path and method; an error is logged by its kind and place alone. Every answer of the paths in
+    `closing` ends its connection: a report on that of a signature would be the invited person's.
     """
 
     def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
@@ -171,7 +166,6 @@ class Application:
 
     @property
     def paths(self) -> set[str]:
-        """All addresses there are."""
         return set(self._table)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -51,7 +51,6 @@ def length(survey: Survey) -> int:
 
 
 def tokens(secret: str, uses: int) -> list[str]:
-    """The tokens of a station's link, one for each use."""
     digests = (hashlib.sha256(f"{secret}:{use}".encode()).digest()[:TOKEN_BYTES] for use in range(uses))
     return [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in digests]
 

@@ -88,14 +88,12 @@ class _Worker:
 
     @property
     def rests_until(self) -> float:
-        """When it may be started again."""
         return self.started + (_AGAIN_SECONDS if self.ready.is_set() else _LATER_SECONDS)
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep `count` workers running until SIGTERM or SIGINT; `announce` when all are ready.
-
-    Raises `StoreError`, with what one of them said, if they cannot begin.
+    """Keep `count` workers running until SIGTERM or SIGINT; `announce` when all are ready. Raises `StoreError`, with
+    what one of them said, if they cannot begin.
     """
     with _stop_signal() as stopping:
         workers = [_Worker.start(command) for _ in range(count)]

@@ -25,7 +25,6 @@ __all__ = ["Collection", "Entry", "Outcome", "State", "StoreError", "absolute_ur
 
 def open_store(url: str, *, readonly: bool = False) -> Collection:
     """The collection at a URL: sqlite:///relative.db, sqlite:////absolute.db, postgresql://host/database?schema=name.
-
     Nothing is opened or made before it is used. `readonly` is for notebooks that look while a server writes.
     """
     scheme, _, rest = url.partition("://")
@@ -43,10 +42,8 @@ def open_store(url: str, *, readonly: bool = False) -> Collection:
 
 def merge(database: str, others: Sequence[str]) -> tuple[int, int]:
     """Make a closed collection of several closed ones of the same questions; how many reports it has, how many came
-    twice.
-
-    A report that was sent to two of them has the same random key there, and is taken once. The cap was each one's own,
-    and does not hold for all of them together. What was interrupted is done by the same call again.
+    twice. A report that was sent to two of them has the same random key there, and is taken once; the cap was each
+    one's own. What was interrupted is done by the same call again.
     """
     with ExitStack() as open_ones:
         stores = [open_ones.enter_context(closing(open_store(absolute_url(one), readonly=True))) for one in others]

@@ -62,9 +62,8 @@ _NEXT = {
 
 
 class Collection:
-    """One survey, the reports to it, and who may still send one, in a database.
-
-    Every method may be called from any thread; each is one transaction.
+    """One survey, the reports to it, and who may still send one, in a database. Every method may be called from any
+    thread; each is one transaction.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -85,9 +84,8 @@ class Collection:
             yield session, self._head(session)
 
     def create(self, survey: Survey, panel: Panel | None = None) -> None:
-        """Make the collection, as a draft; the same survey again is fine, anything else in the database is refused.
-
-        `panel` is that of the wave before; a first wave gets its own.
+        """Make the collection, as a draft, with the `panel` of the wave before or its own; the same survey again is
+        fine, anything else in the database is refused.
         """
         with self._lock:
             with self._engine.making() as session:
@@ -102,10 +100,8 @@ class Collection:
                 self._engine.finish()
 
     def follow(self, survey: Survey, earlier: "Collection", settings: Sequence[str] = ()) -> None:
-        """Make the collection of the next wave, and invite all who were invited to the earlier one.
-
-        `settings` of the earlier one are taken over where this one has none: phones find what they have drawn only
-        under the same address.
+        """Make the collection of the next wave, and invite all who were invited to the earlier one. `settings` of that
+        are taken over where this one has none: phones find what they have drawn only under the same address.
         """
         before = earlier.survey()
         check_next(survey, before)
@@ -136,7 +132,6 @@ class Collection:
                 session.publish(edition_of(amended))
 
     def survey(self) -> Survey:
-        """The survey, as it was created or last amended."""
         return survey_of(self.editions()[-1])
 
     def editions(self) -> list[Edition]:
@@ -150,14 +145,12 @@ class Collection:
             return head.hash
 
     def state(self) -> State:
-        """Where the collection stands."""
         with self._reading() as (_, head):
             return head.state
 
     def set_state(self, state: State) -> None:
-        """Move on. Closing removes the tokens and rewrites the reports in the order of keys; it may be repeated.
-
-        Of a wave that is not the last, the list of those who were invited stays, and nothing that tells who answered.
+        """Move on. Closing removes the tokens and rewrites the reports in the order of keys; it may be repeated. Of a
+        wave that is not the last, the list of those who were invited stays, and nothing that tells who answered.
         """
         with self._lock:
             with self._changing() as (session, head):
@@ -209,9 +202,8 @@ class Collection:
             return decision.outcomes
 
     def gather(self, others: Iterable["Collection"]) -> None:
-        """Take over the reports of closed collections of the same survey, a page at a time, each key once.
-
-        What was interrupted is done again from the beginning: what is there already is not stored twice.
+        """Take over the reports of closed collections of the same survey, a page at a time, each key once: what was
+        interrupted is done again from the beginning.
         """
         for other in others:
             rows = other.rows()
@@ -222,7 +214,6 @@ class Collection:
                     session.insert(reports)
 
     def count(self) -> int:
-        """The number of reports."""
         with self._reading() as (session, _):
             return session.count()
 
@@ -294,9 +285,8 @@ class Collection:
             session.remember(name, value)
 
     def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Change a setting if it is still `before` and the collection is not closed; whether that was so.
-
-        Settings whose name begins with "shown" go when it is closed: they tell earlier reports from later ones.
+        """Change a setting if it is still `before` and the collection is not closed; whether that was so. Settings
+        whose name begins with "shown" go when it is closed: they tell earlier reports from later ones.
         """
         with self._changing() as (session, head):
             if head.state is State.CLOSED or session.setting(name) != before:
@@ -360,7 +350,6 @@ def _gone() -> NoReturn:
 
 def _add_shared(session: Session, head: Head, batch: Sequence[Entry]) -> Decision | None:
     """Others may store a report of the same key in this very moment; then theirs was first. None if it must be alone.
-
     The writers are read before the count: one that commits in between is taken twice, and none is missed.
     """
     if head.access != "open" or (head.cap is not None and session.writers() * LARGEST + session.count() > head.cap):

@@ -30,12 +30,10 @@ _CORRECTED = (
 
 
 def edition_of(survey: Survey) -> Edition:
-    """The page that this code makes of a survey."""
     return Edition(survey.hash, toolkit_version(), json.dumps(survey.to_dict()))
 
 
 def survey_of(edition: Edition) -> Survey:
-    """The survey of an edition, read by this code."""
     try:
         return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:
@@ -44,9 +42,7 @@ def survey_of(edition: Edition) -> Survey:
 
 
 def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Which page people have seen, if this code makes another one of the survey; None if it makes one that
-    they have seen.
-    """
+    """Which page people have seen, if this code makes another one of the survey than they have seen; else None."""
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last = editions[-1]

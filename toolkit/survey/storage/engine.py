@@ -29,7 +29,6 @@ class Session(ABC):
         return self._connection.execute(query, values)
 
     def row(self, query: str, *values: object) -> Any:
-        """The first row of a query, or None."""
         return self.run(query, *values).fetchone()
 
     @abstractmethod
@@ -57,7 +56,6 @@ class Session(ABC):
         return [Edition(*row) for row in self.run("SELECT hash, toolkit, survey FROM edition ORDER BY number")]
 
     def publish(self, edition: Edition) -> None:
-        """Add a page."""
         query = "INSERT INTO edition SELECT count(*) + 1, %s, %s, %s FROM edition"
         self.run(query, edition.hash, edition.toolkit, edition.survey)
 
@@ -70,11 +68,9 @@ class Session(ABC):
         """Remove all tokens, and rewrite what a transaction can; `again` keeps the invitations for the next wave."""
 
     def count(self) -> int:
-        """The number of reports."""
         return int(self.row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
 
     def count_and_pool(self) -> tuple[int, Pool]:
-        """The number of reports, and the pool."""
         count, content = self.row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
         return int(count), Pool.from_text(content)
 
@@ -109,7 +105,6 @@ class Session(ABC):
         return [row[0] for row in self.run("SELECT hash FROM invited ORDER BY hash")]
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those that were invited."""
         return self.lookup("SELECT hash FROM invited WHERE hash", hashes)
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
@@ -118,15 +113,12 @@ class Session(ABC):
         return self.lookup(f"SELECT hash FROM invited WHERE {unused} AND hash", hashes)  # noqa: S608
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Those that were spent."""
         return self.lookup("SELECT hash FROM spent WHERE hash", hashes)
 
     def setting(self, name: str) -> str | None:
-        """A setting, or None."""
         return next((row[0] for row in self.run("SELECT value FROM setting WHERE name = %s", name)), None)
 
     def remember(self, name: str, value: str) -> None:
-        """Write a setting."""
         replacing = "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         self.run(f"INSERT INTO setting VALUES (%s, %s) {replacing}", name, value)  # noqa: S608
 
@@ -135,11 +127,9 @@ class Session(ABC):
         self.run("DELETE FROM setting WHERE substr(name, 1, %s) = %s", len(prefix), prefix)
 
     def issued(self, invitation: bytes) -> bytes | None:
-        """What was signed for an invitation, or None."""
         return next((row[0] for row in self.run("SELECT blinded FROM issued WHERE invitation = %s", invitation)), None)
 
     def issue(self, invitation: bytes, blinded: bytes) -> None:
-        """Write what is signed for an invitation."""
         self.run("INSERT INTO issued VALUES (%s, %s)", invitation, blinded)
 
 
@@ -150,10 +140,8 @@ class Engine(Protocol):
         """A transaction that changes nothing."""
 
     def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
-        """A transaction that has the collection to itself.
-
-        `patient`: for the researcher, who would rather wait than try again; a phone rather tries again.
-        `shared`: others may add reports meanwhile, but nobody changes the state.
+        """A transaction that has the collection to itself. `patient` : for the researcher, who would rather wait than
+        try again. `shared` : others may add reports meanwhile, but nobody changes the state.
         """
 
     def making(self) -> AbstractContextManager[Session]:

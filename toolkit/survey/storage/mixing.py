@@ -41,20 +41,13 @@ LEAST = 10
 
 @dataclass(frozen=True, repr=False)
 class Pool:
-    """Reports by key, and passes, of the same people; nothing in it tells which belong together.
-
-    >>> Pool({bytes(16): "{}"}, frozenset([bytes(32)])).to_text()[:52]
-    '{"reports":{"00000000000000000000000000000000":"{}"}'
-    >>> Pool.from_text(Pool().to_text()) == Pool()
-    True
-    """
+    """Reports by key, and passes, of the same people; nothing in it tells which belong together."""
 
     reports: Mapping[bytes, str] = field(default_factory=dict)
     passes: frozenset[bytes] = frozenset()
 
     @classmethod
     def from_text(cls, text: str) -> "Pool":
-        """The pool that `to_text` wrote."""
         if not text:
             return cls()
         data = json.loads(text)
@@ -75,12 +68,7 @@ class Pool:
 def mix(
     pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes], *, hold: bool = False
 ) -> tuple[Pool, Pool]:
-    """The pool after these people have joined it, and what leaves it; nothing does if it is to `hold` all.
-
-    >>> stays, leaves = mix(Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)])
-    >>> len(stays.reports), len(stays.passes), len(leaves.reports), len(leaves.passes)
-    (10, 10, 15, 15)
-    """
+    """The pool after these people have joined it, and what leaves it; nothing does if it is to `hold` all."""
     together = Pool({**pool.reports, **reports}, pool.passes | frozenset(passes))
     if hold or len(together.reports) < 2 * LEAST:
         return together, Pool()

@@ -134,8 +134,6 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
 
 
 class PostgresEngine:
-    """One connection to one schema."""
-
     def __init__(self, options: dict[str, Any], schema: str, readonly: bool) -> None:
         self._options, self._schema, self._readonly = options, schema, readonly
         self._connection: psycopg.Connection[Any] | None = None

@@ -70,12 +70,8 @@ class StoreError(Exception):
 
 @dataclass(frozen=True, repr=False)
 class Entry:
-    """One report on its way into the store. It has no `repr` of its content: that would end in a log.
-
-    `pass_` is None in open mode, else the SHA-256 of the token (token mode) or of the nonce (blind mode).
-
-    >>> Entry(bytes(16), "{}")
-    <Entry>
+    """One report on its way into the store, without a `repr` of its content, which would end in a log. `pass_` is None
+    in open mode, else the SHA-256 of the token (token mode) or of the nonce (blind mode).
     """
 
     key: bytes
@@ -111,10 +107,9 @@ def _bytes(value: object, name: str, length: int) -> None:
 
 @dataclass(frozen=True)
 class Head:
-    """What a collection is, as one row of the database says it. `swept`: closed, and nothing is left to tidy.
-
-    `identity` tells collections of the same survey apart, where the database can; it is compared and means
-    nothing else.
+    """What a collection is, as one row of the database says it. `swept` : closed, and nothing is left to tidy.
+    `identity` tells collections of the same survey apart, where the database can; it is compared and means nothing
+    else.
     """
 
     hash: str
@@ -145,14 +140,9 @@ def decide(
 ) -> Decision:
     """Take the entries one after the other, as if each had come alone.
 
-    `count` is the number of reports in the store, `existing` the keys of this batch that are there; `known` are
-    the passes of this batch that are unspent (token mode) or that are spent (blind mode), `invited` those
-    that were ever handed out (token mode).
-
-    >>> head = Head("ab", "open", 1, State.OPEN)
-    >>> one, other = Entry(bytes(16), "1"), Entry(bytes([1] * 16), "2")
-    >>> [outcome.value for outcome in decide([one, one, other], head, count=0, existing=set(), known=set()).outcomes]
-    ['stored', 'repeated', 'full']
+    `count` is the number of reports in the store, `existing` the keys of this batch that are there; `known` are the
+    passes of this batch that are unspent (token mode) or that are spent (blind mode), `invited` those that were ever
+    handed out (token mode).
     """
     decision = Decision()
 

@@ -37,8 +37,6 @@ _TOKENS = ("issued", "spent")  # what tells who has answered
 
 
 class SqliteSession(Session):
-    """One transaction in SQLite."""
-
     def run(self, query: str, *values: object) -> sqlite3.Cursor:
         cursor: sqlite3.Cursor = self._connection.execute(query.replace("%s", "?"), values)
         return cursor
@@ -102,8 +100,6 @@ def sqlite_store(path: str, readonly: bool = False) -> Collection:
 
 
 class SqliteEngine:
-    """One connection to one file."""
-
     def __init__(self, path: Path, readonly: bool) -> None:
         self._path, self._readonly = path, readonly
         self._database: sqlite3.Connection | None = None

@@ -61,10 +61,8 @@ class Shown:
 
 
 def look(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Shown:
-    """Return all reports of a closed collection; of another whole steps of them, none below the minimum.
-
-    Of an open one of several waves, none: which were shown first would tell, by the number that joins waves,
-    who came first.
+    """Return all reports of a closed collection; of another whole steps of them, none below the minimum. Of an open one
+    of several waves, none: which were shown first would tell, by the number that joins waves, who came first.
     """
     for _ in range(_TRIES):
         state = store.state()
@@ -85,9 +83,8 @@ def look(store: Collection, survey: Survey, by: Sequence[str] = ()) -> Shown:
 
 
 def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
-    """What people are sorted by, first always, then for these groups: also by what decides whether a question is asked.
-
-    Else the estimate of a question that few are asked could move by one of them.
+    """What people are sorted by, first always, then for these groups: also by what decides whether a question is asked,
+    else the estimate of a question that few are asked could move by one of them.
     """
     deciding = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
     return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
@@ -119,9 +116,8 @@ def in_steps(survey: Survey, count: int) -> int:
 
 
 def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, held: int = 0) -> Keys:
-    """Return those that were shown, and whole steps more from each group, without those that are held back.
-
-    These are drawn by lot; where none are held back, the smallest keys come first.
+    """Return those that were shown, and whole steps more from each group, without those that are held back, which are
+    drawn by lot; where none are, the smallest keys come first.
     """
     waiting: dict[Any, list[bytes]] = {}
     for key in sorted(groups.keys() - shown):

@@ -33,9 +33,8 @@ class _Job:
 
 
 class Writer:
-    """The one thread of a server that writes into its store.
-
-    A batch has at most `most` reports, and at most `waiting` may wait; further calls raise `StoreError`.
+    """The one thread of a server that writes into its store, at most `most` reports a batch; at most `waiting` may
+    wait, and further calls raise `StoreError`.
     """
 
     def __init__(self, store: Collection, *, most: int = LARGEST, waiting: int = 4096) -> None:

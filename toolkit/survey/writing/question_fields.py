@@ -11,12 +11,12 @@ from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.birthdays import born, days, innocent_share
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters, restore
 from toolkit.local.design import Design, has_matrix
-from toolkit.local.likert import Likert, likert
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
+from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.unknown_fields import naming
+from toolkit.survey.writing.files import naming
 from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 
@@ -38,7 +38,6 @@ def flag(value: object, name: str) -> bool:
 
 
 def normalize(args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a question, each in its final form."""
     design = args["design"].distribution if isinstance(args["design"], Likert) else args["design"]
     memo = design if isinstance(design, Memo) else None
     design = design if memo is None else _one_report(memo, args["mode"])
@@ -132,7 +131,6 @@ def _said(options: Any) -> str:
 
 
 def _advice(design: Any) -> str:
-    """A device that comes nearest to the design."""
     near = next((one for one in design.devices() if one.by_hand), None)
     return (
         "take fewer options"
@@ -236,10 +234,8 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: object, **question: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves.
-
-    `question` are the options, the bounds and the innocent question around it: a maker that needs them takes them from
-    there.
+    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves. `question`
+    are the options, the bounds and the innocent question around it, for a maker that needs them.
     """
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"

@@ -13,11 +13,7 @@ from typing import Any
 
 
 def as_plain(value: Any) -> Any:
-    """Return plain data for JSON and TOML: fractions as text unless whole, days as text, tuples as lists.
-
-    >>> as_plain({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)})
-    {'1': ['1/2', 3], 'day': '2026-12-01'}
-    """
+    """Return plain data for JSON and TOML: fractions as text unless whole, days as text, tuples as lists."""
     if isinstance(value, float) and math.isinf(value):
         return "inf"
     if value is None or isinstance(value, str | int | float):
@@ -39,15 +35,12 @@ def canonical(data: object) -> str:
 
 
 def digest(data: object) -> str:
-    """Return the SHA-256 of the canonical JSON, in hexadecimal."""
     return hashlib.sha256(canonical(data).encode()).hexdigest()
 
 
 def loads(raw: bytes, *, digits: int) -> Any:
-    """Return what the bytes hold; raise ValueError for all that is not plain JSON in UTF-8.
-
-    Refused are repeated fields, NaN and infinities (also by overflow), minus zero, whole numbers with more than
-    `digits` digits, other encodings, and nesting beyond what Python follows.
+    """Return what the bytes hold; ValueError for all but plain JSON in UTF-8: repeated fields, NaN and infinities (also
+    by overflow), minus zero, whole numbers of more than `digits` digits, nesting beyond what Python follows.
     """
     try:
         return _reader(digits).decode(raw.decode("utf-8"))

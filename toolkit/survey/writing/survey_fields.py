@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
+from toolkit.survey.writing.files import refuse_unknown
 from toolkit.survey.writing.strict_json import as_plain
-from toolkit.survey.writing.unknown_fields import refuse_unknown
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import OWN, Own, base_language, phrases
 
@@ -169,10 +169,9 @@ def checked_waves(waves: object, wave: object) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Panel:
-    """The same people over waves, made with the collection of the first one and handed on.
-
-    Under `identity`, 128 random bits, phones keep what they have drawn, and which waves they have answered; `loss` is
-    the epsilon that people were told in the first wave all waves cost them at most.
+    """The same people over waves, made with the first collection and handed on. Under `identity`, 128 random bits,
+    phones keep what they have drawn, and which waves they have answered; `loss` is the epsilon that people were told
+    in the first wave all waves cost them at most.
     """
 
     identity: str
@@ -200,10 +199,8 @@ def checked_panel(panel: object, waves: int) -> Panel | None:
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
-    """Return what must stay the same over waves, by its name, so that a phone's draws hold for the next one.
-
-    The number of waves, whether it is a rehearsal, and of each question with a memo all that its answer
-    depends on. Title, consent, the other questions and their order may differ.
+    """Return what must stay the same over waves, by its name, so that a phone's draws hold for the next one: the number
+    of waves, whether it is a rehearsal, and of each question with a memo all that its answer depends on.
     """
     codes = survey.languages
     with_memo = [question for question in survey.questions if question.memo is not None]

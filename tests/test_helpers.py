@@ -1,0 +1,122 @@
+"""What helpers of many rooms return, a line each, where no other test calls them by name."""
+
+import datetime as dt
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit import Approx, Pure, Zcdp, warner
+from toolkit.analysis.estimating import checked_method
+from toolkit.analysis.homogeneity import rao_scott
+from toolkit.analysis.regression.covariates import terms_without
+from toolkit.analysis.regression.rows import missing_codes
+from toolkit.analysis.reports import cell_key
+from toolkit.budget.charges import converted, fitted, price_of
+from toolkit.central.release import equal_diagonal
+from toolkit.central.robust.releases import SmoothSensitivity
+from toolkit.central.selection import Exponential, PermuteAndFlip
+from toolkit.central.sensitivity import covariance, root_up
+from toolkit.core.checks import explains
+from toolkit.core.inference.digits import fixed
+from toolkit.core.inference.fit import p_written
+from toolkit.core.inference.intervals import imbens_manski
+from toolkit.learning.tables import examples
+from toolkit.local.matrix.encoding import as_labels, looks_like_others, says_yes
+from toolkit.local.matrix.tables import joined_labels
+from toolkit.studio.folder import fingerprint
+from toolkit.survey.consent.wheel import filled
+from toolkit.survey.plan import _up
+from toolkit.survey.results.survey_results import _percent
+from toolkit.survey.serving.access import promised
+from toolkit.survey.writing.strict_json import as_plain
+from toolkit.texts.figures import at_least, at_most, in_points, significant
+from toolkit.texts.multilingual import character_name, isolated, looks, unquotable
+from toolkit.texts.odds import describe, epsilon_bound
+from toolkit.texts.phrases import base_language
+from toolkit.texts.voice import quotable
+
+NAN = float("nan")
+TABLE = [
+    (terms_without("cheated * age + C(town)", ("cheated",)), "1 + age + C(town)"),
+    ([missing_codes("refuse"), missing_codes((9, "refused"))], [("refuse", ()), ("drop", (9, "refused"))]),
+    ([cell_key("Yes "), cell_key("1")], [cell_key("yes"), cell_key(1.0)]),
+    (converted(Pure(0.5), ceiling=Zcdp(1)), Zcdp(0.125)),
+    (converted(Pure(0.5), ceiling=Approx(1, 1e-6)), Approx(0.5, 0.0)),
+    (price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.125))),
+    (price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)), (Pure(1.0), Zcdp(0.5))),
+    (fitted(Pure(0.1), Pure(0.2), ceiling=Pure(0.3)), (Pure(0.2), Pure(0.3))),
+    (equal_diagonal(2.0, 2).tolist(), [[2.0, 0.0], [0.0, 2.0]]),
+    ([root_up(4), float(root_up(2))], [2, math.sqrt(2)]),
+    (covariance((0, 1), (0, 10), 50, neighbors="replace").l1, Fraction(1, 5)),
+    ([fixed(-12.345, 1, " %"), fixed(-0.04, 1, " %"), fixed(NAN, 1, " %")], ["−12.3 %", "0.0 %", "—"]),
+    ([p_written(p) for p in (0.0261, 3.03e-13, 0.0, 1.0)], ["p = 0.026", "p = 3e-13", "p < 1e-300", "p = 1"]),
+    ([round(imbens_manski(width, 0.95), 4) for width in (0.0, 100.0)], [1.96, 1.6449]),
+    (as_labels(np.array([1, 0]), (1, "undisclosed")).tolist(), ["undisclosed", 1]),
+    ([looks_like_others(one) for one in (("1", "2"), ("0", "1"), ("yes", "no"))], [True, False, True]),
+    ([says_yes(("no", "Yes")), says_yes(("different", "same"))], [{True: 1, False: 0}, None]),
+    (joined_labels(("no", "yes"), ("a", "b")), ["no / a", "no / b", "yes / a", "yes / b"]),
+    (fingerprint(b"")[:8], "e3b0c442"),
+    (filled("Tap “{label}”.", label="{label}"), "Tap “{label}”."),
+    (filled("Tap “{label}”.", label="Yes”. Tap “No"), "Tap “Yes’. Tap ‘No”."),
+    ([_up(number) for number in (3.141, 12.01, 0.0312, 123.4)], ["3.2", "13", "0.032", "124"]),
+    ([_percent(part, 606) for part in (604, 606, 1)], ["99.7 %", "100 %", "0.2 %"]),
+    (
+        promised("blind", 8).split(". ")[-1],
+        "Of 60 people, on average up to 48 are alone with theirs after 8 waves, if looked at while they answer.",
+    ),
+    (as_plain({1: (Fraction(1, 2), Fraction(3)), "day": dt.date(2026, 12, 1)}), {"1": ["1/2", 3], "day": "2026-12-01"}),
+    ([at_most(percent) for percent in (23.2, 0.52, 99.3)], ["24", "0.6", "100"]),
+    ([at_least(percent) for percent in (3.98, 0.58, 0.02)], ["3", "0.5", "0"]),
+    ([significant(number) for number in (0.029957, 5.9915, 29957)], ["0.0300", "5.99", "30,000"]),
+    ([in_points(margin) for margin in (8.41, 0.2345, 195.9)], ["8.4", "0.23", "100 or more"]),
+    ([character_name("\u202e"), character_name("\n")], ["U+202E (RIGHT-TO-LEFT OVERRIDE)", "U+000A"]),
+    ([unquotable(one) for one in ("Yes, I’ve", "Yes”, we receive “Yes", "Yes\u202e")], [None, "”", "\u202e"]),
+    ([looks("Yes"), looks("\u0423e\u200bs\ufe0f ")], ["Yes", "Yes"]),
+    (isolated("{n} من {of}"), "\u2068{n}\u2069 من \u2068{of}\u2069"),
+    (describe(warner(p="2/3"))[-25:], "Epsilon is at most 0.694."),
+    (epsilon_bound(20.0)[-23:], " 9,999 times in 10,000."),
+    ([base_language("de-AT"), base_language("it")], ["de", None]),
+    ([quotable("Have you read “1984”?"), quotable("yes\u202e\nno")], ["Have you read ‘1984’?", "yes no"]),
+    (quotable("نعم"), "\u2068نعم\u2069"),
+]
+
+
+@pytest.mark.parametrize(("got", "expected"), TABLE)
+def test_a_helper_returns(got: object, expected: object) -> None:
+    assert got == expected
+
+
+def test_an_estimator_is_spelled_as_it_is_written() -> None:
+    with pytest.raises(ValueError, match=r"one of moment, mle, simplex, got 'MLE': write 'mle'\."):
+        checked_method("MLE")
+
+
+def test_of_a_simple_random_sample_rao_and_scott_correct_nothing_but_the_one() -> None:
+    table = np.array([[0.15, 0.35], [0.2, 0.3]])
+    alike = (np.diag(table.ravel()) - np.outer(table, table)) / 100
+    said = "<TableTest p = 0.2944: statistic 1.1111, df (1.0, 99.0), Rao and Scott's F of the reports, X² = 1.0989>"
+    assert repr(rao_scott(table, alike, 100, 99)) == said
+
+
+def test_the_bound_of_a_scale_costs_what_it_was_given_and_is_above_zero() -> None:
+    mechanism = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)).scale_bound("1/2")
+    assert mechanism.loss == Pure(0.5)
+    assert mechanism.release([0.0, 0.0, 0.0, 0.0, 100.0]) > 0
+
+
+def test_a_call_that_does_not_fit_is_answered_in_words() -> None:
+    @explains("half(3)", number="the half of nothing is not known")
+    def half(number: float) -> float:
+        return number / 2
+
+    with pytest.raises(TypeError, match=r"`half` needs `number`, got none: the half of nothing .* write half\(3\)\."):
+        half()  # type: ignore[call-arg]
+
+
+def test_a_text_names_the_column_of_the_targets() -> None:
+    both = examples(pd.DataFrame({"age": [21, 34], "cheated": ["no", "yes"]}), "cheated")
+    parts = [(cells.tolist(), column.cells()) for cells, column in both.parts()]
+    assert (both.rows.names, parts) == (("age",), [([[21.0], [34.0]], ["no", "yes"])])
