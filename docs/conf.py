@@ -88,6 +88,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
+NODE = re.compile(r'^ +(?:subgraph )?(\w+)\["(.+)"\]$', re.MULTILINE)
 ARROW = re.compile(r'^  (\w+) -->\|"(\d+) (\w+)"\| (\w+)$', re.MULTILINE)
 
 
@@ -95,7 +96,11 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
     """The reference is made from docstrings; a picture that a forge draws from its text is a list of its arrows."""
 
     def steps(picture: re.Match[str]) -> str:
-        return "\n".join(f"{n}. `{end.replace('_', '/')}`: `{name}`" for _, n, name, end in ARROW.findall(picture[1]))
+        folder, files = "", {}
+        for node, label in NODE.findall(picture[1]):
+            folder = label if label[-1] == "/" else folder
+            files[node] = folder + label
+        return "\n".join(f"{n}. `{files[end]}`: `{name}`" for _, n, name, end in ARROW.findall(picture[1]))
 
     if page.startswith("docs/reference/"):
         source[0] = expand(source[0])
