@@ -28,7 +28,7 @@ def phone() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
         collector = collect(survey, database=f"sqlite:///{folder}/exams.db", watch=False)
         browser = driver.chromium.launch(executable_path=chromium())
-        page = browser.new_page(viewport={"width": 360, "height": 690}, reduced_motion="reduce")
+        page = browser.new_page(viewport={"width": 360, "height": 712}, reduced_motion="reduce")
         page.goto(collector.url)
         page.wait_for_timeout(3000)  # whoever taps at once is taken not to have read
         page.get_by_role("button", name="I take part").click()

@@ -31,7 +31,8 @@ within a block mean something. "ok" and "TOO SLOW" are against the limits that e
 machine: where the load below is above the number of cores, times on the clock are too long by about their quotient,
 and "TOO SLOW" of a time in milliseconds says nothing.
 
-![Multiples of the baseline of each block, ours and peers, on a logarithmic axis; the numbers stand below.](results.png)
+<img src="results.png" width="440"
+alt="Multiples of the baseline of each block, ours and peers, on a logarithmic axis; the numbers stand below.">
 """
 
 
@@ -56,18 +57,28 @@ def main(names: list[str]) -> None:
 
 
 def picture(page: str) -> None:
-    """benchmarks/results.png: every multiple of a baseline that the page has, and the limit where there is one."""
-    found = re.findall(r"^(\S.*?)\s{2,}([\d.]+) x(?:  \(at most ([\d.]+) x)?", page, re.MULTILINE)
-    rows = [(re.sub(r"\s{2,}", ", ", name), float(times), float(limit or "nan")) for name, times, limit in found][::-1]
-    figure, ax = plt.subplots(figsize=(8, 0.24 * len(rows) + 0.8), layout="constrained")
-    peers = [name.lower().startswith(PROJECTS) for name, _, _ in rows]
-    bars = ax.barh([name for name, _, _ in rows], [times for _, times, _ in rows], color="#0072b2")
-    for bar, peer in zip(bars, peers, strict=True):
-        bar.set(color="#d55e00") if peer else None
-    ax.plot([limit for _, _, limit in rows], range(len(rows)), "k|", markersize=10)
-    ax.set(xscale="log", xlabel="times the baseline of its block\norange: peers; black stroke: our limit")
-    ax.tick_params(labelsize="small")
-    figure.savefig(ROOT / "benchmarks" / "results.png", dpi=110, metadata={"Software": None})
+    """benchmarks/results.png: every time as a multiple of its baseline, and the limit where there is one.
+
+    Narrow, with the names above the bars, so that it can be read on a phone.
+    """
+    line = r"^## (\w+)$|^(\S.*?)\s{2,}([\d.]+) x(?! \w)(?: \([^)]*\))?(?:  \(at most ([\d.]+) x)?"
+    rows: list[tuple[str, float, float]] = []
+    for title, name, times, limit in [*re.findall(line, page, re.MULTILINE), ("end", "", "", "")]:
+        if title and rows and not rows[-1][1]:
+            rows.pop()  # a title above nothing
+        said = re.sub(r"\s{2,}", ", ", re.sub(r"\s{2,}\d.*", "", name))
+        rows.append((title or said, float(times or 0), float(limit or "nan")))
+    rows.pop()
+    figure, ax = plt.subplots(figsize=(4, 0.27 * len(rows) + 0.6), layout="constrained")
+    for y, (name, times, limit) in enumerate(rows):
+        ax.barh(y, times, 0.3, color="#d55e00" if name.lower().startswith(PROJECTS) else "#0072b2")
+        ax.plot(limit, y, "k|", markersize=6)
+        ax.text(0.1, y - 0.25 if times else y + 0.15, name, size=8.5, weight="normal" if times else "bold")
+    ax.set(xscale="log", xlim=(0.1, None), ylim=(len(rows) - 0.5, -1), yticks=[])
+    ax.xaxis.set_major_formatter("{x:,g}")
+    ax.set_xlabel("times the baseline of its block\norange: peers; black stroke: our limit", size=9)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(ROOT / "benchmarks" / "results.png", dpi=160, metadata={"Software": None})
 
 
 def part(name: str, program: str | None) -> str:

@@ -11,6 +11,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from sphinx.util.inspect import signature, stringify_signature
+
 import toolkit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / ".make"))
@@ -46,7 +48,7 @@ include_patterns = [
 exclude_patterns = [".*", "build", "tests", "toolkit", "data/attacks", "**/.ipynb_checkpoints", "*.egg-info"]
 
 # Formulas, headings with the names that links use, and outputs that were saved: no notebook is run here.
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}  # widgets need a running Python; their saved picture is shown
@@ -86,6 +88,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
+NODE = re.compile(r'^ +(?:subgraph )?(\w+)\["(.+)"\]$', re.MULTILINE)
 ARROW = re.compile(r'^  (\w+) -->\|"(\d+) (\w+)"\| (\w+)$', re.MULTILINE)
 
 
@@ -93,7 +96,11 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
     """The reference is made from docstrings; a picture that a forge draws from its text is a list of its arrows."""
 
     def steps(picture: re.Match[str]) -> str:
-        return "\n".join(f"{n}. `{end.replace('_', '/')}`: `{name}`" for _, n, name, end in ARROW.findall(picture[1]))
+        folder, files = "", {}
+        for node, label in NODE.findall(picture[1]):
+            folder = label if label[-1] == "/" else folder
+            files[node] = folder + label
+        return "\n".join(f"{n}. `{files[end]}`: `{name}`" for _, n, name, end in ARROW.findall(picture[1]))
 
     if page.startswith("docs/reference/"):
         source[0] = expand(source[0])
@@ -120,16 +127,34 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
+def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any]:
+    """A widget's signature is its own, and a constant is shown as its value, or as dots where that is long."""
+
+    def value(name: re.Match[str]) -> str:
+        text = repr(getattr(sys.modules[thing.__module__], name[0]))
+        return text if len(text) < 60 else "..."
+
+    if given == "(*args, **kwargs)":
+        given = stringify_signature(signature(thing.__init__, bound_method=True), show_annotation=False)
+    given = (given or "").replace("(*args, **kwargs)", "")  # a protocol is not called
+    return (re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back)
+
+
 def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
     """An author's "S. L. Warner" begins no list, and words of a property before a colon are no type."""
     lines[:] = [re.sub(r"^(\s*)([A-Z])\. (?=[A-Z])", r"\1\2\\. ", line) for line in lines]
     lines[:0] = ["..", ""] if what == "property" else []  # napoleon looks at the first line only: an empty comment
 
 
-def tables(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
-    """A wide table is reached by the keyboard, which the theme sees to, and then says what it is."""
+def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
+    """What a reader who hears the page is told: wide tables and letters that are links have names, and the empty
+    corner of a table of pandas is no heading.
+    """
     frame = '<div class="pst-scrollable-table-container"'
-    context["body"] = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
+    body = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
+    body = body.replace("<th></th>", "<td></td>")
+    letter = r'(<a [^>]*href="[^"]*#(\w+)")(>(?:<span[^>]*>)+\\\(\\\w+\\\)(?:</span>)+</a>)'
+    context["body"] = re.sub(letter, r'\1 aria-label="\2"\3', body)
 
 
 def finish(app: Any, problem: Exception | None) -> None:
@@ -148,6 +173,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", prepare)
     app.connect("doctree-read", anchors)
     app.connect("autodoc-process-docstring", initials, priority=400)
+    app.connect("autodoc-process-signature", shown)
     app.connect("autodoc-skip-member", skip)
-    app.connect("html-page-context", tables)
+    app.connect("html-page-context", said)
     app.connect("build-finished", finish)

@@ -125,7 +125,7 @@ def test_tests_mirror_the_package() -> None:
         folder = ROOT / "tests" / path.parent.relative_to(PACKAGE)
         around = [above for above in (folder, *folder.parents) if ROOT / "tests" in above.parents]
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if path.name != "__init__.py" and not (folder / f"test_{path.name}").exists():
+        if path.stem not in {"__init__", "__main__"} and not (folder / f"test_{path.name}").exists():
             named = {target for one in around for test in one.glob("*.py") for target in facts(test).imports}
             if name not in named:
                 untested.append(name)

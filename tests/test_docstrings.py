@@ -13,6 +13,7 @@ import pytest
 from numpydoc.validate import validate
 
 from reference import FACES, offered
+from toolkit.local import Randomizer
 
 ROOMS = [
     *("core", "frames", "local", "central", "budget", "curator"),
@@ -82,6 +83,13 @@ def test_help_shows_the_names_of_types_and_not_what_they_stand_for() -> None:
     signatures = {one.__qualname__: str(inspect.signature(one)) for one in functions}
     assert len(signatures) > 400
     assert not [name for name, text in signatures.items() if "numpy._typing" in text or "SupportsFloat" in text]
+
+
+def test_verbs_of_the_protocol_say_what_comes_back() -> None:
+    """numpydoc asks that of a function that returns something, and those of a protocol have no lines."""
+    verbs = [one for one in vars(Randomizer).values() if inspect.isfunction(one) and one.__name__[0] != "_"]
+    assert len(verbs) == 13
+    assert [verb.__name__ for verb in verbs if "    Returns\n" not in (verb.__doc__ or "")] == []
 
 
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")

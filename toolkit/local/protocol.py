@@ -98,6 +98,11 @@ class Randomizer(Protocol):
             One answer, or one per person.
         rng : numpy.random.Generator, optional
             For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        value or array
+            A report per answer.
         """
 
     def report(self, truth: Any, draw: Below, /) -> Any:
@@ -109,6 +114,11 @@ class Randomizer(Protocol):
             A code, the codes that are ticked, or a point of the grid.
         draw : callable
             Of a bound: a uniform integer below it. The same draws give the same report.
+
+        Returns
+        -------
+        int or list of int
+            A report, which `accepts` accepts.
         """
 
     def accepts(self, report: object) -> bool:
@@ -118,6 +128,11 @@ class Randomizer(Protocol):
         ----------
         report : object
             What a stranger sent.
+
+        Returns
+        -------
+        bool
+            False for all that a phone never sends.
         """
 
     def estimate(self, reports: Any, /) -> Estimate:
@@ -127,6 +142,11 @@ class Randomizer(Protocol):
         ----------
         reports : sequence
             What `randomize` returns.
+
+        Returns
+        -------
+        Estimate
+            Shares, or a mean.
         """
 
     def estimate_sent(
@@ -142,6 +162,11 @@ class Randomizer(Protocol):
             How often each of them came; once if left out.
         method : {"moment", "mle", "simplex"}
             A randomizer without such an estimator takes the nearest one, and says so in the estimate.
+
+        Returns
+        -------
+        Estimate
+            Shares, or a mean.
         """
 
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
@@ -155,6 +180,11 @@ class Randomizer(Protocol):
             How many people answer.
         respondents : {"sample", "fixed"}
             Whether people are a random sample, or only the randomization varies.
+
+        Returns
+        -------
+        float or array
+            One number, or one for each thing that is estimated.
         """
 
     def scores(self, reports: Any, option: Any = None) -> Array:
@@ -166,6 +196,11 @@ class Randomizer(Protocol):
             What `randomize` returns.
         option : str or int, optional
             For one option alone; NaN says nothing of that person.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
 
     def scores_sent(self, reports: Sequence[Any], /) -> Array:
@@ -175,10 +210,21 @@ class Randomizer(Protocol):
         ----------
         reports : sequence
             What `report` returns.
+
+        Returns
+        -------
+        array
+            One row per report.
         """
 
     def score_limits(self) -> tuple[Array, Array]:
-        """Return the least and the greatest score of a report, for each thing that is estimated."""
+        """Return the least and the greatest score of a report, for each thing that is estimated.
+
+        Returns
+        -------
+        tuple of array
+            Both, one number for each thing that is estimated.
+        """
 
     def weight_of_liars(self, share: float) -> float:
         """Return the weight that a share of liars has in the estimate that they can move most.
@@ -187,16 +233,39 @@ class Randomizer(Protocol):
         ----------
         share : float
             Of liars among the people; they act in concert.
+
+        Returns
+        -------
+        float
+            At least the share itself.
         """
 
     def describe(self) -> str:
-        """The randomizer in plain words, for a consent form."""
+        """The randomizer in plain words, for a consent form.
+
+        Returns
+        -------
+        str
+            A few sentences.
+        """
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: names, labels and the integers that the browser draws with."""
+        """Plain data for JSON: names, labels and the integers that the browser draws with.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
 
     def browser_data(self) -> dict[str, Any]:
-        """What a browser draws with, in numbers that it holds exactly; what it would round is refused."""
+        """What a browser draws with, in numbers that it holds exactly; what it would round is refused.
+
+        Returns
+        -------
+        dict
+            Plain data for JSON.
+        """
 
 
 T = TypeVar("T")

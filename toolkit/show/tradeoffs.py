@@ -47,7 +47,7 @@ def margin_against_n(
     epsilons : sequence of float, optional
         Privacy losses, a line each.
     ns : sequence of int, optional
-        Numbers of people.
+        Numbers of people; if not given, 31 from 100 to 100,000.
     level : float, default 0.95
         Confidence level of the margin.
 

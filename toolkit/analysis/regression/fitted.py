@@ -90,12 +90,12 @@ class Fitted:
 
     @property
     def cov(self) -> Array:
-        """Their covariances."""
+        """Covariances of the coefficients."""
         return np.asarray(self.coefficients.cov)
 
     @property
     def labels(self) -> tuple[str | int, ...]:
-        """Their names."""
+        """Names of the coefficients."""
         return self.coefficients.labels
 
     @property

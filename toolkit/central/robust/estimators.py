@@ -91,7 +91,7 @@ class Huber(Score):
 
     @property
     def bound(self) -> float:
-        """K."""
+        """The largest score, which is `k`."""
         return float(self.k)
 
     @property
