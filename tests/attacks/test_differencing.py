@@ -5,7 +5,15 @@ import pytest
 
 from data import make_attack_data as made
 from toolkit.attacks.audit.bounds import advantage
-from toolkit.attacks.differencing import GuardedTable, general_tracker, outlier, resignation, resignation_error, tracker
+from toolkit.attacks.differencing import (
+    GuardedTable,
+    Outlier,
+    general_tracker,
+    outlier,
+    resignation,
+    resignation_error,
+    tracker,
+)
 from toolkit.central.laplace import Laplace
 
 ROWS = made.salaries()
@@ -77,6 +85,12 @@ def test_fill_nates_is_found_in_the_department_that_he_is_in():
         assert found.present == (name == "legal")
         if found.present:
             assert found.implied == pytest.approx(90_000_000, rel=0.02)
+
+
+def test_the_value_is_exact_where_the_others_are_as_usual():
+    assert outlier(mean=3, n=4, usual=1, sd=6, noise_sd=4) == Outlier(implied=9, surprise=0.4)  # of 1, 1, 1 and 9
+    assert not outlier(mean=6, n=4, usual=1, sd=2).present  # five standard errors
+    assert outlier(mean=6.1, n=4, usual=1, sd=2).present
 
 
 def test_a_clamped_and_noisy_mean_does_not_give_him_away():

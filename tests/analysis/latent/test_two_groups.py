@@ -157,6 +157,9 @@ def test_predictions_and_margins_belong_together(case) -> None:
     fit = case.fit("y ~ x", pd.DataFrame(data), p=p, group="g")
     predicted = fit.predict()
     assert np.mean(predicted.value) == pytest.approx(float(fit.margins().value), rel=1e-12)
+    many = fit.predict({"x": np.linspace(-3, 3, 1000)})
+    assert np.sqrt(np.diag(many.cov)) == pytest.approx(many.se)
+    assert fit.predict({"x": np.linspace(-3, 3, 1001)}).cov is None
     limits = fit.predict({"x": [-3.0, 0.0, 3.0]}).interval()
     assert np.all((np.asarray(limits.low) > 0) & (np.asarray(limits.high) < 1))
     high, low = np.asarray(fit.margins("x", levels=[1, 0]).value)

@@ -95,6 +95,9 @@ def test_an_item_sum_is_two_separate_regressions() -> None:
     apart = [linear("y ~ x", {name: values[side] for name, values in data.items()}) for side in (on, ~on)]
     assert fit.value[:2] == pytest.approx(apart[0].value - apart[1].value)
     assert fit.predict({"x": [0.0]}).value == pytest.approx(fit.value[:1])
+    most = fit.predict({"x": x[:1000]})
+    assert np.sqrt(np.diag(most.cov)) == pytest.approx(most.se)
+    assert fit.predict({"x": x[:1001]}).cov is None  # a huge matrix
     assert float(fit.margins("x")) == pytest.approx(fit.value[1])
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
+from toolkit.central.robust import admissible
 from toolkit.central.robust.admissible import LazyUniform, normal_tail, pi, rounded_sum
 from toolkit.core.randomness import Enclosure, Rng
 from toolkit.core.sampling import exp_of
@@ -81,3 +82,17 @@ def test_one_uniform_number_answers_all_questions_alike() -> None:
         assert [uniform.is_below(at(Fraction(k, 64))) for k in range(65)] == answers
         assert answers[-1]
         assert not answers[0]
+
+
+THIRD = 2**64 // 3
+
+
+@pytest.mark.parametrize(
+    ("stream", "outcome"), [([THIRD - 1], True), ([THIRD, 0], True), ([THIRD, 2**64 - 1], False), ([THIRD + 1], False)]
+)
+def test_a_number_that_an_edge_cuts_gets_more_bits_and_no_other(monkeypatch, stream: list[int], outcome: bool) -> None:
+    monkeypatch.setattr(admissible, "words", lambda *_: np.array([stream.pop(0)], dtype=np.uint64))
+    uniform = LazyUniform()
+    for _ in range(2):
+        assert uniform.is_below(lambda bits: (2**bits // 3, 2**bits // 3 + 1)) is outcome
+    assert not stream

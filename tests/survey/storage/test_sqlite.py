@@ -317,6 +317,18 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Pa
     assert store.add([one]) == [STORED]
 
 
+def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collection, path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sqlite, "_WAIT", 0.01)
+    opened(store).set_state(State.CLOSED)
+    store.close()  # from now on without a log beside it, so that who writes keeps readers out
+    assert store.count() == 0
+    with look(path) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreError, match="the database must be free"):
+            store.count()
+    assert store.count() == 0
+
+
 @pytest.mark.slow
 def test_a_short_lock_is_waited_for(store: Collection, path: Path) -> None:
     opened(store)
