@@ -1,174 +1,92 @@
-"""Pages made from the notebooks: `make slides DIR=…` writes slides to speak with, where there are some (`deck.py`), and
-a handout of every notebook, as pages of HTML that need no network.
+"""`make slides DIR=…`: a handout of every notebook, and slides to speak with, where there are some.
 
-A page of a handout is a piece of prose, up to the next heading, with what the cell after it shows: a picture, a table,
-a number; where a cell shows nothing, its code. Imports, solutions and checks are left out; of what a student
-is to write the first line stays. Arrow keys turn the slides; printed, each is a page.
+Slides are made from notebooks/teaching/slides.toml: a title, at most three lines, a picture, and notes.
+
+Arrow keys turn the slides, N shows the notes of the speaker; printed, each slide is a page with its notes. The page is
+light or dark as the system is, and asks nothing of a network.
 """
 
-import base64
-import functools
 import html
-import io
-import re
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.mathtext import MathTextParser
-from nbconvert.filters import markdown2html
-from nbformat import NotebookNode
 
-FOLDER = Path(__file__).parents[1] / "notebooks"
-LEFT_OUT = {"solution", "check", "answer"}
+from handout import FOLDER, KEYS, handout, rendered
+from moving import PICTURES
+from moving import STYLE as MOTION
+
+DECKS = FOLDER / "teaching" / "slides.toml"
+LIGHT = {"ink": "#222222", "ground": "#ffffff", "faint": "#6b6b6b", "yes": "#0072b2", "no": "#b34f00"}
+DARK = {"ink": "#e6e6e6", "ground": "#1a1a1a", "faint": "#9a9a9a", "yes": "#56b4e9", "no": "#e69f00"}
 STYLE = (
-    "@page{size:A4 landscape;margin:1cm}body{margin:0;font:21px/1.45 sans-serif;color:#222;background:#fff}"
-    "section{display:none;box-sizing:border-box;min-height:100vh;padding:4vh 7vw;align-content:center}"
+    "@page{size:A4 landscape;margin:1cm}"
+    f":root{{{';'.join(f'--{name}:{value}' for name, value in LIGHT.items())}}}"
+    "body{margin:0;font:27px/1.4 sans-serif;color:var(--ink);background:var(--ground)}"
+    "section{display:none;box-sizing:border-box;min-height:100vh;padding:5vh 6vw}"
     "section:target,section.first:not(:has(~ section:target)){display:block}"
-    "img{max-width:100%;max-height:62vh}table{border-collapse:collapse;font-size:17px}"
-    "td,th{padding:.2em .7em;text-align:right;border-bottom:1px solid #bbb}"
-    "pre{font-size:19px;white-space:pre-wrap}"
-    "nav{position:fixed;right:1em;bottom:.6em;color:#767676;font-size:15px}a{color:#0072b2}"
-    "@media print{section{display:block!important;break-after:page}nav{display:none}}"
+    "section:has(~ section:target){display:none}"
+    "h1{font-size:46px;margin:0 0 4vh;color:var(--yes)}"
+    ".two{display:grid;grid-template-columns:2fr 3fr;gap:3vw;align-items:center;min-height:62vh}"
+    "ul{margin:0;padding:0;list-style:none}li{margin:0 0 .9em}"
+    "figure{margin:0}figure img,.moving{width:100%;height:auto;max-height:66vh;object-fit:contain}"
+    "aside{display:none;margin-top:2vh;font-size:18px;color:var(--faint);border-top:1px solid;padding-top:1vh}"
+    ".speaking aside{display:block}"
+    "nav{position:fixed;right:1em;bottom:.6em;color:var(--faint);font-size:15px}"
+    "@media(prefers-color-scheme:dark){"
+    f":root{{{';'.join(f'--{name}:{value}' for name, value in DARK.items())}}}"
+    "img{filter:invert(.9) hue-rotate(180deg)}}"
+    f"@media print{{:root{{{';'.join(f'--{name}:{value}' for name, value in LIGHT.items())}}}img{{filter:none}}"
+    "section{display:block!important;break-after:page}aside{display:block}nav{display:none}}" + MOTION
 )
-KEYS = """
-const all = [...document.querySelectorAll("section")];
-const at = () => Math.max(0, all.findIndex((one) => `#${one.id}` === location.hash));
-const go = (place) => { location.hash = all[Math.min(Math.max(place, 0), all.length - 1)].id; };
-const tell = () => { document.querySelector("nav").textContent = `${at() + 1} of ${all.length}`; };
-addEventListener("hashchange", tell);
+SPEAK = """
 addEventListener("keydown", ({ key }) => {
-  if (["ArrowRight", "PageDown", " "].includes(key)) go(at() + 1);
-  if (["ArrowLeft", "PageUp"].includes(key)) go(at() - 1);
+  if (key === "n" || key === "N") document.body.classList.toggle("speaking");
 });
-tell();
 """
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$((?:[^$\n]|\n(?!\n))+?)\$", re.DOTALL)  # a line may end within one
-# What TeX takes and matplotlib does not, in the words that both take.
-_PLAIN = (
-    (r"\\[td]frac", r"\\frac"),
-    (r"\\frac\s*(\\[A-Za-z]+|\w)\s*(\\[A-Za-z]+|\w)", r"\\frac{\1}{\2}"),
-    (r"\\frac(\w)\{", r"\\frac{\1}{"),
-    (r"\\operatorname\b", r"\\mathrm"),
-    (r"\\(sqrt|mathrm)\s*([A-Za-z0-9])", r"\\\1{\2}"),
-    (r"\\(le|ge)\b", r"\\\1q"),
-    (r"\\lim\b", r"\\mathrm{lim}"),
-)
 
 
-def slides(path: Path) -> str:
-    """A notebook as slides."""
-    cells = nbformat.read(path, as_version=4).cells
-    shown = [
-        (piece, code if last else None)
-        for prose, code in zip(cells, [*cells[1:], None], strict=True)
-        if _told(prose)
-        for piece, last in _pieces(prose.source)
-    ]
-    parts = [_slide(place, text, code if place else None) for place, (text, code) in enumerate(shown)]
-    title = html.escape(cells[0].source.splitlines()[0].lstrip("# "))
+def decks() -> dict[str, list[dict[str, object]]]:
+    """The slides of each notebook that has some, by its number."""
+    return tomllib.loads(DECKS.read_text(encoding="utf-8"))
+
+
+def deck(path: Path) -> str:
+    """The slides of a notebook as a page."""
+    cells = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
+    sections = [_section(place, slide, cells) for place, slide in enumerate(decks()[path.name[:2]])]
+    title = html.escape(str(decks()[path.name[:2]][0]["title"]))
     head = f"<meta charset='utf-8'><title>{title}</title><style>{STYLE}</style>"
-    body = f"{''.join(parts)}<nav></nav><script>{KEYS}</script>"
+    body = f"{''.join(sections)}<nav></nav><script>{KEYS}{SPEAK}</script>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{body}</body></html>\n"
 
 
-def _told(cell: NotebookNode) -> bool:
-    return cell.cell_type == "markdown" and "<details>" not in cell.source
-
-
-def _pieces(text: str) -> list[tuple[str, bool]]:
-    """Prose from heading to heading; the last piece comes before the code."""
-    found = [piece.strip() for piece in re.split(r"^(?=#+ )", text, flags=re.MULTILINE) if piece.strip()]
-    return [(piece, place == len(found) - 1) for place, piece in enumerate(found)]
-
-
-def _slide(place: int, prose: str, code: NotebookNode | None) -> str:
-    text = re.sub(r"\]\((\d\d_\w+)\.ipynb\)", r"](\1.html)", prose)
-    shown = "" if code is None or LEFT_OUT & set(code.metadata.get("tags", [])) else _shown(code)
+def _section(place: int, slide: dict[str, object], cells: dict[str, nbformat.NotebookNode]) -> str:
     first = " class='first'" if place == 0 else ""
-    return f"<section id='slide{place + 1}'{first}>{rendered(text)}{shown}</section>"
+    lines = "".join(f"<li>{_line(line)}</li>" for line in slide["lines"])
+    two = f"<div class='two'><ul>{lines}</ul><figure>{_picture(str(slide['picture']), cells)}</figure></div>"
+    title, notes = html.escape(str(slide["title"])), html.escape(str(slide["notes"]))
+    return f"<section id='slide{place + 1}'{first}><h1>{title}</h1>{two}<aside>{notes}</aside></section>"
 
 
-def _shown(code: NotebookNode) -> str:
-    if "yours" in code.metadata.get("tags", []):
-        return f"<pre>{html.escape(code.source.splitlines()[0])}\n    …</pre>"
-    return _outputs(code) or f"<pre>{html.escape(code.source)}</pre>"
+def _line(line: str) -> str:
+    return rendered(line, size=20).strip().removeprefix("<p>").removesuffix("</p>")
 
 
-def rendered(text: str, size: float = 15) -> str:
-    """Markdown with its formulas as pictures, because nothing is fetched to set them."""
-    kept: list[str] = []
-
-    def keep(found: re.Match[str]) -> str:
-        kept.append(formula(found[1] or found[2], size))
-        return f"FORMULA{len(kept) - 1}X"
-
-    made = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(_FORMULA.sub(keep, text))))
-    return re.sub(r"FORMULA(\d+)X", lambda found: kept[int(found[1])], made)
-
-
-@functools.cache
-def formula(text: str, size: float = 15) -> str:
-    """A formula as a picture that stands on the line; one that cannot be drawn, as it was written."""
-    plain = _without_braces_below(" ".join(text.split()))
-    for written, other in _PLAIN:
-        plain = re.sub(written, other, plain)
-    try:
-        properties = FontProperties(size=size)
-        width, height, depth, *_ = MathTextParser("path").parse(f"${plain}$", dpi=72, prop=properties)
-    except ValueError:
-        return f"<code>{html.escape(text)}</code>"
-    figure = Figure(figsize=(width / 72 + 0.02, height / 72 + 0.02))
-    figure.text(0, (depth + 0.7) / (height + 1.44), f"${plain}$", fontproperties=properties)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
-    bits = base64.b64encode(drawn.getvalue()).decode()
-    style = f"height:{(height + 1.44) * 4 / 3:.1f}px;vertical-align:{-(depth + 0.7) * 4 / 3:.1f}px"
-    return f'<img alt="{html.escape(text)}" style="{style}" src="data:image/svg+xml;base64,{bits}">'
-
-
-def _without_braces_below(text: str) -> str:
-    r"""`\\underbrace{…}_{…}` with the words below and no brace."""
-    while (start := text.find(r"\underbrace{")) >= 0:
-        end = _closing(text, start + len(r"\underbrace"))
-        below = _closing(text, end + 2)
-        body, words = text[start + len(r"\underbrace") : end + 1], text[end + 2 : below + 1]
-        text = rf"{text[:start]}\underset{words}{body}{text[below + 1 :]}"
-    return text
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the brace that opens at `start` is closed."""
-    depth = 0
-    for place in range(start, len(text)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return place
-    raise ValueError(text)
-
-
-def _outputs(code: NotebookNode) -> str:
-    """What a cell shows: its picture or table, else its text."""
-    shown = []
-    for output in code.get("outputs", []):
-        data = output.get("data", {})
-        text = html.escape(str(data.get("text/plain", "")))
-        if "text/markdown" in data:
-            shown.append(rendered(data["text/markdown"]))
-        else:
-            shown.append(str(data.get("text/html", f"<pre>{text}</pre>")))
-    return "".join(shown)
+def _picture(name: str, cells: dict[str, nbformat.NotebookNode]) -> str:
+    """One made for slides, or the picture that a cell shows, with the words for those who do not see it."""
+    if name in PICTURES:
+        return PICTURES[name]()
+    (page,) = [output.data["text/html"] for output in cells[name].outputs if "image/png" in output.get("data", {})]
+    return str(page).partition("<style>")[0]
 
 
 def write(folder: Path) -> None:
     """A handout of every notebook, and the slides of those that have some."""
-    from deck import deck, decks
-
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in sorted(FOLDER.glob("*.ipynb")):
-        (folder / f"{notebook.stem}.html").write_text(slides(notebook), encoding="utf-8")
+        (folder / f"{notebook.stem}.html").write_text(handout(notebook), encoding="utf-8")
         if notebook.name[:2] in decks():
             (folder / f"{notebook.stem}_slides.html").write_text(deck(notebook), encoding="utf-8")
 

@@ -79,7 +79,7 @@ def test_a_slide_is_short_has_notes_and_every_number_on_it_stands_in_its_noteboo
 @pytest.mark.slow
 @pytest.mark.parametrize("number", DECKS)
 def test_slides_ask_nothing_of_a_network_have_a_picture_each_and_are_read_in_light_and_in_the_dark(number):
-    module = made("deck")
+    module = made("slides")
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
     page = module.deck(path)
     assert re.findall(r"""(?:src|href)=["']https?://|@import|url\(""", page) == []
@@ -127,7 +127,7 @@ def contrast(one, other):
 @pytest.mark.parametrize("number", ["03", "15"])
 def test_handouts_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    page = made("slides").slides(path)
+    page = made("handout").handout(path)
     assert "<details>" not in page
     assert "The solution above" not in page
     assert re.findall(r"""(?:src|href)=["']https?://(?!doi)|@import|url\(""", page) == []
@@ -154,14 +154,14 @@ def test_handouts_have_all_prose_no_solution_and_ask_nothing_of_a_network(number
     ],
 )
 def test_a_formula_becomes_a_picture_whose_words_are_the_formula(text):
-    drawn = made("slides").formula(text)
+    drawn = made("handout").formula(text)
     assert drawn.startswith(f'<img alt="{text}"')
-    assert made("slides").formula(r"\nosuchthing x") == r"<code>\nosuchthing x</code>"
+    assert made("handout").formula(r"\nosuchthing x") == r"<code>\nosuchthing x</code>"
 
 
 @pytest.mark.slow
 def test_a_formula_may_end_on_the_next_line_and_none_spans_a_paragraph():
-    page = made("slides").rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
+    page = made("handout").rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
     assert page.count("<img alt=") == 1
     assert page.count("$") == 2
 

@@ -15,7 +15,6 @@ from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing.files import SurveyError
-from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
