@@ -22,7 +22,7 @@ def pytest_configure() -> None:
 
 def pytest_unconfigure() -> None:
     """A kernel ends its server when it is told to end; nbval kills it."""
-    from toolkit.survey.background import servers
+    from toolkit.survey.serving.background import servers
 
     for server in servers():
         server.stop()

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 import numpy as np
 
-from toolkit.survey.background import servers
+from toolkit.survey.serving.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SEEDS = 20

@@ -8,7 +8,7 @@ from importlib.metadata import version
 import pytest
 
 from toolkit.command import main
-from toolkit.survey.background import CollectError
+from toolkit.survey.serving.background import CollectError
 
 
 def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_path, monkeypatch):

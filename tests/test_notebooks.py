@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 
 from freeze import KERNEL, WIDGET, freeze
 from toolkit.core import extras
-from toolkit.survey.background import servers
+from toolkit.survey.serving.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -327,7 +327,7 @@ def test_freezing_again_changes_no_byte_and_gives_what_is_saved(tmp_path):
 LEFT = """\
 from pathlib import Path
 from toolkit import Question, Survey, collect, warner
-from toolkit.survey.background import servers
+from toolkit.survey.serving.background import servers
 survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")
 collector = collect(survey, database="sqlite:///left.db", watch=False)
 written = Path("pid").write_text(str(servers()[0].pid))"""

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _sentence(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an unforeseen error kind and place alone: its message might quote data."""
     from toolkit.core.extras import MissingExtraError
-    from toolkit.survey.background import CollectError
+    from toolkit.survey.serving.background import CollectError
     from toolkit.survey.storage import StoreError
 
     if isinstance(problem, KeyboardInterrupt):

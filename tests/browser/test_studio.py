@@ -14,9 +14,9 @@ from playwright.sync_api import expect
 from tests.browser.forms import PATIENT
 from tests.browser.test_form_axe import look
 from toolkit.studio import Studio
-from toolkit.survey.background import servers
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
+from toolkit.survey.serving.background import servers
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

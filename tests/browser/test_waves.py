@@ -13,9 +13,9 @@ from tests.survey.desk import sha256
 from tests.survey.samples import MEMO
 from toolkit import Question, Survey, crosswise, forced
 from toolkit.local.waves import Memo
-from toolkit.survey.background import find
 from toolkit.survey.client import asset
 from toolkit.survey.collector import start
+from toolkit.survey.serving.background import find
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Collection, open_store
 

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from toolkit.studio import Studio
-from toolkit.survey.background import servers
+from toolkit.survey.serving.background import servers
 
 
 class Window:

@@ -25,9 +25,9 @@ from toolkit.studio import server as studio_server
 from toolkit.studio.curating import VERBS, Curating, call
 from toolkit.studio.folder import Folder
 from toolkit.studio.notebooks import analysis, databases, steps
-from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
+from toolkit.survey.serving.background import find
 
 
 @pytest.fixture(scope="module")

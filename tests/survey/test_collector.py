@@ -13,10 +13,10 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import SAID, cheated, faculty, panel, survey
-from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import PORT, Collector, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
+from toolkit.survey.serving.background import CollectError, find, launch
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Entry, Outcome, StoreError
 

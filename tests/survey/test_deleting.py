@@ -9,8 +9,8 @@ from tests.survey.entries import entry
 from tests.survey.process import collection, serving
 from tests.verbs.shell import said
 from toolkit.command import main
-from toolkit.survey.background import log_of, state_of
 from toolkit.survey.collector import deletable, delete
+from toolkit.survey.serving.background import log_of, state_of
 from toolkit.survey.storage import State, StoreError, open_store
 
 

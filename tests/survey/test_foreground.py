@@ -11,9 +11,9 @@ from tests.survey.desk import campus, payload, sent
 from tests.survey.lines import line, post, read_answer
 from tests.survey.servers import begin, finish, foreground, opened
 from toolkit.command import main
-from toolkit.survey import background
-from toolkit.survey.background import CollectError, find
 from toolkit.survey.collector import Collector, serve
+from toolkit.survey.serving import background
+from toolkit.survey.serving.background import CollectError, find
 from toolkit.verbs.collecting import TRY_AGAIN
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.survey.samples import survey
-from toolkit.survey.background import find
+from toolkit.survey.serving.background import find
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit import collect
 from toolkit.command import main
-from toolkit.survey import background
-from toolkit.survey.background import find
+from toolkit.survey.serving import background
+from toolkit.survey.serving.background import find
 
 
 @pytest.mark.slow

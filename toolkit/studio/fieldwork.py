@@ -11,13 +11,13 @@ from toolkit.studio import notebooks
 from toolkit.studio.checking import quiet
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import Surveys
-from toolkit.survey.background import find
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, delete, start
 from toolkit.survey.exchange.books import write_codebook
 from toolkit.survey.exchange.xlsform import write_xlsform
 from toolkit.survey.paper.kit import write_kit
 from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.serving.background import find
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.stepwise_disclosure import held_back
 

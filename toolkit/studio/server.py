@@ -30,9 +30,9 @@ from toolkit.studio.curating import Curating
 from toolkit.studio.fieldwork import Fieldwork
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import ConflictError, Surveys
-from toolkit.survey.background import CollectError, check_system
 from toolkit.survey.paper.sheets import on_paper
 from toolkit.survey.serving.answer import Answer, RefusalError, Scope, in_json
+from toolkit.survey.serving.background import CollectError, check_system
 from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.storage import StoreError
 

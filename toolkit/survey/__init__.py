@@ -9,7 +9,6 @@ from toolkit.survey.storage import StoreError
 from toolkit.survey.writing.files import SurveyError
 
 if TYPE_CHECKING:
-    from toolkit.survey.background import CollectError
     from toolkit.survey.collector import Collector, collect
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.exchange.importing import read_reports
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from toolkit.survey.exchange.xlsform import from_xlsform, write_xlsform
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
+    from toolkit.survey.serving.background import CollectError
 
 __all__ = [
     "CollectError",
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _LATER = {
-    "CollectError": "toolkit.survey.background",
+    "CollectError": "toolkit.survey.serving.background",
     "Collector": "toolkit.survey.collector",
     "Registration": "toolkit.survey.exchange.registration",
     "Results": "toolkit.survey.results",

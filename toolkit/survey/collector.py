@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import lazy
-from toolkit.survey import background
 from toolkit.survey.consent.statement import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.results.table import checked_groups, table
+from toolkit.survey.serving import background
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, StoreError, absolute_url, open_store
 from toolkit.survey.storage.editions import other_page

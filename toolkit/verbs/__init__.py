@@ -60,7 +60,7 @@ def collector(options: Options) -> "Collector":
 @contextmanager
 def running_here() -> Iterator[None]:
     """Where a collection is not found, what runs on this machine is said with it."""
-    from toolkit.survey.background import servers
+    from toolkit.survey.serving.background import servers
     from toolkit.survey.storage import StoreError
 
     try:

@@ -125,8 +125,8 @@ def _plainly(database: str) -> str:
 
 def _numbers(database: str) -> list[str]:
     """What every last screen shows: published, it lets people compare."""
-    from toolkit.survey.background import find
     from toolkit.survey.client import code_hash
+    from toolkit.survey.serving.background import find
 
     served = find(database)
     if served is None:
@@ -182,7 +182,7 @@ def _last_day(collection: "Collector") -> list[str]:
 
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
-    from toolkit.survey.background import find, servers
+    from toolkit.survey.serving.background import find, servers
     from toolkit.survey.storage import absolute_url
 
     _status(options)
@@ -201,7 +201,7 @@ def _change(verb: str) -> Callable[[Options], None]:
 
 
 def _close(options: Options) -> None:
-    from toolkit.survey.background import find
+    from toolkit.survey.serving.background import find
 
     collection = collector(options)
     alone = find(collection.database) is None and collection.status().state != "closed"

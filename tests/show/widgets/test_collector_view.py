@@ -5,8 +5,8 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.show import CollectorView, watch
-from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
+from toolkit.survey.serving.background import find
 from toolkit.survey.storage import Entry, State, open_store
 
 

@@ -14,8 +14,8 @@ from tests.survey.respondents import crowd, free_port, stored_once
 from tests.survey.servers import finish, foreground, opened
 from tests.survey.test_recovery import bodies, stored, wait_for
 from toolkit.command import main
-from toolkit.survey.background import find, launch
 from toolkit.survey.collector import start
+from toolkit.survey.serving.background import find, launch
 from toolkit.survey.serving.workers import Command, supervise
 from toolkit.survey.storage import StoreError
 

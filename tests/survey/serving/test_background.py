@@ -10,11 +10,13 @@ import psutil
 import pytest
 
 from tests.survey.process import collection, ended
-from toolkit.survey import background
-from toolkit.survey.background import CollectError, find, last_words, launch, log_of, servers, state_of
 from toolkit.survey.collector import Collector
+from toolkit.survey.serving import background
+from toolkit.survey.serving.background import CollectError, find, last_words, launch, log_of, servers, state_of
 
-LAUNCH = "import sys; from toolkit.survey.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
+LAUNCH = (
+    "import sys; from toolkit.survey.serving.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
+)
 
 
 @pytest.fixture
