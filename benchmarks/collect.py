@@ -26,7 +26,7 @@ from statistics import median
 from typing import Any
 
 from toolkit import k_ary, warner
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import State, open_store
 

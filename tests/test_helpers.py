@@ -29,9 +29,9 @@ from toolkit.local.matrix.tables import joined_labels
 from toolkit.studio.folder import fingerprint
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.plan import _up
+from toolkit.survey.questions.strict_json import as_plain
 from toolkit.survey.results.survey_results import _percent
 from toolkit.survey.serving.access import promised
-from toolkit.survey.writing.strict_json import as_plain
 from toolkit.texts.figures import at_least, at_most, in_points, significant
 from toolkit.texts.multilingual import character_name, isolated, looks, unquotable
 from toolkit.texts.odds import describe, epsilon_bound

@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, Error, Locator, Page, Request
 from tests.survey.desk import Memory
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.server import application
 from toolkit.survey.spec import Survey
 

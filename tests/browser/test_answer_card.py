@@ -17,7 +17,7 @@ CELLS = (
     """from toolkit import k_ary, warner
 from toolkit.local import numeric
 from toolkit.show import answer_card
-from toolkit.survey.question import Question""",
+from toolkit.survey.questions.question import Question""",
     """card = answer_card(Question("cheated", "Have you ever cheated on an exam?", design=warner(p="3/4")))
 card""",
     """hours = answer_card(("How many hours do you work a week?", numeric.one_bit((0, 80), 1.0)))

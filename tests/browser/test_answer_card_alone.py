@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from toolkit import crosswise, k_ary, kuk, warner
 from toolkit.local import numeric, oracles
 from toolkit.show.widgets.answer_card import AnswerCard
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 
 pytestmark = pytest.mark.browser
 

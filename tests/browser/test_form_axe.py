@@ -10,7 +10,7 @@ from tests.browser.forms import modes
 from tests.survey.desk import sha256
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface

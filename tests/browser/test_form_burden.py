@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolkit import Survey, warner
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -9,7 +9,7 @@ from tests.browser.forms import short
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.forms import kinds, modes
 from toolkit import warner
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, interface
 

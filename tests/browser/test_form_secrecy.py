@@ -12,7 +12,7 @@ import pytest
 from tests.browser.forms import kinds, modes, short
 from toolkit import warner
 from toolkit.local import oracles
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 pytestmark = pytest.mark.browser

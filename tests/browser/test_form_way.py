@@ -9,7 +9,7 @@ from tests.browser.forms import kinds, modes, short
 from tests.survey.desk import sha256
 from toolkit import warner
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 pytestmark = pytest.mark.browser

@@ -15,7 +15,7 @@ from tests.browser.test_form_axe import LOOKS
 from tests.survey.desk import Memory, sha256
 from toolkit import warner
 from toolkit.survey.client import NAMES, asset
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.station import StationKey, length, new_link
 from toolkit.survey.spec import Survey

@@ -16,7 +16,7 @@ from toolkit.local.waves import Memo
 from toolkit.studio.editing import ORIGIN, edited, is_safe, plain, same
 from toolkit.studio.folder import Folder
 from toolkit.studio.surveys import EXAMPLES, Surveys
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from typing import Any
 from tests.survey.samples import SAID
 from toolkit import warner
 from toolkit.local import oracles
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Entry, Outcome, State
 

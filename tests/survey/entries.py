@@ -5,7 +5,7 @@ import secrets
 from typing import Any
 
 from toolkit import warner
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.protocol import Entry, Outcome, State

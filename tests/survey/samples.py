@@ -9,7 +9,7 @@ from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 KEY = "00112233445566778899aabbccddeeff"

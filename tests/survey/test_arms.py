@@ -11,7 +11,7 @@ import pytest
 from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import warner
-from toolkit.survey.question import Question, arm_pairs
+from toolkit.survey.questions.question import Question, arm_pairs
 from toolkit.survey.results import estimate
 from toolkit.survey.results.comparing import ArmDifference
 from toolkit.survey.serving.page import content

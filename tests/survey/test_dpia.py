@@ -12,7 +12,7 @@ from toolkit import Question, Survey, crosswise, warner
 from toolkit.local import born
 from toolkit.survey.client import code_hash
 from toolkit.survey.dpia import sheet, sheet_html
-from toolkit.survey.writing.survey_fields import PROTECTION, STATED
+from toolkit.survey.questions.survey_fields import PROTECTION, STATED
 from toolkit.texts.phrases import LANGUAGES, phrases
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"

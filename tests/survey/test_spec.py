@@ -15,10 +15,10 @@ from toolkit import Design, Pure, crosswise, forced, k_ary, mangat, warner
 from toolkit.local.numeric import one_bit
 from toolkit.local.waves import Memo
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.files import SurveyError
-from toolkit.survey.writing.survey_fields import Panel
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 NASTY = ["</script><img src=x onerror=alert(1)>", "=cmd|' /C calc'!A0", "{0}{often}%s", "\u200f مرحبا 😀", '"\\\n\t']

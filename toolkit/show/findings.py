@@ -13,7 +13,7 @@ from toolkit.core.checks import refuse
 from toolkit.frames.counts import Group
 from toolkit.show.bars import dot_and_bar, doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, percent_ticks, png_bundle
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results import Finding, Results
 from toolkit.survey.results.survey_results import label_of
 

@@ -12,9 +12,9 @@ from toolkit.core.checks import Number
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.statement import loss, missing, odds
 from toolkit.survey.plan import planned
-from toolkit.survey.question import Question, read_questions
+from toolkit.survey.questions.question import Question, read_questions
+from toolkit.survey.questions.survey_fields import STATED
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import STATED
 from toolkit.texts.odds import WEAK_EPSILON
 
 _TRIES = 12  # refusals that are told at once

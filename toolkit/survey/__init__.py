@@ -3,10 +3,10 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolkit.survey.question import Question
+from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import StoreError
-from toolkit.survey.writing.files import SurveyError
 
 if TYPE_CHECKING:
     from toolkit.survey.collector import Collector, collect

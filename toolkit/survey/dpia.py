@@ -9,9 +9,9 @@ from toolkit.core.document import Document
 from toolkit.local.birthdays import days
 from toolkit.survey.client import code_hash, toolkit_version
 from toolkit.survey.consent.statement import missing, needs_secret_answer, odds, patterns
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import PROTECTION
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PROTECTION
 from toolkit.texts.multilingual import Text, numbers_apart, text_in
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import base_language, phrases

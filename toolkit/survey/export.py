@@ -15,9 +15,9 @@ from toolkit.core.document import harmless
 from toolkit.core.extras import check_extras, extra, lazy
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.page_data import scale
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.survey_fields import CHANNEL, PERSON
 from toolkit.survey.spec import OPEN_ACCESS, TRIED_OUT, Survey
-from toolkit.survey.writing.survey_fields import CHANNEL, PERSON
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 

@@ -15,8 +15,8 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.fieldwork import checked_field
-from toolkit.survey.question import Question, arm_pairs
-from toolkit.survey.writing.files import naming
+from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.question import Question, arm_pairs
 
 if TYPE_CHECKING:
     import pandas as pd

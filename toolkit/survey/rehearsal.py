@@ -24,10 +24,10 @@ import numpy as np
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.results.table import table
 from toolkit.survey.spec import TRIED_OUT, Survey, asked
-from toolkit.survey.writing.survey_fields import PERSON
 
 if TYPE_CHECKING:
     import pandas as pd

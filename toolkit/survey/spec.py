@@ -20,12 +20,12 @@ from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.device_check import device_tries, sheet_tries
 from toolkit.survey.consent.page_data import is_deniable, page_words, practicable, shown_survey
 from toolkit.survey.plan import SurveyPlan, planned
-from toolkit.survey.question import Question, by_wheel, checked_questions, drawn_question, read_questions
-from toolkit.survey.writing import files
-from toolkit.survey.writing.files import naming, refuse_unknown
-from toolkit.survey.writing.question_fields import flag
-from toolkit.survey.writing.strict_json import as_plain, digest
-from toolkit.survey.writing.survey_fields import (
+from toolkit.survey.questions import files
+from toolkit.survey.questions.files import naming, refuse_unknown
+from toolkit.survey.questions.question import Question, by_wheel, checked_questions, drawn_question, read_questions
+from toolkit.survey.questions.question_fields import flag
+from toolkit.survey.questions.strict_json import as_plain, digest
+from toolkit.survey.questions.survey_fields import (
     ARM,
     ENDING,
     MOST_REPORTS,

@@ -170,7 +170,7 @@ def _status(options: Options) -> None:
 
 def _last_day(collection: "Collector") -> list[str]:
     """Until when reports are taken, of a collection that is not closed yet."""
-    from toolkit.survey.writing.survey_fields import is_over
+    from toolkit.survey.questions.survey_fields import is_over
 
     day = collection.survey.closes
     if day is None or collection.status().state == "closed":

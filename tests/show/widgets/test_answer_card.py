@@ -13,7 +13,7 @@ from toolkit import crosswise, k_ary, mangat, show, warner
 from toolkit.local import numeric, oracles
 from toolkit.show.widgets.answer_card import AnswerCard
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 
 CHEATED = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="3/4"))
 STATIC = Path(show.__file__).parent / "widgets" / "static"

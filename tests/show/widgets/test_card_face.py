@@ -6,7 +6,7 @@ import pytest
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.show.widgets.answer_card import AnswerCard, card_face, card_picture
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 
 TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie schon einmal geschummelt?"}
 

@@ -12,7 +12,7 @@ from tests.survey.desk import payload, sent
 from tests.survey.samples import cheated, survey
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, warner
 from toolkit.survey.consent.device_check import chance, device_tries, sheet_tries
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.payload import PayloadError, checked

@@ -19,7 +19,7 @@ from toolkit.survey.client import code_hash
 from toolkit.survey.consent.statement import odds, promise
 from toolkit.survey.dpia import sheet
 from toolkit.survey.paper.sheets import sheets
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import LANGUAGES, phrases

@@ -9,7 +9,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import crosswise, mangat
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent.page_data import page_words, shown_question
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 
 FIELDS = [
     *("name", "kind", "mode", "text", "help", "options", "reports", "randomizer", "odds", "deniable"),

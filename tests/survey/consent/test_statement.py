@@ -11,7 +11,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, surve
 from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.statement import Layer, loss, odds, patterns, promise
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.texts.phrases import LANGUAGES, interface, phrases
 from toolkit.texts.voice import Voice
 

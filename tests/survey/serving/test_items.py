@@ -5,7 +5,7 @@ import pytest
 from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
-from toolkit.survey.question import LONGEST_ANSWER, Question
+from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
 from toolkit.texts.phrases import interface

@@ -10,7 +10,7 @@ import pytest
 from tests.survey.samples import panel
 from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.blind import Issuer

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, KEY, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import mangat
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, checked, parsed
 from toolkit.survey.spec import Survey, asked
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent, sha256
 from toolkit.local import numeric, oracles
 from toolkit.survey.collector import prepare
-from toolkit.survey.question import LONGEST_ANSWER, Question
+from toolkit.survey.questions.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.page import content
 from toolkit.survey.serving.server import application

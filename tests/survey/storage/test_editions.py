@@ -10,7 +10,7 @@ from tests.survey.entries import STORED, entry, opened, small_survey
 from toolkit import warner
 from toolkit.survey import client
 from toolkit.survey.client import toolkit_version
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, State, open_store
 from toolkit.survey.storage.editions import edition_of, other_page, survey_of

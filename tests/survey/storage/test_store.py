@@ -28,7 +28,7 @@ from tests.survey.entries import (
 from tests.survey.postgres_server import new_name
 from tests.survey.storage.killed import lines, report
 from toolkit import warner
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, collection, merge, open_store
 from toolkit.survey.storage.engine import Session

@@ -13,12 +13,12 @@ from tests.survey.postgres_server import new_name
 from tests.survey.samples import KEY, MEMO, cheated, panel
 from toolkit import warner
 from toolkit.local.waves import Memo
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import Collection, Entry, Outcome, State, collection, open_store
 from toolkit.survey.storage.editions import check_next
-from toolkit.survey.writing.survey_fields import Panel
 from toolkit.texts.phrases import interface, phrases
 
 TOKENS = invitations(3)

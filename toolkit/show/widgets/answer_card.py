@@ -25,7 +25,7 @@ from toolkit.show.canvas import GREY, INK, new_figure, png_bundle
 from toolkit.show.widgets.explorer import browser_code, browser_style, makes
 from toolkit.survey.consent.page_data import shown_question
 from toolkit.survey.consent.wheel import sectors
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 
 _LINE = "#aaaaaa"
 

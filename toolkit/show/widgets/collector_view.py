@@ -11,7 +11,7 @@ from toolkit.show.canvas import BLUE, INK
 from toolkit.show.widgets.explorer import Explorer, browser_code, makes, say, still
 from toolkit.survey.client import qr_path
 from toolkit.survey.collector import Collector, Status
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import promised
 from toolkit.survey.spec import TRIED_OUT, Survey

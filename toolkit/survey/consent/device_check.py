@@ -11,7 +11,7 @@ from toolkit.survey.consent.instructions import device_of, device_words, instruc
 from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import practicable, practice_question, shown_question
 from toolkit.survey.consent.wheel import filled, sectors
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.texts.multilingual import right_to_left
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice

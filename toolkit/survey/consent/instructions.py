@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from toolkit.local.birthdays import span
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.matrix.devices import Device, Step
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import Own, phrases
 from toolkit.texts.voice import Voice

@@ -17,10 +17,10 @@ from toolkit.local.birthdays import innocent_share
 from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, loss, needs_secret_answer
 from toolkit.survey.consent.wheel import is_mixture
-from toolkit.survey.question import LONGEST_ANSWER, Question
-from toolkit.survey.writing.files import naming
-from toolkit.survey.writing.question_fields import LONGEST
-from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.question import LONGEST_ANSWER, Question
+from toolkit.survey.questions.question_fields import LONGEST
+from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.texts.multilingual import Text, character_name, in_language, looks, turning, unquotable
 from toolkit.texts.phrases import ASKING, LANGUAGES, OWN, WAVES, Own, phrases, raw_words, speaks_for_itself
 

@@ -9,7 +9,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.questions import warner
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.consent.instructions import instructions
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.texts.multilingual import Text, in_language, numbers_apart
 from toolkit.texts.odds import WEAK_EPSILON
 from toolkit.texts.phrases import Own, interface, phrases, station_words

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.survey.question import Question
-from toolkit.survey.writing.survey_fields import Day
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import Day
 from toolkit.texts.multilingual import Text, text_in
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER, WEAK_EPSILON, Name, outcomes, sentences
 from toolkit.texts.phrases import LANGUAGES, OWN, STATION, Own, phrases

@@ -15,7 +15,7 @@ from toolkit.core.document import Block, Document
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.exchange.stat_files import file_name, is_set
 from toolkit.survey.export import codebook
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.question import Question, code_labels
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases

@@ -20,10 +20,10 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.exchange.raw_files import RawTable, read_table
 from toolkit.survey.exchange.stat_files import GAPS, file_name, is_set
 from toolkit.survey.exchange.xlsform import choice_names
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import cell
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.texts.phrases import phrases
 
 if TYPE_CHECKING:

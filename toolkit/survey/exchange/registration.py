@@ -12,10 +12,10 @@ from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse, whole
 from toolkit.core.document import Block, Document
 from toolkit.planning import plan as solve
+from toolkit.survey.questions import files
+from toolkit.survey.questions.files import naming, refuse_unknown
 from toolkit.survey.results.table import checked_groups
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing import files
-from toolkit.survey.writing.files import naming, refuse_unknown
 from toolkit.texts.multilingual import text_in
 
 _TEXTS = {

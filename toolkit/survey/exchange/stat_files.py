@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import is_missing
 from toolkit.core.extras import extra
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.table import value_of
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON, REHEARSAL, UNDERSTOOD
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 

@@ -8,7 +8,7 @@ from toolkit.core.document import Block, Document
 from toolkit.core.extras import lazy
 from toolkit.core.inference.digits import short
 from toolkit.survey.dpia import sheet
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results.survey_results import Results, label_of
 from toolkit.texts.multilingual import text_in
 

@@ -14,9 +14,9 @@ from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.statement import odds_in_all, stated_layers
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.exchange.raw_files import sheets
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.question import Question, code_labels
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.files import naming
 from toolkit.texts.multilingual import text_in
 from toolkit.texts.phrases import phrases
 from toolkit.texts.voice import Voice

@@ -13,9 +13,9 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.survey.consent.page_data import as_number
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.strict_json import digest
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.strict_json import digest
 from toolkit.texts.multilingual import looks
 from toolkit.texts.phrases import Own, phrases
 

@@ -12,11 +12,11 @@ from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import NO_ANSWER, is_serial, key_of, plainly, read_cell
 from toolkit.survey.paper.kit import SERIAL, columns, typed
 from toolkit.survey.paper.sheets import on_paper
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 from toolkit.survey.spec import Survey, asked
 from toolkit.survey.storage import absolute_url, open_store
 from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
-from toolkit.survey.writing.survey_fields import CHANNEL, PAPER, UNDERSTOOD
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from toolkit.core.extras import MissingExtraError, extra
 from toolkit.survey.consent.device_check import sheet_tries
 from toolkit.survey.paper.coding import MODULUS, NO_ANSWER, box_codes, named_codes, remainder, serial_numbers
 from toolkit.survey.paper.sheets import on_paper, sheets
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 
 SERIAL = "serial"

@@ -16,7 +16,7 @@ from toolkit.survey.consent.linter import SHEET_TRIES
 from toolkit.survey.consent.page_data import as_number
 from toolkit.survey.consent.wheel import filled
 from toolkit.survey.paper.coding import answers_of, box_codes
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import numbers_apart, right_to_left, text_in
 from toolkit.texts.phrases import phrases

@@ -21,11 +21,11 @@ from toolkit.local.birthdays import days, shift
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 from toolkit.survey.results.survey_results import Finding, Results
 from toolkit.survey.results.table import Rows, checked_groups, refuse_strange, turnout, value_of
 from toolkit.survey.spec import TRIED_OUT, Survey
-from toolkit.survey.writing.survey_fields import CHANNEL, REHEARSAL, UNDERSTOOD
 
 if TYPE_CHECKING:
     import pandas as pd

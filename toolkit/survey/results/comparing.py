@@ -14,9 +14,9 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.frames.counts import has_column, rows_by
 from toolkit.local.waves import Memo
-from toolkit.survey.question import Question, arm_pairs
+from toolkit.survey.questions.question import Question, arm_pairs
+from toolkit.survey.questions.survey_fields import PERSON, check_panel
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON, check_panel
 
 Between = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""

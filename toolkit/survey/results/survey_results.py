@@ -21,7 +21,7 @@ from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.consent.device_check import chance
-from toolkit.survey.question import Question
+from toolkit.survey.questions.question import Question
 from toolkit.survey.results.comparing import ArmDifference, Between, between, check_waves, differences, frame_of
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import text_in

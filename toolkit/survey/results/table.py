@@ -10,10 +10,10 @@ from toolkit.core.arrays import DataFrame
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
 from toolkit.frames.counts import Group, rows_by
-from toolkit.survey.question import Question, code_labels
+from toolkit.survey.questions.files import naming
+from toolkit.survey.questions.question import Question, code_labels
+from toolkit.survey.questions.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.files import naming
-from toolkit.survey.writing.survey_fields import CHANNEL, PERSON, PHONE, REHEARSAL, UNDERSTOOD
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from toolkit.core.checks import refuse
+from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.serving.answer import HEADERS
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.writing.survey_fields import PERSON
 
 PLAIN_PORT = 80
 """Where an address without https:// leads."""

@@ -12,7 +12,7 @@ from typing import Any
 from toolkit.local.design import Design
 from toolkit.survey.consent.device_check import DeviceTry, device_tries, quoted
 from toolkit.survey.consent.wheel import filled, wheel
-from toolkit.survey.question import LONGEST_ANSWER
+from toolkit.survey.questions.question import LONGEST_ANSWER
 from toolkit.survey.spec import Survey
 from toolkit.texts.multilingual import right_to_left
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.survey.question import Question
+from toolkit.survey.questions import strict_json
+from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import PERSON
 from toolkit.survey.spec import Survey, asked
-from toolkit.survey.writing import strict_json
-from toolkit.survey.writing.survey_fields import PERSON
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
+from toolkit.survey.questions.survey_fields import Panel, check_panel, is_over
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import (
     check_amendment,
@@ -45,7 +46,6 @@ from toolkit.survey.storage.protocol import (
     StoreError,
     decide,
 )
-from toolkit.survey.writing.survey_fields import Panel, check_panel, is_over
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""

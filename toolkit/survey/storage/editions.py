@@ -16,9 +16,9 @@ from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.survey.client import toolkit_version
 from toolkit.survey.consent.statement import loss
+from toolkit.survey.questions.survey_fields import Panel, check_panel
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Edition
-from toolkit.survey.writing.survey_fields import Panel, check_panel
 from toolkit.texts.phrases import phrases
 
 _AMENDABLE = ("title", "consent", "words", "closes", "protection")

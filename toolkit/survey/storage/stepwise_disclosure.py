@@ -28,10 +28,10 @@ from random import SystemRandom
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.survey.questions.survey_fields import UNDERSTOOD
 from toolkit.survey.spec import OPEN_ACCESS, Survey
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.protocol import KEY_BYTES, State, StoreError
-from toolkit.survey.writing.survey_fields import UNDERSTOOD
 
 FLOODED = (
     "Until it is closed, whoever sends many reports of their own and watches these results can tell what one "

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.survey.questions.survey_fields import is_over
 from toolkit.survey.storage.collection import Collection
 from toolkit.survey.storage.mixing import LEAST
 from toolkit.survey.storage.protocol import LARGEST, Entry, Outcome, State, StoreError
-from toolkit.survey.writing.survey_fields import is_over
 
 _GATHERING = 0.005  # seconds
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.survey.samples import panel, survey
 from toolkit import Pure, Survey
-from toolkit.survey.writing.question_fields import flag
-from toolkit.survey.writing.survey_fields import Panel, checked_languages, checked_waves, own_words
+from toolkit.survey.questions.question_fields import flag
+from toolkit.survey.questions.survey_fields import Panel, checked_languages, checked_waves, own_words
 
 
 def test_languages_are_a_list_of_distinct_codes():

@@ -12,7 +12,7 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra
-from toolkit.survey.writing.strict_json import loads
+from toolkit.survey.questions.strict_json import loads
 
 
 class SurveyError(ValueError):

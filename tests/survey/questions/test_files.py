@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from toolkit.survey.writing.files import read, write
+from toolkit.survey.questions.files import read, write
 
 DATA = {"title": {"en": "Überblick 😀\nzweite Zeile"}, "n": 3, "big": 2**70, "list": [[1, 2], [3]], "flag": True}
 

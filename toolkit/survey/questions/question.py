@@ -18,10 +18,10 @@ from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer, is_code, is_set
 from toolkit.local.questionnaire import Likert
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.files import naming, refuse_unknown
-from toolkit.survey.writing.question_fields import LONGEST, normalize, read_design
-from toolkit.survey.writing.strict_json import as_plain
-from toolkit.survey.writing.survey_fields import ARM
+from toolkit.survey.questions.files import naming, refuse_unknown
+from toolkit.survey.questions.question_fields import LONGEST, normalize, read_design
+from toolkit.survey.questions.strict_json import as_plain
+from toolkit.survey.questions.survey_fields import ARM
 from toolkit.texts.multilingual import Frozen, Text, Words, in_language
 from toolkit.texts.phrases import label
 

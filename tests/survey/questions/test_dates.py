@@ -2,7 +2,7 @@ import datetime as dt
 
 import pytest
 
-from toolkit.survey.writing.survey_fields import is_over, read_day
+from toolkit.survey.questions.survey_fields import is_over, read_day
 
 
 def test_a_day_may_be_a_day_or_its_text():

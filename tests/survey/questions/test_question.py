@@ -13,8 +13,8 @@ from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
 from toolkit.local.questionnaire import likert
 from toolkit.local.waves import Memo
-from toolkit.survey.question import Question, read_questions
-from toolkit.survey.writing.files import SurveyError
+from toolkit.survey.questions.files import SurveyError
+from toolkit.survey.questions.question import Question, read_questions
 from toolkit.texts.phrases import phrases
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))

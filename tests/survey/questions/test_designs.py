@@ -9,7 +9,7 @@ from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, manga
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import makers
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.question_fields import read_design
+from toolkit.survey.questions.question_fields import read_design
 
 DECK = {"-3": 0.25, "0": 0.5, "3": 0.25}
 WRITTEN: list[tuple[dict[str, Any], Any]] = [

@@ -16,7 +16,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.questionnaire import Likert, likert
 from toolkit.local.waves import KIND as MEMO
 from toolkit.local.waves import Memo
-from toolkit.survey.writing.files import naming
+from toolkit.survey.questions.files import naming
 from toolkit.texts.multilingual import Frozen, Text, checked_words
 from toolkit.texts.odds import NEEDS_SECRET_ANSWER
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from toolkit.survey.writing.strict_json import canonical, digest, loads
+from toolkit.survey.questions.strict_json import canonical, digest, loads
 
 NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
 PLAIN = st.recursive(

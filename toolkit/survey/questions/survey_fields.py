@@ -11,8 +11,8 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.core.loss import Amount, Pure
-from toolkit.survey.writing.files import refuse_unknown
-from toolkit.survey.writing.strict_json import as_plain
+from toolkit.survey.questions.files import refuse_unknown
+from toolkit.survey.questions.strict_json import as_plain
 from toolkit.texts.multilingual import Frozen, Text, checked_language, checked_string, checked_words, in_language
 from toolkit.texts.phrases import OWN, Own, base_language, phrases
 

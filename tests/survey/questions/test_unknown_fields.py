@@ -1,6 +1,6 @@
 import pytest
 
-from toolkit.survey.writing.files import SurveyError, naming, refuse_unknown
+from toolkit.survey.questions.files import SurveyError, naming, refuse_unknown
 
 
 @pytest.mark.parametrize(
