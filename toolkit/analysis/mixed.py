@@ -17,8 +17,7 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.fitted import MANY, Comparison, Effect, FitProvenance, Fitted, effects, margin_estimate
 from toolkit.analysis.regression.rows import Codes, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data

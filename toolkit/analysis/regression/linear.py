@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, sides, standardize
-from toolkit.analysis.regression.fitted import MANY, FitProvenance, Fitted, covers_of
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.fitted import MANY, Effect, FitProvenance, Fitted, covers_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
