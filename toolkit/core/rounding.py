@@ -93,9 +93,7 @@ def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[l
 
 
 def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Whole parts of `total`, each as near as can be: largest remainders. No positive probability is rounded to zero,
-    because a zero would take away somebody's deniability.
-    """
+    """Whole parts of `total`, by largest remainders; none that is positive becomes 0, which would end deniability."""
     parts = [max(math.floor(p * total), 1) if p else 0 for p in probabilities]
     spare = total - sum(parts)
     by_shortfall = sorted(range(len(parts)), key=lambda i: parts[i] - probabilities[i] * total)

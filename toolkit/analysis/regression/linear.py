@@ -58,9 +58,7 @@ class LinearFit(Fitted):
         )
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Estimate means of the outcome and their differences, averaged over the people of the fit, as for `logistic`;
-        errors by the delta method, at the covariates of these people.
-        """
+        """Estimate means of the outcome and their differences, as for `logistic`, at the covariates of these people."""
         averaged = effects(self.covariates, self._means, variable, levels)
         return margin_estimate(self.coefficients, self.people, averaged, None, False)
 

@@ -145,9 +145,7 @@ class KeyThreshold:
 
     @classmethod
     def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
-        """Gaussian noise of Zcdp(rho); with the threshold it costs an Approx with this delta. Where a person has many
-        keys its thresholds are lower: at (1, 1e-6) from three keys on.
-        """
+        """Gaussian noise of Zcdp(rho): lower thresholds where a person has many keys, at (1, 1e-6) from three on."""
         amount, slack = positive(rho, "rho", NO_END), proper(delta, _SHOWS)
         return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
 

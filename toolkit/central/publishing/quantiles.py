@@ -288,9 +288,7 @@ class Spread:
         return rank
 
     def edges(self, low: int, high: int, start: int) -> tuple[Steps, Steps]:
-        """Where the steps begin that cuts from low to high lie in, and the end; how many values from `start` on are
-        below each.
-        """
+        """Where the steps of cuts from low to high begin, and the end; how many values from `start` on lie below."""
         first, last = low // 2**self._digits + 1, -(-high // 2**self._digits)
         edges = np.concatenate([[low], np.arange(first, last, dtype=np.int64) << self._digits, [high + 1]])
         ranks = np.concatenate([[self.rank(low)], self._below[first:last], [self.rank(high)]])

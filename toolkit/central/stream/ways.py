@@ -125,9 +125,7 @@ def noise_for(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated
 
 @lru_cache(maxsize=64)
 def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
-    """The way with the smallest error for a loss, a number of periods, and `times` of them per person: of fresh noise
-    and trees, under Zcdp of the square root of the matrix of totals as well.
-    """
+    """The way with the smallest error: of fresh noise and trees, under Zcdp also the root of the totals' matrix."""
     ways: list[Way] = list(candidates(periods, window))
     if isinstance(loss, Zcdp):
         ways.append(SquareRoot(periods, window))
