@@ -260,14 +260,14 @@ MUTANTS = {
     ),
     "09: errors of margins at 0.7": Mutant(
         "09",
-        "toolkit.analysis.regression.marginal_effects",
+        "toolkit.analysis.regression.fitted",
         "cov = slopes @ np.asarray(coefficients.cov) @ slopes.T",
         "cov = 0.49 * slopes @ np.asarray(coefficients.cov) @ slopes.T",
         "cell-23b",
     ),
     "09: margins five per cent too large": Mutant(
         "09",
-        "toolkit.analysis.regression.marginal_effects",
+        "toolkit.analysis.regression.fitted",
         "means = np.array([mass @ effect.each for effect in averages])",
         "means = 1.05 * np.array([mass @ effect.each for effect in averages])",
         "cell-23b",

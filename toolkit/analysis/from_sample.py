@@ -185,9 +185,7 @@ class SampleSource:
         return changes
 
     def homogeneity(self, name: str, method: str | None = None) -> TableTest:
-        """Whether all groups have the same shares: Rao and Scott's test of the reports, or Wald's F where they have
-        many kinds.
-        """
+        """Whether all groups have the same shares: Rao and Scott's test, or Wald's F where reports have many kinds."""
         design = self.readers[name].design
         kinds = len(design.report_options)
         if choice(method or ("rao-scott" if kinds else "wald"), "method", ("rao-scott", "wald")) == "rao-scott":

@@ -17,8 +17,7 @@ from toolkit.analysis.random_intercepts import (
     maximum_without_groups,
 )
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.fitted import MANY, Comparison, Effect, FitProvenance, Fitted, effects, margin_estimate
 from toolkit.analysis.regression.rows import Codes, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, curvature, newton
 from toolkit.analysis.reports import Asked, Data
@@ -122,9 +121,7 @@ class MixedFit(Fitted):
         return self._shares(value, se, cov, labels, f"prediction, {way}", mixture)
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Prevalences and their differences in the population of groups, averaged over the people of the fit, as those
-        of `toolkit.analysis.logistic`; errors by the delta method, at the covariates of these people.
-        """
+        """Prevalences and differences in the population of groups, as of `logistic`; errors by the delta method."""
         averaged = effects(self.covariates, self._population, variable, levels)
         people = People(len(self.covariates.matrix), weights=self.model.weights[self._places(self.covariates.data)])
         known = replace(self.everything, cov=np.nan_to_num(np.asarray(self.everything.cov)))
@@ -211,9 +208,7 @@ class MixedFit(Fitted):
 
     @cached_property
     def _by_sd(self) -> list[tuple[Array, Array, float]]:
-        """Parameters for each of some standard deviations of groups, their covariance, and how likely it is: the
-        likelihood of its likeliest coefficients times how far they may vary.
-        """
+        """Parameters for some standard deviations of groups, their covariance, and how likely each is."""
         step, start = max(1.5, 2.5 * self.group_sd) / (_GRID - 1), np.asarray(self.value)
         heights, fits = np.zeros(1), list[tuple[Array, Array, float]]()
         while len(fits) < _GRID or (heights[-1] > heights.max() - np.log(100) and len(fits) < 10 * _GRID):
@@ -308,9 +303,7 @@ class MixedFit(Fitted):
         return means
 
     def _between(self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool) -> Array:
-        """The covariance that the unknown intercepts leave: none of the population's mean itself, of a group its own
-        share's.
-        """
+        """The covariance that unknown intercepts leave: none of the population's mean, of a group its own share's."""
         eta, sd, spread = matrix @ at[:-1], float(np.exp(at[-1])), np.zeros((len(weights),) * 2)
         if typical or sd == 0:
             return spread

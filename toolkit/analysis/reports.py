@@ -113,9 +113,7 @@ def with_matrix(model: QuestionModel) -> TypeGuard[Design]:
 
 
 def estimated_labels(model: QuestionModel) -> Labels:
-    """What the entries of an estimate are called: options, of two of them the last one, the points of a distribution,
-    or the mean.
-    """
+    """What the entries of an estimate are called: options (of two the last), points of a distribution, or the mean."""
     if not model.options:
         points: Labels = getattr(model, "labels", ("mean",))
         return points

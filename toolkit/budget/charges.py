@@ -181,9 +181,7 @@ _REMEDIES = {
 
 
 def agreed_unit(known: str | None, stated: str | None, times: int | None = None) -> tuple[str | None, str]:
-    """The unit of a ledger after a charge about the `stated` one (None: the ledger's), and the terms of that charge. A
-    finer unit is counted `times`, as often as one of the coarser has it.
-    """
+    """The unit of a ledger after a charge about the `stated` one, and its terms; a finer one counts `times`."""
     if stated is not None and stated != known:
         choice(stated, "unit", UNITS)
     if times is not None:

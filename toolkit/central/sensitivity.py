@@ -332,9 +332,7 @@ def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: 
 
 
 def _apart(reach: Callable[[int], int], cells: int) -> int:
-    """What leaves some cells and what comes into the others, at most together: each more cell adds less than
-    the one before, so half of them each is the most.
-    """
+    """What leaves some cells and comes into the others: each more cell adds less, so half of them each is the most."""
     return reach(cells // 2) + reach(cells - cells // 2)
 
 

@@ -177,9 +177,7 @@ def reach_of(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
 
 @lru_cache(maxsize=512)  # it depends on public numbers alone, and the same are asked for again and again
 def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> float:
-    """Laplace noises with factors that differ have a tail in closed form; equal ones are first made a little
-    larger, each by another ten-thousandth, which makes the tail larger, too.
-    """
+    """Differing factors have a tail in closed form; equal ones are made a little larger, and so the tail."""
     with localcontext() as context:
         context.prec = 120
         scales = [Decimal(size) * Decimal(scale) * (1 + place * _SPREAD) for place, size in enumerate(sizes, start=1)]
@@ -193,9 +191,7 @@ def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> floa
 
 
 def confidence_limits(tail: Callable[[Array], Array], best: Array, level: float) -> tuple[Array, Array]:
-    """The least and the largest value from -1 to 1 that is not rejected, by their p-value `tail`, which is largest at
-    `best` on either side. Where all are rejected, the whole range.
-    """
+    """The least and the largest value from -1 to 1 whose p-value `tail` is no rejection; else the whole range."""
     ends = [np.full(best.shape, end) for end in (-1.0, 1.0)]
     allowed = 1 - level
     open_ends = [tail(end) >= allowed for end in ends]
@@ -349,9 +345,7 @@ def _covariance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
 
 
 def correlation(moments: Moments) -> CellEstimates:
-    """The correlation, NaN where a noisy variance is not above 0; its interval is that of the linear error,
-    cut to -1 … 1: near its level, not guaranteed.
-    """
+    """The correlation, NaN where a noisy variance is not above 0; its interval is near its level, not guaranteed."""
     number = np.maximum(moments.sums[:, 0], 2.0)
     x, y, xx, yy, xy = (moments.sums[:, place] / number for place in (_X, _Y, _XX, _YY, _XY))
     one, other = (np.where(v > 0, v, np.nan) for v in (xx - x**2, yy - y**2))

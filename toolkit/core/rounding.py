@@ -5,7 +5,7 @@ which side of the truth its result lies, and uses enough digits to prove it.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -93,9 +93,7 @@ def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[l
 
 
 def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
-    """Whole parts of `total`, each as near as can be: largest remainders. No positive probability is rounded to zero,
-    because a zero would take away somebody's deniability.
-    """
+    """Whole parts of `total`, by largest remainders; none that is positive becomes 0, which would end deniability."""
     parts = [max(math.floor(p * total), 1) if p else 0 for p in probabilities]
     spare = total - sum(parts)
     by_shortfall = sorted(range(len(parts)), key=lambda i: parts[i] - probabilities[i] * total)
@@ -104,3 +102,13 @@ def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
     for _ in range(-spare):
         parts[max(range(len(parts)), key=parts.__getitem__)] -= 1
     return parts
+
+
+def least_whole(holds: Callable[[int], bool], low: int, high: int) -> int:
+    """The least whole number above `low` where something holds, as it does for all larger ones; sought from `high`."""
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

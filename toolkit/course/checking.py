@@ -113,9 +113,7 @@ def rounded(value: float, digits: int) -> str:
 
 
 def near(value: float, digits: int) -> set[str]:
-    """What a number is read as: its first digits, and those of numbers half a step away, so that it counts alike
-    whether it was rounded before or cut. A whole number is rounded once: nobody cuts one.
-    """
+    """Its first digits, and those of numbers half a step away: it counts alike whether rounded before or cut."""
     if value == 0 or not math.isfinite(value) or not digits or (abs(value) >= 10 and value == int(value)):
         return {rounded(value, digits)}
     step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)

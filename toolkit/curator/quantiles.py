@@ -30,9 +30,7 @@ _PLACES = 52  # bits of a place: its step, and a random part that tells equal va
 def quantiles(
     query: Query, column: Label, q: Number | Iterable[Number], bounds: BoundsLike, step: Number | None
 ) -> Release[Any]:
-    """The values below which the shares `q` lie, the middle one first, each of the others on its side of it. A single
-    share is a list of one, released as a number where there are no groups.
-    """
+    """The values below which the shares `q` lie, the middle one first; a single share is released as a number."""
     single = not isinstance(q, Iterable) or isinstance(q, str)
     shares = _shares([q] if single else q)  # type: ignore[list-item,arg-type]
     limits, rows, unit, price = Bounds.of(bounds, GRID_BITS), query.rows, query.unit, query.price

@@ -307,45 +307,15 @@ class PrivateSVC(PrivateLinearClassifier):
 
     Parameters
     ----------
-    epsilon : Number, optional
-        The cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
-    rho : Number, optional
-        In place of epsilon, for "output" and "descent": Zcdp(rho).
-    delta : Number, optional
-        Goes with `epsilon`.
-    method : str
-        "objective" puts noise into what is minimized, "output" onto the weights, "descent" onto each step.
+    epsilon, rho, delta, method : optional
+        As for `PrivateLogisticRegression`.
     C : Number, optional
         How little weights are penalized, as in scikit-learn but for rows of length 1. None: from the loss and
         the number of columns alone, for "objective" epsilon width / 4; `C_` is what was used.
     width : Number
         Half the width of the parabola, from 0.001 to 1.
-    classes : sequence
-        The two labels; they are given, as seeing which there are would be a release. A column whose type can
-        never hold them is refused; `count_known` releases, for a price, how many rows have one of them.
-    bounds : tuple or list or dict, optional
-        (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
-        objective is less: without, one person may have all of a row in one column.
-    row_norm : Number, optional
-        Rows are shortened to this length, in units of half the bounds; without bounds in those of X.
-    missing : str or Number, optional
-        What a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
-        (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
-        as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
-    fit_intercept : bool
-        Whether there is a constant column, penalized as the others.
-    steps : int
-        For "descent": how many steps.
-    rate : Number
-        For "descent": the probability of each person to take part in a step. Below 1 it needs "add_remove" and delta.
-    people : int, optional
-        For "descent": a guess of how many people there are, where that is private.
-    neighbors : str
-        "replace", or but for "objective" also "add_remove".
-    ledger : Ledger, optional
-        Is charged before a row is read.
-    rng : Generator, optional
-        For simulation; the learner then claims no privacy.
+    classes, bounds, row_norm, missing, fit_intercept, steps, rate, people, neighbors, ledger, rng : optional
+        As for `PrivateLogisticRegression`.
 
     Examples
     --------

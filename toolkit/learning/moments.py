@@ -238,9 +238,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
 
 
 def _solved(matrix: Array, products: Array, sigma: float) -> Array:
-    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the largest of the noise,
-    which is symmetric with sigma / sqrt(2) off the diagonal.
-    """
+    """Ridge regression from noisy moments: no eigenvalue is left below sigma sqrt(2 k), about the noise's largest."""
     values, vectors = np.linalg.eigh(matrix)
     noise = sigma * np.sqrt(2 * len(matrix))
     lifted = values + max(0.0, noise - float(values[0]))

@@ -123,9 +123,7 @@ def tolerance(rows: int, loss: MarginLoss, ridge: float, size: int, push: float 
 
 
 def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance: float) -> Array:
-    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w has a gradient of at most half the tolerance. `rows`
-    holds one column per person, already multiplied by the label.
-    """
+    """Where sum of loss(w . row) + ridge / 2 |w|**2 + push . w is flat; `rows`: a column a person, times the label."""
     weights = np.zeros(len(rows))
     if rows.shape[1] > _SAMPLED:
         few = np.ascontiguousarray(rows[:, ::16])

@@ -114,9 +114,7 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
 
 
 def places(column: Column, classes: tuple[Any, ...]) -> Callable[[Column], Codes]:
-    """A function that finds the place of each label among the classes, or -1, in columns of one type; refused if that
-    can never hold one of the classes.
-    """
+    """A function that finds the place of each label among the classes, or -1; refused if none can be in this type."""
     plain = values.plain(classes, column.kind)
     if plain is not None:
         targets: Sequence[Any] = plain[1]

@@ -83,9 +83,7 @@ def attention_counts(design: Design, counts: ArrayLike, *, truth: str | int | No
 
 
 def at_random(followers: Estimate) -> str:
-    """What the reports to an anchor show, and what they cannot, from the share who follow: whoever always gives the
-    harmless answer looks like a follower there, or better than one.
-    """
+    """What the reports to an anchor show; whoever always gives the harmless answer looks like a follower there."""
     limits, share = followers.interval(), float(followers)
     if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
         return (

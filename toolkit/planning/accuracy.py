@@ -68,8 +68,8 @@ class ScoreTest:
         return max(float(betainc(accepted + 1, n - accepted, self.truth)) - _ROUNDING, 0.0)
 
     def first(self, power: float) -> int:
-        """The smallest n that reaches this power; larger ones may miss it again. Blocks of n are dismissed together:
-        none in a block has more power than its largest n with the mildest threshold.
+        """The smallest n that reaches this power; blocks of n are dismissed by their largest n with the mildest
+        threshold.
         """
         n, step = 1, 1
         while True:

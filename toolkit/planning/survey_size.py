@@ -195,7 +195,7 @@ def _needed(design: Any, wish: object, guess: object, level: Number, field: Fiel
             if purpose == "margin"
             else f"{terms['detect']} from {guess} with power {float(more['power']):g}"
         )
-    return purpose, _part(share), float(share), target, n, _in_all(n, share)
+    return purpose, _part(share), float(share), target, n, math.ceil(n / share)
 
 
 def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field) -> _Row:
@@ -213,7 +213,7 @@ def _difference(design: Any, terms: dict[str, Any], level: Number, field: Field)
         weighting=field.weighting,
     )
     target = f"{pair[0]} from {pair[1]} with power {float(power):g}"
-    people = max(_in_all(n, share) for n, share in zip(difference_plan.n, shares, strict=True))
+    people = max(math.ceil(n / share) for n, share in zip(difference_plan.n, shares, strict=True))
     group = f"{shares[0]} and {shares[1]} of the people"
     return "difference", group, float(shares[0]), target, difference_plan.n[0], people
 
@@ -231,10 +231,6 @@ def _purpose(wish: object) -> tuple[str, dict[str, Any]]:
         rule = f"a wish for a {named[0]} may have {', '.join(_PURPOSES[named[0]])}"
         refuse(rule, ", ".join(strange)[:60], "nothing else is planned for")
     return named[0], dict(wish)
-
-
-def _in_all(n: int, share: Fraction) -> int:
-    return math.ceil(n / share)
 
 
 def _part(share: Fraction) -> str:

@@ -182,9 +182,7 @@ def people_needed(data: Mapping[str, Any], name: str, margin: object) -> dict[st
 
 
 def curve(table: Mapping[str, Any], family: str, n: int, subgroup: Number | None, speak: str) -> list[dict[str, Any]]:
-    """Return every setting of one way to protect a question: what it changes, its cost, odds and margins. A slider then
-    repaints from this list, and asks nothing while it moves.
-    """
+    """Return every setting of one way to protect a question, with cost and margins, for a slider to repaint from."""
     rows = []
     for change in _settings(table, family):
         changed = {key: value for key, value in {**table, **change}.items() if value is not None}

@@ -107,9 +107,7 @@ def turning(text: str) -> str | None:
 
 
 def unquotable(label: str, quote: str = "") -> str | None:
-    r"""Return the first character of a label that could change how the sentence around it reads: a line break, one that
-    is not seen or turns the writing round, or a quotation mark, also of the pattern `quote`.
-    """
+    r"""Return the first character of a label that could change how the sentence around it reads, quotes among them."""
     if doubled := _DOUBLED.search(label):
         return doubled.group()[0]
     marks = _QUOTES | {mark for mark in _SLOT.sub("", quote) if not mark.isspace() and not _hidden(mark)}

@@ -31,9 +31,7 @@ _CARDS = 8  # cards of a deck that are listed one by one
 
 
 def sentences(design: Any, voice: Voice, name: Name, *, ratio: bool = True) -> list[str]:
-    """Return the odds of one randomizer in words, and what its reports prove; with `ratio` also how many times as
-    likely one answer can make a report as another.
-    """
+    """Return the odds of one randomizer in words, and what its reports prove; with `ratio` also by which factor."""
     if design.matrix is None:
         odds = _WITHOUT_MATRIX.get(design.name, _named)(design, voice)
         return [odds, epsilon_bound(design.epsilon, voice, ratio=ratio)]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.marginal_effects import Effect, effects
+from toolkit.analysis.regression.fitted import Effect, effects
 
 DATA = survey().assign(sex=lambda frame: np.where(frame.female, "f", "m"))
 FIT = logistic("forced" + COVARIATES, DATA, DIE)

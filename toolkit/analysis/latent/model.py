@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import MANY, Comparison, FitProvenance, Fitted, as_estimate
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.fitted import (
+    MANY,
+    Comparison,
+    Effect,
+    FitProvenance,
+    Fitted,
+    as_estimate,
+    effects,
+    margin_estimate,
+)
 from toolkit.analysis.regression.rows import Answers, Codes, People
 from toolkit.analysis.regression.scoring import (
     Climb,

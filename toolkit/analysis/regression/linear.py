@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.covariates import Covariates, sides, standardize
-from toolkit.analysis.regression.fitted import MANY, FitProvenance, Fitted, covers_of
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.fitted import MANY, Effect, FitProvenance, Fitted, covers_of, effects, margin_estimate
 from toolkit.analysis.regression.rows import Answers, People, read_answers, report_codes, with_matrix
 from toolkit.analysis.reports import Data
 from toolkit.analysis.sampling.sample import Sampled
@@ -59,9 +58,7 @@ class LinearFit(Fitted):
         )
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Estimate means of the outcome and their differences, averaged over the people of the fit, as for `logistic`;
-        errors by the delta method, at the covariates of these people.
-        """
+        """Estimate means of the outcome and their differences, as for `logistic`, at the covariates of these people."""
         averaged = effects(self.covariates, self._means, variable, levels)
         return margin_estimate(self.coefficients, self.people, averaged, None, False)
 

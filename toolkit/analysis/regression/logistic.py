@@ -1,16 +1,15 @@
 """`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import MANY, Fitted, as_estimate, provenance_of
-from toolkit.analysis.regression.marginal_effects import Effect, effects, margin_estimate
+from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.fitted import MANY, AnswerFit, Effect, as_estimate, provenance_of
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
@@ -174,19 +173,14 @@ class BinaryModel:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LogisticFit(Fitted):
+class LogisticFit(AnswerFit):
     """A fitted `logistic` model."""
 
-    data: Rows
     link: Link
 
     @property
     def ratios(self) -> str:  # type: ignore[override]
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
-
-    @property
-    def covariates(self) -> Covariates:
-        return self.data.covariates
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
         """Estimate the prevalence among people with these covariates, or those of the fit; one per row.
@@ -210,40 +204,6 @@ class LogisticFit(Fitted):
             notes=(),
             method=f"prediction of a logistic regression ({self.link.name} link)",
             basis=Mapped(inner, self.link.share),
-        )
-
-    def margins(
-        self,
-        variable: str | None = None,
-        *,
-        levels: Sequence[Any] | None = None,
-        respondents: Literal["fixed", "sample"] = "fixed",
-    ) -> Estimate:
-        """Estimate prevalences and differences of prevalences, averaged over the people of the fit.
-
-        Parameters
-        ----------
-        variable : str, optional
-            Without it, the mean predicted prevalence. With it, how much the prevalence changes by one unit of it (the
-            mean derivative), or, for a column of two values or of categories, from its first value to each other one.
-        levels : sequence, optional
-            The prevalence if everybody had each of these values of the variable.
-        respondents : {"fixed", "sample"}
-            Whether the covariates are taken as they are, or other people could have been drawn.
-
-        Returns
-        -------
-        Estimate
-            With errors by the delta method; intervals of prevalences are cut to 0 to 1.
-        """
-        sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        averaged = effects(self.data.covariates, self._shares, variable, levels)
-        return margin_estimate(
-            self.coefficients,
-            self.data.people,
-            averaged,
-            self._influence() if sampled else None,
-            variable is None or levels is not None,
         )
 
     def posterior(self) -> Array:

@@ -151,9 +151,7 @@ class MixtureModel:
         return self._complete(at, behind) - self._lost(at, behind)
 
     def complete(self, at: Array) -> Array:
-        """What all coefficients but the extra parameter would be told if the truths were seen, in units of that
-        parameter.
-        """
+        """What all coefficients but the extra one would be told if the truths were seen, in units of that parameter."""
         beta, more, _ = self.parts(at)
         shares, first = self.shares(at), len(beta)
         last = self._truth_information(shares)

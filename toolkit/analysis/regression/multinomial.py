@@ -1,14 +1,13 @@
 """`multinomial`: who chose what? Regression of a truth among k options, seen through randomized reports."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.analysis.regression.covariates import Covariates, standardize
-from toolkit.analysis.regression.fitted import Fitted, as_estimate, provenance_of
-from toolkit.analysis.regression.marginal_effects import Effect, basis_of, effects, margin_estimate
+from toolkit.analysis.regression.covariates import standardize
+from toolkit.analysis.regression.fitted import AnswerFit, Effect, as_estimate, basis_of, provenance_of
 from toolkit.analysis.regression.rows import Channel, People, Rows, read_rows
 from toolkit.analysis.regression.scoring import (
     Error,
@@ -136,10 +135,9 @@ def _spread(shares: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MultinomialFit(Fitted):
+class MultinomialFit(AnswerFit):
     """A fitted `multinomial` model; its labels are "option: column"."""
 
-    data: Rows
     order: tuple[int, ...]
     ratios: ClassVar[str] = "odds ratio"
 
@@ -147,10 +145,6 @@ class MultinomialFit(Fitted):
     def options(self) -> tuple[str | int, ...]:
         """The options, the base first."""
         return tuple(self.data.channel.options[place] for place in self.order)
-
-    @property
-    def covariates(self) -> Covariates:
-        return self.data.covariates
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
         """Estimate the share of each option among people with these covariates, or those of the fit: for each row the
@@ -172,25 +166,6 @@ class MultinomialFit(Fitted):
             basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
         )
 
-    def margins(
-        self,
-        variable: str | None = None,
-        *,
-        levels: Sequence[Any] | None = None,
-        respondents: Literal["fixed", "sample"] = "fixed",
-    ) -> Estimate:
-        """Estimate shares of the options and their differences, averaged over people, as for `logistic`: one entry per
-        option, and per change of the variable.
-        """
-        sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        averaged = effects(self.data.covariates, self._shares, variable, levels)
-        influence = None
-        if sampled:
-            model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
-            influence = influence_of(model, self.value)
-        shares = variable is None or levels is not None
-        return margin_estimate(self.coefficients, self.data.people, averaged, influence, shares)
-
     def through(self, channel: Channel) -> "MultinomialFit":
         """The same model, its reports read through other designs."""
         rows = replace(self.data, channel=channel)
@@ -204,6 +179,10 @@ class MultinomialFit(Fitted):
             gradient = np.concatenate([move[:, None] * matrix for move in moves], axis=1)
             predicted.append(Effect(str(option), share, gradient))
         return predicted
+
+    def _influence(self) -> Array:
+        model = OptionsModel(self.data.covariates.matrix, self.data.channel, self.data.people, self.order)
+        return influence_of(model, self.value)
 
 
 @explains(

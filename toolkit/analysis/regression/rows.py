@@ -406,8 +406,8 @@ def who(
     *,
     finite: bool = True,
 ) -> tuple[People, tuple[str, ...]]:
-    """The people behind the rows that are used, and notes on them. `finite` : whether the model can tell its
-    randomization from the drawing of people, which alone a finite population lessens.
+    """The people behind the rows, and notes; `finite` : whether the model can tell its randomization from their
+    drawing.
     """
     persons = people(int(used.sum()), *(columns[name][used] if name in columns else None for name in SAMPLING))
     reasons = ", ".join(f"{count:,} with missing {what}" for what, count in dropped.items() if count)

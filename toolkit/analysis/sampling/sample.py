@@ -399,9 +399,7 @@ def weights_of(sample: Sampled, rows: int) -> Array:
 
 
 def df_of(sample: Sampled, inside: Mask) -> int:
-    """As R's survey package counts them: clusters with members less their strata; of replicates those of the whole
-    sample, as their clusters are not known.
-    """
+    """As R's survey package counts them: clusters with members less their strata; of replicates those of the sample."""
     return int(sample.df) if isinstance(sample, Replicates) else sample.units(len(inside)).df_of(inside)
 
 

@@ -155,9 +155,7 @@ class Units:
         return replace(self, fraction=np.zeros(len(self.drawn)), within=None)
 
     def covariance(self, values: Array, share: Array | float = 1.0) -> Array:
-        """Of the sum of rows: clusters differ from each other within their stratum, one that is alone in it from all
-        others.
-        """
+        """Of the sum of rows: clusters differ within their stratum, and one that is alone in it from all others."""
         sums = self.totals(values)
         means = np.stack([np.bincount(self.stratum, column, len(self.drawn)) for column in sums.T], axis=1)
         apart = sums - (means / self.drawn[:, None])[self.stratum]

@@ -190,9 +190,7 @@ def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
 
 
 def _key(output: Any) -> Hashable:
-    """The same for outputs of which all leaves are, in kind (1, True and 1.0 are equal) and value; None for other
-    kinds.
-    """
+    """The same for outputs whose leaves are, in kind (1 is True is 1.0) and value; None for other kinds."""
     kind = type(output)
     if kind in _REPEATED:
         return kind, output

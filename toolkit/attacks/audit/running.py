@@ -61,8 +61,8 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbors, each at most `reach` apart: patterns that expose broken selections
-    (Z. Ding et al., Detecting violations of differential privacy, 2018, table 2).
+    """Answers to `size` queries on two neighbors at most `reach` apart, that expose broken selections (Ding et al.
+    2018).
     """
     k = whole(size, "size", least=2)
     level, half = np.full(k, 1.0), np.arange(k) < k // 2

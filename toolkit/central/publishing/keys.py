@@ -32,6 +32,7 @@ from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import least_whole
 from toolkit.core.sampling import exp_enclosure
 
 Tail: TypeAlias = Callable[[int], Fraction]
@@ -87,15 +88,8 @@ def tail_of(noise: Laplace | Gaussian) -> Tail:
 
 
 def least_reach(tail: Tail, enough: Callable[[Fraction], bool]) -> int:
-    """The least k of at least 1 whose tail is small enough, by doubling and bisection."""
-    high = 1
-    while not enough(tail(high)):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(tail(middle)) else (middle, high)
-    return high
+    """The least k of at least 1 whose tail is small enough."""
+    return least_whole(lambda k: enough(tail(k)), 0, 1)
 
 
 _SHOWS = "the chance that a rare key shows"
@@ -145,9 +139,7 @@ class KeyThreshold:
 
     @classmethod
     def for_rho(cls, rho: Number, delta: Number, *, neighbors: str, keys: int = 1, rows: int = 1) -> "KeyThreshold":
-        """Gaussian noise of Zcdp(rho); with the threshold it costs an Approx with this delta. Where a person has many
-        keys its thresholds are lower: at (1, 1e-6) from three keys on.
-        """
+        """Gaussian noise of Zcdp(rho): lower thresholds where a person has many keys, at (1, 1e-6) from three on."""
         amount, slack = positive(rho, "rho", NO_END), proper(delta, _SHOWS)
         return cls(Approx(Zcdp(amount).to_approx(slack / 2).amount, slack), neighbors, keys, rows, amount)
 

@@ -92,7 +92,7 @@ class RecursiveQuantiles:
         cls, rho: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
     ) -> "RecursiveQuantiles":
         """Costs at most Zcdp(rho), by less than a billionth: levels * epsilon_level**2 / 8."""
-        levels = _levels(len(quantiles))
+        levels = len(quantiles).bit_length()
         each = root_below(8 * positive(rho, "rho", NO_END) / levels)
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
 
@@ -104,7 +104,7 @@ class RecursiveQuantiles:
     @property
     def levels(self) -> int:
         """How often the list is halved until nothing is left: 4 for nine deciles."""
-        return _levels(len(self.quantiles))
+        return len(self.quantiles).bit_length()
 
     @property
     def each(self) -> Fraction:
@@ -288,9 +288,7 @@ class Spread:
         return rank
 
     def edges(self, low: int, high: int, start: int) -> tuple[Steps, Steps]:
-        """Where the steps begin that cuts from low to high lie in, and the end; how many values from `start` on are
-        below each.
-        """
+        """Where the steps of cuts from low to high begin, and the end; how many values from `start` on lie below."""
         first, last = low // 2**self._digits + 1, -(-high // 2**self._digits)
         edges = np.concatenate([[low], np.arange(first, last, dtype=np.int64) << self._digits, [high + 1]])
         ranks = np.concatenate([[self.rank(low)], self._below[first:last], [self.rank(high)]])
@@ -329,7 +327,3 @@ def least_distance(places: int, rows: int, run: int) -> int:
     others = run - 1
     sets = math.lgamma(rows) - math.lgamma(run) - math.lgamma(rows - others) if rows > run else 0.0
     return math.floor(places * math.exp(min((math.log(_LEFT) - math.log(max(rows, 1)) - sets) / others, 0)))
-
-
-def _levels(number: int) -> int:
-    return number.bit_length()

@@ -15,6 +15,7 @@ from toolkit.central.stream.trees import Tree, candidates
 from toolkit.core.arrays import Array
 from toolkit.core.inference.special import betainc, gammaincc, gammaln
 from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.rounding import least_whole
 from toolkit.core.sampling import LatticeSampler, gaussian_sampler, laplace_sampler
 
 _MOST_TERMS = 20_000
@@ -35,14 +36,8 @@ class GeometricSumLaw:
         return math.sqrt(self.count) * GeometricLaw(self.scale).sd
 
     def reach(self, level: float) -> float:
-        """The least whole error that is passed with probability at most 1 - level, by bisection."""
-        low, high = -1, max(1, math.ceil(self.sd))
-        while self.tail(high) > 1 - level:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self.tail(middle) > 1 - level else (low, middle)
-        return float(high)
+        """The least whole error that is passed with probability at most 1 - level."""
+        return float(least_whole(lambda error: self.tail(error) <= 1 - level, -1, max(1, math.ceil(self.sd))))
 
     def tail(self, error: int) -> float:
         """Pr[|sum| > error]."""
@@ -125,9 +120,7 @@ def noise_for(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated
 
 @lru_cache(maxsize=64)
 def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
-    """The way with the smallest error for a loss, a number of periods, and `times` of them per person: of fresh noise
-    and trees, under Zcdp of the square root of the matrix of totals as well.
-    """
+    """The way with the smallest error: of fresh noise and trees, under Zcdp also the root of the totals' matrix."""
     ways: list[Way] = list(candidates(periods, window))
     if isinstance(loss, Zcdp):
         ways.append(SquareRoot(periods, window))

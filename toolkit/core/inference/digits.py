@@ -51,9 +51,7 @@ def written(number: float, se: float, *, whole: bool = False) -> str:
 
 
 def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
-    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as a point.
-    Those of a whole number are whole, the next ones outside.
-    """
+    """Two limits, with as many decimals as tell them apart; of a whole number the next whole ones outside."""
     if whole and math.isfinite(low) and math.isfinite(high):
         return f"{math.floor(low):,} to {math.ceil(high):,}"
     finer = se

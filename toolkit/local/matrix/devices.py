@@ -56,9 +56,7 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Device(Generic[D]):
-    """A device with equally likely outcomes, what to do on each, and the design it really is; `distance` is the largest
-    difference between its probabilities and the wanted ones.
-    """
+    """Equally likely outcomes, what to do on each, and the design it really is, `distance` from the wanted one."""
 
     name: str
     outcomes: int

@@ -172,7 +172,7 @@ class SquareWave(Windowed):
         Estimate
             The share of answers at each point.
         """
-        return self._estimated(counts, _itself, self.labels, smoothing, replicates, rng)
+        return self._estimated(counts, np.asarray, self.labels, smoothing, replicates, rng)
 
     def cumulative(
         self, reports: Values, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
@@ -431,10 +431,6 @@ def smoothed_likelihood(
             break
         before = likelihood
     return np.asarray(shares)
-
-
-def _itself(distributions: Array) -> Array:
-    return distributions
 
 
 def _running(distributions: Array) -> Array:

@@ -129,9 +129,7 @@ def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows (each `times`) have each bit set: the bytes of a column are counted, then the bits of the 256
-    bytes.
-    """
+    """How many rows (each `times`) have each bit set: the bytes of a column are counted, then their bits."""
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):
         for column, total in zip(packed[part].T, sums, strict=True):

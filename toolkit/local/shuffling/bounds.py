@@ -214,8 +214,8 @@ def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[
 
 
 def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
-    """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above: secants of
-    its logarithm, kept between bounds, which are halved where one does not come twice as near as the last.
+    """Where a falling function of epsilon meets delta, to nine digits, else 0: secants of its logarithm, kept in
+    bounds.
     """
     if at(0.0) <= delta:
         return 0.0

@@ -13,6 +13,7 @@ from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
+from toolkit.core.rounding import least_whole
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import critical
@@ -166,7 +167,7 @@ class _Case:
         return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
 
     def people_for_margin(self, margin: float) -> int:
-        return least_people(lambda people: self.margin(people) <= margin)
+        return least_whole(lambda people: self.margin(people) <= margin, 1, 64)
 
     def people_for_power(self, power: float) -> int:
         gap = abs(self.shares[0] - self.shares[1])
@@ -193,17 +194,6 @@ def people_wanted(
     if margin is not None:
         return for_margin(float(positive(margin, "margin", "no number of people has no error")))
     return whole(n, "n", least=2) if power is None else for_power(checked_power(power, level))
-
-
-def least_people(reached: Callable[[int], bool], near: int = 64) -> int:
-    """The least number of people that is enough, where more are enough, too; fewest steps from one that is near."""
-    low, high = 1, max(2, near)
-    while not reached(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
 
 
 def enough_people(power: Callable[[int], float], start: int, target: float) -> int:

@@ -14,6 +14,7 @@ import numpy as np
 from toolkit.core.checks import Number, exact, explains, positive, probability, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
+from toolkit.core.rounding import least_whole
 from toolkit.planning.models.differences import people_wanted
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4
@@ -204,30 +205,18 @@ def _planned(
     value, truth = values
 
     def for_margin(most: float) -> int:
-        return _least(lambda people: case.margin(value, people) <= most)
+        return least_whole(lambda people: case.margin(value, people) <= most, 1, 2)
 
     def for_power(enough: float) -> int:
         if truth is None or truth == value:
             refuse("`detect` must be another value with `power`", truth, "there is nothing to tell apart")
-        return _least(lambda people: case.power(value, truth, people) >= enough)
+        return least_whole(lambda people: case.power(value, truth, people) >= enough, 1, 2)
 
     people = people_wanted(*goals, case.level, for_margin, for_power)
     power = None if truth is None else case.power(value, truth, people)
     notes = () if power is None else (f"{case.sides}-sided t test at {100 * (1 - case.level):.3g} %",)
     margin = case.margin(value, people)
     return ListPlan(model, value, case.sizes(people), case.level, margin, power, *shares, notes)
-
-
-def _least(holds: Callable[[int], bool]) -> int:
-    """The least number of people for which something holds that holds for all larger ones, too."""
-    high = 2
-    while not holds(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from toolkit.core.checks import Number, choice, explains, positive, probability,
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.intervals import imbens_manski
 from toolkit.core.inference.special import ndtr, ndtri
+from toolkit.core.rounding import least_whole
 from toolkit.planning.accuracy import critical
-from toolkit.planning.models.differences import enough_people, least_people, likely_counts, people_wanted
+from toolkit.planning.models.differences import enough_people, likely_counts, people_wanted
 
 Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
 MODELS = ("unknown_question", "cheater_detection", "lie_detector")
@@ -234,7 +235,7 @@ class _Case:
         if self.model == "cheater_detection" and margin <= self.other / 2:
             consequence = "cheaters may be carriers or not, which no number of people tells"
             refuse(f"`margin` must be above half the share of cheaters, {self.other / 2:g}", margin, consequence)
-        return least_people(lambda people: self.margin(share, people) <= margin)
+        return least_whole(lambda people: self.margin(share, people) <= margin, 1, 64)
 
     def people_for_power(self, null: float, truth: float | None, target: float) -> int:
         if truth is None or truth == null:

@@ -96,9 +96,7 @@ _EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.MU
 
 
 def joined(path: Path) -> str:
-    """A module with all that it imports in front of it, each file once, and no import left. Files share one scope then,
-    as they share no names: what is imported must be exported under the same name.
-    """
+    """A module with all that it imports in front of it; files share one scope, and import under the exported name."""
     return "\n".join(_in_order(path.resolve(), []).values())
 
 

@@ -216,9 +216,7 @@ def learning_table() -> dict[str, Any]:
 
 @lru_cache(maxsize=1024)
 def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
-    """One setting: how often each way is right, and both private ways along epsilon, by the nearest curves of the grid.
-    What is not on the grid is fitted now.
-    """
+    """One setting: how often each way is right, along epsilon by the nearest curves of the grid."""
     grid, here = stored(), _nearest(PEOPLE, people)
     curves = [way[here][_nearest(STRENGTHS, strength)] for way in grid["right"]]
     on_grid = people in PEOPLE and epsilon in EPSILONS

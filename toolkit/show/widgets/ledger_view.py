@@ -102,9 +102,7 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment per line (charges for the same thing one after the other),
-    and the latest lines as rows.
-    """
+    """A bar for each measure of the ceiling, with a segment per line of like charges, and the latest lines as rows."""
     entries = ledger.entries()
     lines = _lines(entries)
     spent, ceiling, remaining = ledger.spent, ledger.ceiling, ledger.remaining

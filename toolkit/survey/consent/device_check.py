@@ -32,9 +32,7 @@ _FROM_RIGHT = "\u200f"
 
 
 def device_tries(questions: Sequence[Question], words: Words, own: Own | None = None) -> list[DeviceTry]:
-    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong. Where
-    people use chance of their own, it must tell them what to say, or compare two answers.
-    """
+    """Return the tries: a case of the wheel, or what chance tells people to choose; "Nothing" is always wrong."""
     subjects = [practice_question(questions, list(words), own)] if practicable(questions) else _weakest_first(questions)
     if subjects[0].mode == "auto":  # a yes and a no, called as the wheel calls them
         options, reports = _labels(subjects[0], words, own)
@@ -56,9 +54,7 @@ def device_tries(questions: Sequence[Question], words: Words, own: Own | None = 
 
 
 def sheet_tries(survey: Any, questions: Sequence[Question] = ()) -> list[SheetTry]:
-    """Return the tries as a sheet of paper with these questions asks them, or with all of the survey, about the weakest
-    of its devices that can be asked about; there are none if the survey does not check.
-    """
+    """Return the tries on paper, about the weakest device that can be asked about; none without a check."""
     words, own = survey.page_words(), survey.words
     for question in _weakest_first(questions or survey.questions) if survey.check == "device" else []:
         device = device_of(question)

@@ -154,9 +154,7 @@ def shown_question(
     own: Own | None = None,
     waves: int = 1,
 ) -> dict[str, Any]:
-    """Return plain data of one question for the page. `others` are the questions that `show_if` may name, `own` the
-    researcher's words, `waves` how often it is asked.
-    """
+    """Return plain data of one question for the page; `others` are the questions that `show_if` may name."""
 
     def words(label: str | Text | None) -> dict[str, str] | None:
         text = None if label is None else in_language(label, languages[0])

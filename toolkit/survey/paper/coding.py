@@ -67,9 +67,7 @@ def box_codes(question: Question) -> list[int]:
 
 
 def read_cell(survey: Survey, question: Question, text: str) -> Any:
-    """Return the code, number, list or text that a cell means; refuse, without quoting it, what the question cannot
-    have. A box is named by its code, or by its label in any language of the survey.
-    """
+    """Return what a cell means, by code or label in any language; refuse, unquoted, what the question cannot have."""
     value = _value(survey, question, text)
     if value is None or not question.accepts(value):
         refuse(f"{question.name} must be one of its codes or labels, or a number in its range", "another", "look it up")

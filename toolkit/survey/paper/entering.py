@@ -21,9 +21,7 @@ from toolkit.survey.storage.protocol import Entry, Outcome, StoreError
 
 @dataclass(frozen=True, repr=False)
 class Entered:
-    """Answers by the number of the sheet, and what must be settled before they can be stored: problems name rows,
-    sheets and questions, never what was typed.
-    """
+    """Answers by the number of the sheet, and what must be settled first: problems never tell what was typed."""
 
     sheets: Mapping[str, Mapping[str, Any]]
     problems: tuple[str, ...]
@@ -128,9 +126,7 @@ class _File:
 
 
 def store_entries(survey: Survey, entered: Entered, database: str) -> dict[str, int]:
-    """Store all sheets in a collection, made if there is none, or none of them; how many were "stored" and how many
-    "repeated" ones stay. Its access does not matter, as a sheet has no link.
-    """
+    """Store all sheets in a collection, made if need be, or none; how many were "stored", and "repeated" ones."""
     if entered.problems:
         refuse("all must be settled before a sheet is stored", f"{len(entered.problems)} problems", "see `problems`")
     batch = [Entry(key_of(survey, serial), _body(answers)) for serial, answers in sorted(entered.sheets.items())]

@@ -22,9 +22,7 @@ _LONGEST_LIST = 250  # characters that a spreadsheet takes for a list of values
 
 
 def write_kit(survey: Survey, folder: str | Path, *, copies: int = 1, language: str | None = None) -> list[Path]:
-    """Write pages to print, so many `copies` in each language with numbers of their own, and tables to type into;
-    return the files. None of them may be there yet, and what only phones can ask is left out.
-    """
+    """Write pages to print, `copies` in each language, and tables to type into, as new files; return them."""
     printable, _ = on_paper(survey)
     codes = survey.languages if language is None else (choice(language, "language", survey.languages),)
     each = whole(copies, "copies", most=_MOST_COPIES)

@@ -234,9 +234,7 @@ _MOST_CELLS = 10_000
 
 
 def read_design(data: object, **question: object) -> Randomizer | Memo:
-    """Return the randomizer that a file describes: one maker with its arguments, or the integers themselves. `question`
-    are the options, the bounds and the innocent question around it, for a maker that needs them.
-    """
+    """Return the randomizer that a file describes; `question` is what stands around it, for makers that need it."""
     if not isinstance(data, Mapping):
         rule = "`design` must be a table"
         refuse(rule, type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)

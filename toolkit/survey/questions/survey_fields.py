@@ -199,9 +199,7 @@ def checked_panel(panel: object, waves: int) -> Panel | None:
 
 
 def panel_terms(survey: Any) -> dict[str, Any]:
-    """Return what must stay the same over waves, by its name, so that a phone's draws hold for the next one: the number
-    of waves, whether it is a rehearsal, and of each question with a memo all that its answer depends on.
-    """
+    """Return what must stay the same over waves, so that a phone's draws hold: rehearsal, questions with a memo."""
     codes = survey.languages
     with_memo = [question for question in survey.questions if question.memo is not None]
     terms = {

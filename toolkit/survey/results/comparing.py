@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from toolkit.analysis.estimating import CountSource
 from toolkit.analysis.reports import Reader
 from toolkit.core.checks import is_missing, refuse
@@ -149,10 +151,6 @@ def differences(
 
 def _share(estimate: Estimate, place: int) -> tuple[float, float]:
     """An answer's share and its standard error: of two answers only the last is estimated."""
-    values, errors = ([float(one) for one in _listed(part)] for part in (estimate.value, estimate.se))
+    values, errors = np.atleast_1d(estimate.value), np.atleast_1d(estimate.se)
     at = 0 if len(values) == 1 else place
-    return values[at], errors[at]
-
-
-def _listed(part: object) -> list[float]:
-    return list(part) if hasattr(part, "__len__") else [part]  # type: ignore[call-overload, list-item]
+    return float(values[at]), float(errors[at])

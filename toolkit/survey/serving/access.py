@@ -79,16 +79,12 @@ def link(url: str, token: str) -> str:
 
 
 def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """The hash that people see: the survey's, with blind tokens of the survey and of the key that signs them: nothing
-    that was signed or sent for a page with one key is good for one with another.
-    """
+    """The hash that people see: of the survey, and with blind tokens of the key that signs, too."""
     return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce if the signature is good for any
-    of these pages: one that waited on a phone comes with the report of a later page.
-    """
+    """What must be spent with a report: nothing, SHA-256 of its token, or of its nonce, signed for a page of these."""
     token = submission.token
     if isinstance(token, BlindToken):
         if issuer is None or not any(
@@ -100,9 +96,7 @@ def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None 
 
 
 def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
-    """What a browser asks to be signed for one of these pages; raises `PayloadError` for anything else, so that an
-    invitation is not lost for a page that another key would sign.
-    """
+    """What a browser asks to be signed for one of these pages, lest an invitation be lost; else `PayloadError`."""
     data = parsed(raw)
     if (
         not isinstance(data, dict)

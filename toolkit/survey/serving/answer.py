@@ -65,9 +65,7 @@ WHOLE = "toolkit.whole_answer"
 
 @dataclass(frozen=True)
 class Answer:
-    """A status, a body, and headers beside those that every answer has. `length` is that of the body; an answer to HEAD
-    states the length of a body that it does not have.
-    """
+    """A status, a body, and headers of its own; `length` is the body's, also where HEAD leaves it out."""
 
     status: int
     body: bytes

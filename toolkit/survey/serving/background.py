@@ -88,9 +88,7 @@ def servers() -> list[Server]:
 
 
 def launch(database: str, options: Mapping[str, Any]) -> Server:
-    """The server of a database: the one that runs, or a new one in a process that outlives this one. However many
-    launch it at once, one server is started, and all get it.
-    """
+    """The server of a database: the one that runs, or a new process that outlives this one; never two."""
     check_system()
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:

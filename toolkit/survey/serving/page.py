@@ -58,9 +58,7 @@ def page(
 def content(
     survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = (), station: str | None = None
 ) -> dict[str, Any]:
-    """All that the scripts are told: the survey, the words of the interface, the hash of the program. The practice
-    question and the question about the method become an introduction of the same shape as all questions.
-    """
+    """All that the scripts are told; practice and the check of the method have the shape of all questions."""
     version = survey if station is None else survey.at_station
     data, words = shown_survey(version), version.page_words()
     practice, check = data.pop("practice"), data.pop("check")

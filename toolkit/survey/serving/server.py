@@ -48,9 +48,7 @@ FORGET_SECONDS = 30.0
 
 
 class Health:
-    """Good until a report could not be stored, and again when one was, or when the failure is old; the log says when
-    the store begins to fail and when it is back, once each.
-    """
+    """Good until a report could not be stored, and again when one was, or much later; logged once each."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

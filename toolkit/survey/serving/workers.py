@@ -92,9 +92,7 @@ class _Worker:
 
 
 def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
-    """Keep `count` workers running until SIGTERM or SIGINT; `announce` when all are ready. Raises `StoreError`, with
-    what one of them said, if they cannot begin.
-    """
+    """Keep `count` workers running until SIGTERM or SIGINT; `StoreError`, in their words, if they cannot begin."""
     with _stop_signal() as stopping:
         workers = [_Worker.start(command) for _ in range(count)]
         try:

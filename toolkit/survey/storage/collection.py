@@ -84,9 +84,7 @@ class Collection:
             yield session, self._head(session)
 
     def create(self, survey: Survey, panel: Panel | None = None) -> None:
-        """Make the collection, as a draft, with the `panel` of the wave before or its own; the same survey again is
-        fine, anything else in the database is refused.
-        """
+        """Make the collection, as a draft; the same survey again is fine, anything else in the database is refused."""
         with self._lock:
             with self._engine.making() as session:
                 if session.head() is None:
@@ -202,9 +200,7 @@ class Collection:
             return decision.outcomes
 
     def gather(self, others: Iterable["Collection"]) -> None:
-        """Take over the reports of closed collections of the same survey, a page at a time, each key once: what was
-        interrupted is done again from the beginning.
-        """
+        """Take over the reports of closed collections of the same survey, a page at a time, each key once."""
         for other in others:
             rows = other.rows()
             while reports := dict(islice(rows, PAGE)):

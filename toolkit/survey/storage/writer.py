@@ -33,9 +33,7 @@ class _Job:
 
 
 class Writer:
-    """The one thread of a server that writes into its store, at most `most` reports a batch; at most `waiting` may
-    wait, and further calls raise `StoreError`.
-    """
+    """The one thread that writes, at most `most` reports a batch; beyond `waiting` ones calls raise `StoreError`."""
 
     def __init__(self, store: Collection, *, most: int = LARGEST, waiting: int = 4096) -> None:
         self._store, self._most, self._limit = store, most, waiting
