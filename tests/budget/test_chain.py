@@ -166,6 +166,12 @@ def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
     assert read(written(loss)) == loss
 
 
+@pytest.mark.parametrize("text", ["", "pure", "pure one", "pure -1", "pure 1/0", "pure 1 2", "magic 1", None])
+def test_a_loss_that_cannot_be_read_is_never_taken_for_none(text: Any) -> None:
+    with pytest.raises(RecordError, match="a loss that cannot be read: what was spent is not known"):
+        read(text)
+
+
 @pytest.mark.parametrize("opening", [Ledger.open, lambda path: Ledger(Pure(1), path)])
 def test_a_ledger_is_opened_where_nothing_was_changed(opening: Callable[[Path], Ledger], tmp_path: Path) -> None:
     ledger = spent(tmp_path / "budget.db")

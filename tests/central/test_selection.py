@@ -404,6 +404,7 @@ def test_both_ends_are_candidates_and_nothing_beyond() -> None:
     mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(26)
     found = {mechanism.choose_point([-1.3, 0, 1.25], [0, 0], exponent=-2, rng=rng) for _ in range(500)}
     assert found == {k / 4 for k in range(-5, 6)}
+    assert 0 <= mechanism.choose_point([0, 2**53], [0], exponent=0) <= 2**53
 
 
 def test_the_grid_of_points_depends_on_the_outer_edges_alone() -> None:
@@ -428,7 +429,7 @@ def test_tied_data_never_fail() -> None:
         ([1, 1], [0], {}, "must be apart"),
         ([2, 1], [0], {}, "must be apart"),
         ([0.1, 0.2], [0], {"exponent": 3}, "must leave a candidate"),
-        ([0, 1e9], [0], {"exponent": -40}, "must not be finer"),
+        ([0, 2**53 + 1], [0], {"exponent": 0}, "must not be finer"),
         ([0, float("nan"), 1], [0, 0], {}, "`edges` must be finite"),
     ],
 )

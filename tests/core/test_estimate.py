@@ -1,5 +1,7 @@
 """Tables as frames: in the order of their keys, never sorted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,15 @@ def test_a_table_by_two_columns_has_an_index_of_two_levels_in_the_order_given() 
     assert list(frame.index.names) == ["region", "sex"]
     assert frame.index.tolist() == list(labels)
     assert list(frame.columns) == ["estimate", "se", "low", "high"]
+
+
+def test_counts_are_whole_numbers_in_a_frame_and_other_numbers_never() -> None:
+    shares = table(("region",), ("north", "south"))
+    counts = replace(shares, value=np.array([1, 2]))
+    assert [one.to_frame().dtypes.map(str).tolist()[:3] for one in (counts, shares)] == [
+        ["int64", "float64", "float64"],
+        ["float64", "float64", "float64"],
+    ]
 
 
 def test_a_cross_tab_keeps_the_order_of_both() -> None:

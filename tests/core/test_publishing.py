@@ -232,8 +232,14 @@ def test_a_large_error_leaves_no_decimals() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_not_told_is_empty() -> None:
-    assert read(csv_text([], [("median", 31.5, NAN, NAN, NAN)], whole=False))[1] == ["median", "31.5", "", "", ""]
+@pytest.mark.parametrize(
+    ("value", "text"), [(31.5, "31.5"), (-4.0, "-4"), (2.0**53 - 1, f"{2**53 - 1}"), (2.0**53, "9007199254740992.0")]
+)
+def test_what_is_not_told_is_empty_and_a_number_without_error_has_the_digits_that_it_has(
+    value: float, text: str
+) -> None:
+    """From 2**53 on a float may stand for other whole numbers, too."""
+    assert read(csv_text([], [("median", value, NAN, NAN, NAN)], whole=False))[1] == ["median", text, "", "", ""]
 
 
 def test_a_key_that_a_spreadsheet_would_run_is_text_and_a_number_is_not() -> None:

@@ -92,6 +92,13 @@ def test_refusals_are_where_they_arise_and_all_at_once():
     assert checking.check({"title": "t", "consent": "c", "questions": [good]}).survey is not None
 
 
+@pytest.mark.parametrize(("waves", "times"), [(1, 1), (24, 24), (25, 1), (0, 1), ("3", 1), (2.5, 1)])
+def test_a_cost_is_that_of_all_waves_where_they_can_be_counted(waves, times):
+    question = {"name": "q", "text": "Cheated?", "design": {"warner": {"epsilon": 1}}}
+    data = {"title": "t", "consent": "c", "questions": [question], "waves": waves}
+    assert checking.facts(data, checking.check(data), "en")["epsilon"] == pytest.approx(times, rel=1e-3)
+
+
 def test_warnings_are_told_and_stop_nobody():
     data = {
         "title": "t",

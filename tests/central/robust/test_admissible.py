@@ -122,3 +122,4 @@ def test_tails_are_enclosed_between_floats_of_the_law() -> None:
             low, high = law.tail(Fraction(law.reach(level)) * scales[0], scales)(64)
             assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
             assert 0 <= high - low <= 8
+        assert quad(lambda level, law=law: law.reach(level) ** 2, 0, 1)[0] == pytest.approx(law.sd**2, rel=1e-4)

@@ -53,6 +53,12 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
     assert abs(height(shares) - height(maximum_likelihood(matrix, counts))) < 1e-6 * max(n, 1)
 
 
+@pytest.mark.parametrize("k", [2, 3])
+def test_designs_of_forced_form_need_no_search(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolkit.local.matrix.likelihood.maximum_likelihood", None)
+    assert np.ravel(k_ary(k, epsilon=1).estimate_counts([90, 10, 0][:k], method="mle").value)[-1] == 0
+
+
 def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where reports that one survey has are lacking in another, and in several parts."""
     monkeypatch.setattr("toolkit.local.matrix.likelihood._CELLS", 60)

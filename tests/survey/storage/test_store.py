@@ -184,6 +184,12 @@ def test_a_report_is_stored_once_however_often_it_is_sent(store: Collection) -> 
     assert store.count() == 1
 
 
+def test_reports_are_stored_without_reading_the_survey_again(store: Collection, monkeypatch) -> None:
+    opened(store).add([entry()])
+    monkeypatch.setattr(collection, "survey_of", None)
+    assert store.add([entry()]) == [STORED]
+
+
 def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Collection) -> None:
     opened(store, cap=2)
     one, two = entry("1"), entry("2")
