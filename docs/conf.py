@@ -154,7 +154,13 @@ def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
     body = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
     body = body.replace("<th></th>", "<td></td>")
     letter = r'(<a [^>]*href="[^"]*#(\w+)")(>(?:<span[^>]*>)+\\\(\\\w+\\\)(?:</span>)+</a>)'
-    context["body"] = re.sub(letter, r'\1 aria-label="\2"\3', body)
+    body = re.sub(letter, r'\1 aria-label="\2"\3', body)
+    context["body"] = re.sub(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)', parts, body)
+
+
+def parts(name: re.Match[str]) -> str:
+    """A long name of a file or a function may break after a dot, a slash or an underscore."""
+    return re.sub(r"(?<=\w)[./_](?=\w)", r"\g<0><wbr>", name[0])
 
 
 def finish(app: Any, problem: Exception | None) -> None:
