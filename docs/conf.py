@@ -127,17 +127,19 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
-def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any]:
+def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any] | None:
     """A widget's signature is its own, and a constant is shown as its value, or as dots where that is long."""
 
     def value(name: re.Match[str]) -> str:
         text = repr(getattr(sys.modules[thing.__module__], name[0]))
         return text if len(text) < 60 else "..."
 
+    if given is None:  # of a property
+        return None
     if given == "(*args, **kwargs)":
         given = stringify_signature(signature(thing.__init__, bound_method=True), show_annotation=False)
-    given = (given or "").replace("(*args, **kwargs)", "")  # a protocol is not called
-    return (re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back)
+    given = given.replace("(*args, **kwargs)", "")  # a protocol is not called
+    return re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back
 
 
 def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
@@ -148,11 +150,12 @@ def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) 
 
 def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
     """What a reader who hears the page is told: wide tables and letters that are links have names, and the empty
-    corner of a table of pandas is no heading.
+    corner of a table of pandas is no heading. And where names of options, files and functions break.
     """
     frame = '<div class="pst-scrollable-table-container"'
     body = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
     body = body.replace("<th></th>", "<td></td>")
+    body = body.replace('<span class="pre">--', '<span class="pre" style="white-space: nowrap">--')
     letter = r'(<a [^>]*href="[^"]*#(\w+)")(>(?:<span[^>]*>)+\\\(\\\w+\\\)(?:</span>)+</a>)'
     body = re.sub(letter, r'\1 aria-label="\2"\3', body)
     context["body"] = re.sub(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)', parts, body)
