@@ -110,6 +110,8 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
         source[0] = re.sub(r"<!-- tests/(\S+)::(\S+) -->", r'<span class="held" title="tests/\1">\2</span>', source[0])
     if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
         source[0] = re.sub(r"\]\(#([\w?-]+)\)", lambda link: f"](#{link[1].strip('?').lower()})", source[0])
+        # Checks and solved exercises are folded, as in Jupyter.
+        source[0] = re.sub(r'("source_hidden": true\s*\},\s*"tags": \[)', r'\1"hide-input", ', source[0])
     source[0] = re.sub(r"```mermaid\n(.*?)```", steps, source[0], flags=re.DOTALL)
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)  # the line that ends a doctest
 
