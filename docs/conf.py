@@ -110,6 +110,8 @@ def prepare(_: Any, page: str, source: list[str]) -> None:
         source[0] = re.sub(r"<!-- tests/(\S+)::(\S+) -->", r'<span class="held" title="tests/\1">\2</span>', source[0])
     if page.startswith("notebooks/"):  # Jupyter's names of headings, as the site has them
         source[0] = re.sub(r"\]\(#([\w?-]+)\)", lambda link: f"](#{link[1].strip('?').lower()})", source[0])
+        # Checks and solved exercises are folded, as in Jupyter.
+        source[0] = re.sub(r'("source_hidden": true\s*\},\s*"tags": \[)', r'\1"hide-input", ', source[0])
     source[0] = re.sub(r"```mermaid\n(.*?)```", steps, source[0], flags=re.DOTALL)
     source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)  # the line that ends a doctest
 
@@ -127,17 +129,19 @@ def skip(_: Any, __: str, name: str, *___: Any) -> bool | None:
     return True if name.endswith("_request") or name == "get_metadata_routing" else None
 
 
-def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any]:
+def shown(_: Any, __: str, ___: str, thing: Any, ____: Any, given: str | None, back: Any) -> tuple[str, Any] | None:
     """A widget's signature is its own, and a constant is shown as its value, or as dots where that is long."""
 
     def value(name: re.Match[str]) -> str:
         text = repr(getattr(sys.modules[thing.__module__], name[0]))
         return text if len(text) < 60 else "..."
 
+    if given is None:  # of a property
+        return None
     if given == "(*args, **kwargs)":
         given = stringify_signature(signature(thing.__init__, bound_method=True), show_annotation=False)
-    given = (given or "").replace("(*args, **kwargs)", "")  # a protocol is not called
-    return (re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back)
+    given = given.replace("(*args, **kwargs)", "")  # a protocol is not called
+    return re.sub(r"(?<==)_?[A-Z_]{2,}\b", value, given), back
 
 
 def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) -> None:
@@ -148,13 +152,20 @@ def initials(_: Any, what: str, __: str, ___: Any, ____: Any, lines: list[str]) 
 
 def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
     """What a reader who hears the page is told: wide tables and letters that are links have names, and the empty
-    corner of a table of pandas is no heading.
+    corner of a table of pandas is no heading. And where names of options, files and functions break.
     """
     frame = '<div class="pst-scrollable-table-container"'
     body = context.get("body", "").replace(frame, f'{frame} role="group" aria-label="Table"')
     body = body.replace("<th></th>", "<td></td>")
+    body = body.replace('<span class="pre">--', '<span class="pre" style="white-space: nowrap">--')
     letter = r'(<a [^>]*href="[^"]*#(\w+)")(>(?:<span[^>]*>)+\\\(\\\w+\\\)(?:</span>)+</a>)'
-    context["body"] = re.sub(letter, r'\1 aria-label="\2"\3', body)
+    body = re.sub(letter, r'\1 aria-label="\2"\3', body)
+    context["body"] = re.sub(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)', parts, body)
+
+
+def parts(name: re.Match[str]) -> str:
+    """A long name of a file or a function may break after a dot, a slash or an underscore."""
+    return re.sub(r"(?<=\w)[./_](?=\w)", r"\g<0><wbr>", name[0])
 
 
 def finish(app: Any, problem: Exception | None) -> None:

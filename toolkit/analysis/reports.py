@@ -240,9 +240,10 @@ def cell_key(cell: object) -> str:
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """One question in one group. `yes` : the share of the reports that are the last one, where there are two. `deff` :
-    the variance as a multiple of that of as many people drawn alike, `weighted` : whether they have weights; None
-    without a sample.
+    """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
+    the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
+    of that of as many people drawn alike; None without a sample. `weighted` : whether people of a sample have
+    weights; None without one.
     """
 
     question: str

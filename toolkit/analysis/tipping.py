@@ -33,17 +33,21 @@ SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 
 @dataclass(frozen=True, repr=False)
 class TippingPoint:
-    """Shares of people who do not follow the instructions that would explain an estimate; NaN: no share does it.
+    """Shares of people who do not follow the instructions that would explain an estimate.
 
     The ways are "random" (report anything, evenly), "self_protective" (always report what speaks most for the first
-    option) and "self_incriminating" (always report what speaks most for the last option).
+    option) and "self_incriminating" (always report what speaks most for the last option). NaN: no share does it.
 
     Parameters
     ----------
-    null : what the truth would be instead.
-    level : level of the interval that `doubt` is about.
-    explains : for each way, the share that would explain the estimate.
-    doubt : for each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
+    null : float
+        What the truth would be instead.
+    level : float
+        Level of the interval that `doubt` is about.
+    explains : dict of float
+        For each way, the share that would explain the estimate.
+    doubt : dict of float
+        For each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
     """
 
     null: float

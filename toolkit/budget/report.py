@@ -53,7 +53,18 @@ class Report(str):
         return str(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write it as a .html, .docx, .pdf or .md file."""
+        """Write it as a page.
+
+        Parameters
+        ----------
+        path : str or Path
+            A .html, .docx, .pdf or .md file.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
         return Document.from_markdown(self).save(path)
 
 

@@ -16,15 +16,27 @@ class Source(Enum):
 
 
 class Covers(str):
-    """What `se` and the intervals of an estimate account for: a text; code asks for `sources`, and never reads the
-    text.
+    """What `se` and the intervals of an estimate account for.
+
+    It is a text; code asks for `sources`, and never reads the text.
 
     Parameters
     ----------
-    sources : in the order in which they are told.
-    detail : what is told of the first source in brackets, or after it.
-    unit : what the error is counted in, where that is not the unit of the estimate.
-    more : what is told after all of it.
+    sources : iterable of Source
+        In the order in which they are told.
+    detail : str
+        What is told of the first source in brackets, or after it.
+    unit : str
+        What the error is counted in, where that is not the unit of the estimate.
+    more : str
+        What is told after all of it.
+
+    Examples
+    --------
+    >>> Covers([Source.SAMPLING, Source.RANDOMIZATION])
+    'sampling and randomization'
+    >>> Covers([Source.NOISE], unit="ranks")
+    'noise, in ranks'
     """
 
     sources: tuple[Source, ...]

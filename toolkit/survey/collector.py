@@ -35,13 +35,20 @@ class Status:
 
     Parameters
     ----------
-    state : "draft", "open", "paused" or "closed".
-    reports : reports that are shown, which moves in the same steps as the results.
-    cap : reports that the survey takes at most.
-    serving : whether you run a server of it on this machine.
-    url : the link for respondents.
-    log : what last went wrong in the server.
-    stored : reports that there are.
+    state : str
+        "draft", "open", "paused" or "closed".
+    reports : int
+        Reports that are shown, which moves in the same steps as the results.
+    cap : int or None
+        Reports that the survey takes at most.
+    serving : bool
+        Whether you run a server of it on this machine.
+    url : str or None
+        The link for respondents.
+    log : tuple of str
+        What last went wrong in the server.
+    stored : int
+        Reports that there are.
     """
 
     state: str

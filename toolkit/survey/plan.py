@@ -30,14 +30,22 @@ class Planned:
 
     Parameters
     ----------
-    question : its name.
-    share : whether margins are shares; else they are in the answer's unit.
-    guess : the truth that they are computed for.
-    people : how many are asked.
-    margin : the margin of all of them.
-    of : the range of what is estimated, 1 for a share.
-    small : the people in the smallest subgroup.
-    small_margin : the margin there.
+    question : str
+        Its name.
+    share : bool
+        Whether margins are shares; else they are in the answer's unit.
+    guess : str
+        The truth that they are computed for.
+    people : int
+        How many are asked.
+    margin : float
+        The margin of all of them.
+    of : float
+        The range of what is estimated, 1 for a share.
+    small : int, optional
+        The people in the smallest subgroup.
+    small_margin : float, optional
+        The margin there.
     """
 
     question: str
@@ -66,11 +74,16 @@ class SurveyPlan:
 
     Parameters
     ----------
-    title : the survey's.
-    n : the people.
-    level : level of the intervals.
-    questions : one for each question but free text.
-    notes : what was guessed, and where next to nothing would be learned.
+    title : str
+        The survey's.
+    n : int
+        The people.
+    level : float
+        Level of the intervals.
+    questions : tuple of Planned
+        One for each question but free text.
+    notes : tuple of str
+        What was guessed, and where next to nothing would be learned.
     """
 
     title: str

@@ -37,8 +37,17 @@ class LinearFit(Fitted):
     in_units = True
 
     def predict(self, data: Data | None = None) -> Estimate:
-        """Estimate the mean of the outcome among people with these covariates, or those of the fit: for each row the
-        outcomes in order, with t intervals; it is of means, not of one person's number.
+        """Estimate the mean of the outcome among people with these covariates, one entry per row.
+
+        Parameters
+        ----------
+        data : frame, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            For each row the outcomes in order, with t intervals; it is of means, not of one person's number.
         """
         matrix = self.covariates.matrix if data is None else self.covariates.of(data)
         means = self._means(matrix)
@@ -58,7 +67,18 @@ class LinearFit(Fitted):
         )
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Estimate means of the outcome and their differences, as for `logistic`, at the covariates of these people."""
+        """Estimate means of the outcome and their differences, averaged over the people of the fit.
+
+        Parameters
+        ----------
+        variable, levels : optional
+            As for `logistic`.
+
+        Returns
+        -------
+        Estimate
+            With errors by the delta method, at the covariates of these people.
+        """
         averaged = effects(self.covariates, self._means, variable, levels)
         return margin_estimate(self.coefficients, self.people, averaged, None, False)
 

@@ -183,11 +183,21 @@ class LogisticFit(AnswerFit):
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the prevalence among people with these covariates, or those of the fit; one per row.
+        """Estimate the prevalence among people with these covariates.
 
         The interval is that of the linear predictor, mapped through the link, and lies inside 0 to 1. It is for the
         prevalence, not for one person's truth. In 2,000 simulated surveys each of 150 and 300 people with a die, 95 %
         intervals held prevalences of 0.09 to 0.5 in 94.8 to 97.0 %; of the rarest 40 fits were refused.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            One prevalence per row.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         eta, slope = matrix @ self.value, self.link.slope(matrix @ self.value)
@@ -208,7 +218,14 @@ class LogisticFit(AnswerFit):
 
     def posterior(self) -> Array:
         """Compute Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
-        unpublished. Its mean is the mean prediction, which `predict` gives without speaking of anybody.
+        unpublished.
+
+        Its mean is the mean prediction, which `predict` gives without speaking of anybody.
+
+        Returns
+        -------
+        array
+            One probability per row of the fit.
         """
         warnings.warn(PERSONAL, UserWarning, stacklevel=2)
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel

@@ -147,8 +147,17 @@ class MultinomialFit(AnswerFit):
         return tuple(self.data.channel.options[place] for place in self.order)
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
-        """Estimate the share of each option among people with these covariates, or those of the fit: for each row the
-        options in order, the base first, with intervals that are cut to 0 to 1.
+        """Estimate the share of each option among people with these covariates.
+
+        Parameters
+        ----------
+        data : frame or array, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            For each row the options in order, the base first, with intervals that are cut to 0 to 1.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         predicted = self._shares(matrix)

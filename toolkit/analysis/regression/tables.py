@@ -27,11 +27,16 @@ class FitTable:
 
     Parameters
     ----------
-    title : what it is about.
-    head : the names of the columns; the first is of the rows' names.
-    rows : the coefficients.
-    measures : what is known of the whole fit: people, likelihood, privacy.
-    notes : lines below the table.
+    title : str
+        What it is about.
+    head : tuple of str
+        The names of the columns; the first is of the rows' names.
+    rows : tuple of tuple of str
+        The coefficients.
+    measures : tuple of tuple of str
+        What is known of the whole fit: people, likelihood, privacy.
+    notes : tuple of str
+        Lines below the table.
     """
 
     title: str
@@ -55,7 +60,13 @@ class FitTable:
     __repr__ = __str__
 
     def to_html(self) -> str:
-        """Write the table as HTML, with its title as a caption and its notes below; names are escaped."""
+        """Write the table as HTML; names are escaped.
+
+        Returns
+        -------
+        str
+            The table, with its title as a caption and its notes below.
+        """
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
         body = "".join(map(_html_row, self.rows))
         more = "".join(map(_html_row, self.measures))
@@ -70,13 +81,30 @@ class FitTable:
         return self.to_html()
 
     def to_latex(self, path: str | Path | None = None) -> str | None:
-        """Write the table as a LaTeX tabular (with booktabs), notes below as comments; return it without a path."""
+        """Write the table as a LaTeX tabular (with booktabs); the notes stand below it, as comments.
+
+        Parameters
+        ----------
+        path : path, optional
+            Where to; the text is returned without it.
+
+        Returns
+        -------
+        str or None
+            The text, where there is no path.
+        """
         parts = [[self.head], self.rows, *([self.measures] if self.measures else [])]
         cells = [[map(_latex, row) for row in part] for part in parts]
         return latex(cells, "l" + "r" * (len(self.head) - 1), (self.title, *self.notes), path)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the same text as a data frame; the names of the rows are its index."""
+        """Return the same text as a data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The names of the rows are its index.
+        """
         rows = [*self.rows, *self.measures]
         index = [row[0] for row in rows]
         return extra("pandas").DataFrame([row[1:] for row in rows], index=index, columns=list(self.head[1:]))

@@ -113,10 +113,14 @@ class CombinedList:
 
     Parameters
     ----------
-    estimate : the share of carriers.
-    confessed : the share who said yes to the direct question.
-    truthful : the difference in means among those who confessed: 1 if nobody confesses falsely.
-    unmoved : confessions of the long list's group less those of the short one's: 0 if the list does not move them.
+    estimate : Estimate
+        The share of carriers.
+    confessed : float
+        The share who said yes to the direct question.
+    truthful : Estimate
+        The difference in means among those who confessed: 1 if nobody confesses falsely.
+    unmoved : Estimate
+        Confessions of the long list's group less those of the short one's: 0 if the list does not move them.
     """
 
     estimate: Estimate

@@ -126,7 +126,9 @@ class Lying:
     highest: float
 
     def honesty(self, level: float = 0.95) -> Interval:
-        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed."""
+        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed, and a
+        standard error says little.
+        """
         allowed = float(chdtri(1, 1 - check_level(level))) / 2
 
         def fits(honest: float) -> bool:

@@ -32,8 +32,10 @@ _ROUNDS = 1000
 
 @dataclass(frozen=True)
 class RegressionInfluence:
-    """Coefficients, and how far one more row pulls them: `matrix` is the mean of psi'(y - x beta) w(x) x x'; the
-    gross-error sensitivity is bound * clip / (its least eigenvalue).
+    """Coefficients, and how far one more row pulls them.
+
+    `matrix` is M, the mean of psi'(y - x beta) w(x) x x'; the gross-error sensitivity is bound * clip / (its least
+    eigenvalue).
     """
 
     estimator: Estimator
@@ -110,8 +112,10 @@ _FAR = 60.0
 
 @dataclass(frozen=True)
 class Influence:
-    """An estimator at a population or a sample: `at` is the location T, `slope` the mean of psi', the gross-error
-    sensitivity sup |IF| (infinite for the mean), and `variance` the asymptotic one of sqrt(n) (T of n values - T).
+    """What is known of an estimator at a population or a sample.
+
+    `at` is the location T, `slope` the mean of psi', the gross-error sensitivity sup |IF| (infinite for the mean), and
+    `variance` the asymptotic one of sqrt(n) (T of n values - T).
     """
 
     estimator: Estimator

@@ -296,7 +296,14 @@ _LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, wit
 
 @dataclass(frozen=True, repr=False)
 class ScaleBound:
-    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors."""
+    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors.
+
+    >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)).scale_bound("1/2")
+    >>> mechanism.loss
+    Pure(0.5)
+    >>> mechanism.release([0.0, 0.0, 0.0, 0.0, 100.0]) > 0
+    True
+    """
 
     release_of: SmoothSensitivity
     laplace: Laplace

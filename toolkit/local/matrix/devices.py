@@ -56,7 +56,10 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Device(Generic[D]):
-    """Equally likely outcomes, what to do on each, and the design it really is, `distance` from the wanted one."""
+    """A device with equally likely outcomes, what to do on each, and the design it really is.
+
+    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes them.
+    """
 
     name: str
     outcomes: int

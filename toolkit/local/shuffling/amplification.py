@@ -121,9 +121,10 @@ _HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta): a first look
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Shuffled(Approx):
-    """What shuffled reports cost each respondent: `local` is the epsilon of a report alone, `n` how many are mixed,
-    `least` a number that the true epsilon is not below, `basis` how epsilon was bounded, `claim` when it may be
-    claimed.
+    """What shuffled reports cost each respondent: an `Approx` that remembers what it rests on.
+
+    `local` is the epsilon of a report alone, `n` how many are mixed, `least` a number that the true epsilon
+    is not below, `basis` how epsilon was bounded, `claim` when it may be claimed.
     """
 
     local: float

@@ -104,8 +104,27 @@ def _notes(earlier: int, later: int, twice: int, unasked: int, minimum: int) -> 
 
 @dataclass(frozen=True)
 class ArmDifference:
-    """What one way of asking found above another: the `answer` whose share is compared, the two `values`, and their
-    difference; its `error` is that of both, as the people of two arms are not the same.
+    """What one way of asking found above another.
+
+    Parameters
+    ----------
+    first : str
+        The question that the other is compared with.
+    second : str
+        The other question.
+    answer : str
+        The answer whose share is compared.
+    values : pair of float
+        The two shares.
+    value : float
+        The second share minus the first.
+    error : float
+        Its standard error; the people of two arms are not the same, so both errors add up.
+
+    Examples
+    --------
+    >>> ArmDifference("direct", "randomized", "yes", (0.1, 0.25), 0.15, 0.05).interval()
+    (0.052..., 0.247...)
     """
 
     first: str
@@ -121,7 +140,18 @@ class ArmDifference:
         return float(2 * ndtr(-abs(self.value) / self.error)) if self.error > 0 else math.nan
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return the limits of an interval of the difference, by the normal approximation."""
+        """Return an interval of the difference, by the normal approximation.
+
+        Parameters
+        ----------
+        level : float
+            Its level.
+
+        Returns
+        -------
+        tuple of float
+            Its limits.
+        """
         margin = float(ndtri(0.5 + level / 2)) * self.error
         return self.value - margin, self.value + margin
 
