@@ -4,29 +4,63 @@ from toolkit.analysis import latent
 from toolkit.analysis.associations import Association, association
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
-from toolkit.analysis.homogeneity import homogeneity
-from toolkit.analysis.mixed import mixed_logistic
+from toolkit.analysis.homogeneity import TableTest, homogeneity
+from toolkit.analysis.mixed import MixedFit, mixed_logistic
 from toolkit.analysis.plain import plain
-from toolkit.analysis.regression import compare_models, linear, logistic, multinomial, predictor
+from toolkit.analysis.regression.fitted import Comparison
+from toolkit.analysis.regression.linear import LinearFit, linear
+from toolkit.analysis.regression.logistic import LogisticFit, logistic
+from toolkit.analysis.regression.multinomial import MultinomialFit, multinomial
+from toolkit.analysis.regression.predictor import PredictorFit, predictor
+from toolkit.analysis.regression.tables import FitTable, compare_models
+from toolkit.analysis.reports import GroupEstimate
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.tipping import bounds, sensitivity, tipping_point
-from toolkit.analysis.twogroup import (
-    cheater_detection,
+from toolkit.analysis.tipping import Bounds, Sensitivity, TippingPoint, bounds, sensitivity, tipping_point
+from toolkit.analysis.twogroup.group_counts import ModelTest
+from toolkit.analysis.twogroup.lists import (
+    CombinedList,
+    ListExperiment,
     double_list,
-    extended_crosswise,
     item_sum,
-    lie_detector,
     list_experiment,
     list_with_direct,
+)
+from toolkit.analysis.twogroup.models import (
+    Cheating,
+    ExtendedCrosswise,
+    Lying,
+    Unknown,
+    cheater_detection,
+    extended_crosswise,
+    lie_detector,
     unknown_question,
 )
 
 __all__ = [
     "Association",
+    "Bounds",
+    "Cheating",
+    "CombinedList",
+    "Comparison",
+    "ExtendedCrosswise",
     "Findings",
+    "FitTable",
+    "GroupEstimate",
+    "LinearFit",
+    "ListExperiment",
+    "LogisticFit",
+    "Lying",
+    "MixedFit",
+    "ModelTest",
+    "MultinomialFit",
+    "PredictorFit",
     "Replicates",
     "Sample",
+    "Sensitivity",
+    "TableTest",
+    "TippingPoint",
+    "Unknown",
     "association",
     "bounds",
     "cheater_detection",

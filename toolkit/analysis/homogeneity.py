@@ -20,7 +20,26 @@ from toolkit.local.matrix.likelihood import likeliest
 
 @dataclass(frozen=True)
 class TableTest:
-    """`df` : degrees of freedom; of an F test two of them."""
+    """A test of a table: whether groups, or two answers, go together.
+
+    Parameters
+    ----------
+    statistic : float
+        How far the reports are from what was tested.
+    df : int or tuple
+        Degrees of freedom; of an F test two of them.
+    p : float
+        The p-value.
+    method : str
+        What was computed, in words.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import homogeneity
+    >>> homogeneity(warner("3/4"), [[372, 291], [491, 290]]).df
+    1
+    """
 
     statistic: float
     df: Any

@@ -79,6 +79,29 @@ class MixedFit(Fitted):
         All parameters with their covariance; the last is the logarithm of `group_sd`.
     no_groups : Comparison
         Whether groups differ at all: the likelihood ratio against a standard deviation of 0, on the edge.
+    covariates : object
+        The matrix of covariates, and how it is made of a frame.
+    group : str
+        The column that says whose group a row is.
+    groups : mapping
+        The groups, each with its place.
+    model : object
+        The likelihood.
+    direct : tuple of tuple
+        Of each group its size and its own estimate with its variance, without the others.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> from toolkit.analysis import mixed_logistic
+    >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")
+    >>> school = np.repeat(np.arange(40), 30)
+    >>> truth = rng.random(1200) < expit(-0.5 + 0.8 * rng.normal(size=40)[school])
+    >>> fit = mixed_logistic(
+    ...     "report ~ 1", {"report": die.randomize(truth, rng=rng), "school": school}, die, group="school"
+    ... )
+    >>> fit.no_groups.p < 0.01
+    True
     """
 
     group_sd: float
@@ -97,7 +120,13 @@ class MixedFit(Fitted):
         return len(self.labels) + 1
 
     def measures(self) -> list[tuple[str, str]]:
-        """What a table says of the whole fit: name and text."""
+        """List what a table says of the whole fit.
+
+        Returns
+        -------
+        list of tuple of str
+            Name and text.
+        """
         several = [("groups", f"{len(self.groups):,}"), ("standard deviation of groups", f"{self.group_sd:.3f}")]
         return [*super().measures(), *several]
 
@@ -133,7 +162,7 @@ class MixedFit(Fitted):
         return self._shares(value, se, cov, labels, f"prediction, {way}", mixture)
 
     def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
-        """Prevalences and their differences in the population of groups, averaged over the people of the fit.
+        """Estimate prevalences and how they differ in the population of groups, averaged over the people of the fit.
 
         Parameters
         ----------
@@ -194,9 +223,9 @@ class MixedFit(Fitted):
         Parameters
         ----------
         census : frame
-            One row per cell: the covariates, the column of groups, and
+            One row per cell: the covariates and the column of groups.
         count : str
-            the column that says how many people are in the cell.
+            The column that says how many people are in the cell.
         by : str, optional
             A column of the census: one prevalence for each of its values instead of one in all.
 

@@ -240,10 +240,36 @@ def cell_key(cell: object) -> str:
 
 @dataclass(frozen=True)
 class GroupEstimate:
-    """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
-    the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
-    of that of as many people drawn alike; None without a sample. `weighted` : whether people of a sample have
-    weights; None without one.
+    """One question in one group: the estimate, and the people that it was made from.
+
+    Parameters
+    ----------
+    question : str
+        The name of the question.
+    group : tuple
+        The values of the columns of `by`; empty for all people.
+    estimate : Estimate
+        What was found.
+    rows : int
+        How many rows the group has.
+    missing : int
+        How many of them have no report.
+    yes : float, optional
+        The share of the reports that are the last one, as they are, where there are two.
+    deff : float or array, optional
+        The variance as a multiple of that of as many people drawn alike; None without a sample.
+    weighted : bool, optional
+        Whether the people of a sample have weights; None without one.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import estimates
+    >>> frame = pd.DataFrame({"report": ["yes"] * 40 + ["no"] * 60})
+    >>> (group,) = estimates(frame, {"report": warner("3/4")}).group_estimates
+    >>> group.question, group.rows, group.used
+    ('report', 100, 100)
     """
 
     question: str
@@ -257,6 +283,7 @@ class GroupEstimate:
 
     @property
     def used(self) -> int:
+        """How many people the estimate is made from."""
         return self.rows - self.missing
 
     @property
@@ -265,10 +292,28 @@ class GroupEstimate:
         return None if self.weighted is None else getattr(self.estimate.basis, "df", None)
 
     def deff_of(self, place: int) -> float:
-        """The design effect of one option; NaN where there is none."""
+        """Return the design effect of one option.
+
+        Parameters
+        ----------
+        place : int
+            Its place among the labels.
+
+        Returns
+        -------
+        float
+            NaN where there is none.
+        """
         return float(np.broadcast_to(np.nan if self.deff is None else self.deff, len(self.estimate.labels))[place])
 
     def entries(self) -> list[tuple[str | int, Estimate]]:
+        """List the estimates of the single options.
+
+        Returns
+        -------
+        list of tuple
+            Label and estimate.
+        """
         if np.ndim(self.estimate.value) == 0:
             return [(self.estimate.labels[0], self.estimate)]
         return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]

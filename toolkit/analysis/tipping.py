@@ -48,6 +48,13 @@ class TippingPoint:
         For each way, the share that would explain the estimate.
     doubt : dict of float
         For each way, the share that would explain the limit nearest to `null`: from it on the estimate is in doubt.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import tipping_point
+    >>> round(tipping_point(warner("3/4").estimate_counts([700, 300])).explains["random"], 3)
+    0.2
     """
 
     null: float
@@ -56,7 +63,13 @@ class TippingPoint:
     doubt: dict[str, float]
 
     def to_frame(self) -> "pd.DataFrame":
-        """One row for each way."""
+        """Return the shares as a frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each way.
+        """
         pd = extra("pandas")
         return pd.DataFrame({"explains": self.explains, "doubt": self.doubt})
 
@@ -217,11 +230,24 @@ class Sensitivity:
 
     Parameters
     ----------
-    groups : whose shares can differ: one or two groups.
-    way : what those people do instead.
-    null : the value that is explained away.
-    level : of the intervals.
-    source : what is computed again for each pair of shares.
+    groups : tuple of str
+        Whose shares can differ: one or two groups.
+    way : str
+        What those people do instead.
+    null : float
+        The value that is explained away.
+    level : float
+        Of the intervals.
+    source : object
+        What is computed again for each pair of shares.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import sensitivity
+    >>> found = sensitivity(warner("3/4").estimate_counts([700, 300]), way="random")
+    >>> found.groups, round(float(found.at(0.1)), 3)
+    (('everybody',), 0.056)
     """
 
     groups: tuple[str, ...]
@@ -231,7 +257,18 @@ class Sensitivity:
     source: Any
 
     def at(self, *shares: float) -> Estimate:
-        """Return the estimate if these shares, from 0 to below 1 for each group or one for all, do not follow."""
+        """Return the estimate if these shares do not follow.
+
+        Parameters
+        ----------
+        *shares : float
+            From 0 to below 1, one for each group; a single one is that of all groups.
+
+        Returns
+        -------
+        Estimate
+            Of the same kind as the one that was given.
+        """
         checked = tuple(float(probability(share, "share")) for share in shares)
         checked = checked * len(self.groups) if len(checked) == 1 else checked
         if len(checked) != len(self.groups) or max(checked) >= 1:
@@ -241,7 +278,18 @@ class Sensitivity:
         return found
 
     def to_frame(self, shares: Sequence[float] = SHARES) -> "pd.DataFrame":
-        """Return estimate, error and limits for every combination of these shares; NaN where a model has no maximum."""
+        """Return estimate, error and limits for every combination of these shares.
+
+        Parameters
+        ----------
+        shares : sequence of float
+            Of people who do not follow.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The shares are its index; NaN where a model has no maximum.
+        """
         pd = extra("pandas")
         pairs = list(product(shares, repeat=len(self.groups)))
         index = pd.MultiIndex.from_tuples(pairs, names=list(self.groups))
@@ -257,8 +305,9 @@ class Sensitivity:
 
     @cached_property
     def tipping(self) -> dict[str, TippingPoint]:
-        """For each group by itself, and for all alike: the share that explains the estimate away, and the share from
-        which the interval holds the null. NaN: no share up to one half does it.
+        """Which share explains the estimate away: of each group by itself, and of all alike.
+
+        And the share from which the interval holds the null. NaN: no share up to one half does it.
         """
         ends = {name: tuple(float(name == other) for other in self.groups) for name in self.groups}
         if len(self.groups) > 1:
@@ -276,7 +325,20 @@ class Sensitivity:
         return points
 
     def plot(self, most: float = 0.2, ax: object = None) -> Any:
-        """Draw the estimate against shares up to `most`: contours of two groups, a band of one."""
+        """Draw the estimate against the shares: contours of two groups, a band of one.
+
+        Parameters
+        ----------
+        most : float
+            The largest share that is drawn.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The picture.
+        """
         return lazy("toolkit.show.fits", "conduct")(self, most=most, ax=ax)
 
     def __repr__(self) -> str:
@@ -390,8 +452,22 @@ def _groups(fit: Any, by: Values | None) -> tuple[tuple[str, ...], Codes]:
 
 @dataclass(frozen=True, repr=False)
 class Bounds:
-    """Where a share lies if nothing is assumed of those who do not follow: `low` and `high` agree with the reports,
-    `interval` allows for their error, too. A difference of two has bounds as well.
+    """Where a share lies if nothing is assumed of those who do not follow; a difference of two has bounds, too.
+
+    Parameters
+    ----------
+    low, high : float
+        The least and the greatest share that agree with the reports.
+    interval : Interval
+        The same with the error of the reports.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> from toolkit.analysis import bounds
+    >>> found = bounds(forced("1/6", "1/6").estimate_counts([761, 469]), 0.05, way="self_protective")
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.334, 0.384)
     """
 
     low: float

@@ -33,7 +33,29 @@ MANY = 1000  # predictions whose covariance matrix is still kept
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom, p."""
+    """Whether a larger model says more than a smaller one inside it.
+
+    Parameters
+    ----------
+    statistic : float
+        Twice the gain in log-likelihood, or what stands for it in a sample.
+    df : float
+        How many coefficients more.
+    p : float
+        The p-value.
+    method : str
+        What was computed, in words.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import logistic
+    >>> coin, age, rng = warner("3/4"), np.arange(2000) % 50, np.random.default_rng(1)
+    >>> answers = coin.randomize(rng.random(2000) < 0.2 + age / 100, rng=rng)
+    >>> larger, smaller = logistic(answers, age, coin), logistic(answers, np.ones((2000, 0)), coin)
+    >>> larger.compare(smaller).df
+    1
+    """
 
     statistic: float
     df: float
@@ -591,7 +613,7 @@ def margin_estimate(
     return Estimate(
         value=value,
         se=error,
-        labels=tuple(effect.label or "mean prevalence" for effect in averages),
+        labels=tuple(effect.label or ("mean prevalence" if shares else "mean") for effect in averages),
         cov=cov,
         n=coefficients.n,
         loss=coefficients.loss,
@@ -617,12 +639,19 @@ def basis_of(coefficients: Estimate, value: float | Array, se: float | Array, *,
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AnswerFit(Fitted):
-    """A regression of randomized answers; a subclass says what shares covariates lead to, and how people move it."""
+    """A regression of randomized answers; a subclass says what shares covariates lead to, and how people move it.
+
+    Parameters
+    ----------
+    data : object
+        The rows that it was fitted to.
+    """
 
     data: Rows
 
     @property
     def covariates(self) -> Covariates:
+        """The matrix of covariates, and how it is made of a frame."""
         return self.data.covariates
 
     def margins(
@@ -632,8 +661,9 @@ class AnswerFit(Fitted):
         levels: Sequence[Any] | None = None,
         respondents: Literal["fixed", "sample"] = "fixed",
     ) -> Estimate:
-        """Estimate prevalences and differences of prevalences, of each option if there are several, averaged over the
-        people of the fit; errors are by the delta method, intervals of prevalences are cut to 0 to 1.
+        """Estimate prevalences, or how they differ, averaged over the people of the fit; of several options, for each.
+
+        Errors are by the delta method; intervals of prevalences are cut to 0 to 1.
 
         Parameters
         ----------
@@ -644,6 +674,11 @@ class AnswerFit(Fitted):
             The prevalence if everybody had each of these values of the variable.
         respondents : {"fixed", "sample"}
             Whether the covariates are taken as they are, or other people could have been drawn.
+
+        Returns
+        -------
+        Estimate
+            One entry for each level, category or option.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         averaged = effects(self.covariates, self._shares, variable, levels)

@@ -29,7 +29,26 @@ from toolkit.local.matrix.encoding import encode
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearFit(Fitted):
-    """A fitted `linear` model; of several outcomes the labels are "outcome: column"."""
+    """A fitted `linear` model; of several outcomes the labels are "outcome: column".
+
+    Parameters
+    ----------
+    covariates : object
+        The matrix of covariates, and how it is made of a frame.
+    people : object
+        Who stands behind the rows: weights, strata, clusters.
+    parts : tuple of str
+        The outcomes.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import linear
+    >>> from toolkit.local.numeric import one_bit
+    >>> rng, bit = np.random.default_rng(1), one_bit((0, 60), 2)
+    >>> fit = linear("hours ~ 1", {"hours": bit.randomize(np.full(4000, 13.0), rng=rng)}, bit)
+    >>> fit.margins().labels
+    ('mean',)
+    """
 
     covariates: Covariates
     people: People

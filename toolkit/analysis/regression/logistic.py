@@ -174,12 +174,29 @@ class BinaryModel:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogisticFit(AnswerFit):
-    """A fitted `logistic` model."""
+    """A fitted `logistic` model.
+
+    Parameters
+    ----------
+    link : object
+        From the linear predictor to a probability: its `name` is "logit", "probit" or "cloglog".
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> from toolkit.analysis import logistic
+    >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
+    >>> female = rng.random(4000) < 0.5
+    >>> fit = logistic(die.randomize(rng.random(4000) < 0.2 + 0.2 * female, rng=rng), female, die)
+    >>> round(fit.margins("x1").value, 2)
+    0.16
+    """
 
     link: Link
 
     @property
     def ratios(self) -> str:  # type: ignore[override]
+        """What the exponential of a coefficient is called; nothing where it has no meaning."""
         return {"logit": "odds ratio", "cloglog": "hazard ratio"}.get(self.link.name, "")
 
     def predict(self, data: Data | Values | None = None) -> Estimate:
@@ -217,8 +234,7 @@ class LogisticFit(AnswerFit):
         )
 
     def posterior(self) -> Array:
-        """Compute Pr(yes | report, covariates) for each person of the fit; every call warns, since it must stay
-        unpublished.
+        """Compute Pr(yes | report, covariates) for each person of the fit; every call warns: it must not be published.
 
         Its mean is the mean prediction, which `predict` gives without speaking of anybody.
 
@@ -233,7 +249,18 @@ class LogisticFit(AnswerFit):
         return np.asarray(share * channel.seen[1] / channel.likelihood(share, rest))
 
     def through(self, channel: Channel) -> "LogisticFit":
-        """The same model, its reports read through other designs."""
+        """Fit the same model again, its reports read through other designs.
+
+        Parameters
+        ----------
+        channel : object
+            The designs, and which is whose.
+
+        Returns
+        -------
+        LogisticFit
+            The new fit.
+        """
         rows = replace(self.data, channel=channel)
         return _fit(rows, self.link, self.provenance.error, self.provenance.penalized)
 

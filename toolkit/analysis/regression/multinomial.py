@@ -136,7 +136,22 @@ def _spread(shares: Array) -> Array:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultinomialFit(AnswerFit):
-    """A fitted `multinomial` model; its labels are "option: column"."""
+    """A fitted `multinomial` model; its labels are "option: column".
+
+    Parameters
+    ----------
+    order : tuple of int
+        The places of the options, the base first.
+
+    Examples
+    --------
+    >>> from toolkit import k_ary
+    >>> from toolkit.analysis import multinomial
+    >>> rng, design = np.random.default_rng(0), k_ary(("never", "once", "often"), epsilon=2.0)
+    >>> fit = multinomial(design.randomize(rng.integers(0, 3, 5000), rng=rng), np.ones((5000, 0)), design)
+    >>> fit.options
+    ('never', 'once', 'often')
+    """
 
     order: tuple[int, ...]
     ratios: ClassVar[str] = "odds ratio"
@@ -176,7 +191,18 @@ class MultinomialFit(AnswerFit):
         )
 
     def through(self, channel: Channel) -> "MultinomialFit":
-        """The same model, its reports read through other designs."""
+        """Fit the same model again, its reports read through other designs.
+
+        Parameters
+        ----------
+        channel : object
+            The designs, and which is whose.
+
+        Returns
+        -------
+        MultinomialFit
+            The new fit.
+        """
         rows = replace(self.data, channel=channel)
         return _fit(rows, self.order, self.provenance.error, self.provenance.penalized)
 

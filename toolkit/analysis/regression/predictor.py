@@ -178,12 +178,31 @@ def _with_truths(frame: object, items: tuple[str, ...], cell: tuple[int, ...], c
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictorFit(Fitted):
-    """A fitted `predictor` model.
+    """A fitted `predictor` model; its coefficients are those of the outcome.
 
-    `coefficients` are those of the outcome, `truth` those of the model of the truths: log odds of each
-    combination of truths against "no" to all. `sigma` is the standard deviation of the errors of a linear
-    model. `cells` are the shares of the combinations of truths, averaged over people, in the order of
-    `combinations`.
+    Parameters
+    ----------
+    truth : Estimate
+        The model of the truths: log odds of each combination of them against "no" to all.
+    sigma : float, optional
+        The standard deviation of the errors of a linear model.
+    cells : array
+        The shares of the combinations of truths, averaged over people.
+    combinations : tuple of tuple of int
+        Their order.
+    family : {"linear", "logistic"}
+        What the outcome is.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> from toolkit.analysis import predictor
+    >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")
+    >>> cheated = rng.random(3000) < 0.3
+    >>> frame = {"gpa": 2 + 0.8 * cheated + rng.normal(size=3000), "cheated": die.randomize(cheated, rng=rng)}
+    >>> fit = predictor("gpa ~ cheated", frame, {"cheated": die})
+    >>> fit.cells.round(1), round(fit.sigma, 1)
+    (array([0.7, 0.3]), 1.0)
     """
 
     truth: Estimate
@@ -194,6 +213,7 @@ class PredictorFit(Fitted):
 
     @property
     def ratios(self) -> str:  # type: ignore[override]
+        """What the exponential of a coefficient is called; nothing where it has no meaning."""
         return "odds ratio" if self.family == "logistic" else ""
 
     @property

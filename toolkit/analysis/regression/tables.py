@@ -37,6 +37,16 @@ class FitTable:
         What is known of the whole fit: people, likelihood, privacy.
     notes : tuple of str
         Lines below the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from toolkit import warner
+    >>> from toolkit.analysis import logistic
+    >>> coin = warner("3/4")
+    >>> fit = logistic(coin.randomize(np.arange(200) % 3 == 0, rng=np.random.default_rng(1)), np.ones((200, 0)), coin)
+    >>> fit.summary().head[:3]
+    ('', 'estimate', 'se')
     """
 
     title: str

@@ -21,7 +21,23 @@ Chances: TypeAlias = Sequence[Number] | Mapping[Any, Number]
 
 @dataclass(frozen=True)
 class ModelTest:
-    """A test of what a model leaves open: the statistic, its p-value, and what is tested."""
+    """A test of what a model leaves open.
+
+    Parameters
+    ----------
+    statistic : float
+        The likelihood ratio, or the distance in standard errors.
+    p : float
+        The p-value.
+    null : str
+        What is tested.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import cheater_detection
+    >>> cheater_detection([[748, 483], [201, 968]], (0.2, 0.8)).test.null
+    'there are no cheaters'
+    """
 
     statistic: float
     p: float

@@ -28,11 +28,22 @@ class ListExperiment:
 
     Parameters
     ----------
-    estimate : the share of carriers: the difference of two means.
-    test : whether some combination has a negative share: then the sensitive item changed the answers to the
-        others. Bonferroni over all of them.
-    told_none, told_all : the shares of the long list's group who said none, or all, and can deny nothing.
-    carriers_by_count : estimated share of people with the trait, by how many of the other items they have.
+    estimate : Estimate
+        The share of carriers: the difference of two means.
+    test : ModelTest
+        Whether some combination has a negative share: then the sensitive item changed the answers to the others.
+        Bonferroni over all of them.
+    told_none, told_all : float
+        The shares of the long list's group who said none, or all, and can deny nothing.
+    carriers_by_count : array
+        Estimated share of people with the trait, by how many of the other items they have.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import list_experiment
+    >>> found = list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)
+    >>> found.told_none, found.told_all
+    (0.0, 0.0)
     """
 
     estimate: Estimate
@@ -121,6 +132,13 @@ class CombinedList:
         The difference in means among those who confessed: 1 if nobody confesses falsely.
     unmoved : Estimate
         Confessions of the long list's group less those of the short one's: 0 if the list does not move them.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import list_with_direct
+    >>> counts, confessed = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3], np.arange(12) > 7
+    >>> round(list_with_direct(counts, np.arange(12) % 2 == 1, confessed, items=3).confessed, 3)
+    0.333
     """
 
     estimate: Estimate

@@ -34,7 +34,21 @@ from toolkit.local.questions import crosswise
 
 @dataclass(frozen=True, eq=False)
 class Unknown:
-    """What two unrelated questions found: both prevalences, unbiased, and the likeliest ones inside 0 to 1."""
+    """What two unrelated questions found.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Both prevalences, unbiased.
+    likeliest : array
+        The likeliest ones inside 0 to 1.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import unknown_question
+    >>> unknown_question([[842, 389], [747, 422]], (0.75, 0.2)).likeliest.round(2)
+    array([0.3 , 0.38])
+    """
 
     estimate: Estimate
     likeliest: Array
@@ -112,10 +126,24 @@ class Lying:
 
     Parameters
     ----------
-    estimate : the share of carriers, and which share of these is honest.
-    likeliest : the same, inside what is possible.
-    test : whether all carriers are honest: likelihood ratio on the edge.
-    if_honest : the share of carriers if they are.
+    estimate : Estimate
+        The share of carriers, and which share of these is honest.
+    likeliest : array
+        The same, inside what is possible.
+    test : ModelTest
+        Whether all carriers are honest: likelihood ratio on the edge.
+    if_honest : float
+        The share of carriers if they are.
+    groups : object
+        The counts of the two groups.
+    highest : float
+        The log-likelihood at `likeliest`.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import lie_detector
+    >>> lie_detector([[300, 700], [750, 250]], (0.3, 0.8)).likeliest.round(2)
+    array([0.1, 0.7])
     """
 
     estimate: Estimate
@@ -126,8 +154,17 @@ class Lying:
     highest: float
 
     def honesty(self, level: float = 0.95) -> Interval:
-        """The interval of the honest share of carriers by profile likelihood: its estimate is skewed, and a
-        standard error says little.
+        """The interval of the honest share of carriers by profile likelihood: a standard error says little of it.
+
+        Parameters
+        ----------
+        level : float
+            Level of the interval.
+
+        Returns
+        -------
+        Interval
+            Skewed, as the likelihood is.
         """
         allowed = float(chdtri(1, 1 - check_level(level))) / 2
 
@@ -209,10 +246,20 @@ class ExtendedCrosswise:
 
     Parameters
     ----------
-    estimate : the prevalence from both groups together; to be used where `test` has no objection.
-    by_group : the prevalence from each group.
-    test : whether the groups agree: likelihood ratio on chi-squared.
-    z : the same as a distance in standard errors: positive if "same" came too often.
+    estimate : Estimate
+        The prevalence from both groups together; to be used where `test` has no objection.
+    by_group : tuple of Estimate
+        The prevalence from each group.
+    test : ModelTest
+        Whether the groups agree: likelihood ratio on chi-squared.
+    z : float
+        The same as a distance in standard errors: positive if "same" came too often.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import extended_crosswise
+    >>> round(extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85)).test.p, 2)
+    0.61
     """
 
     estimate: Estimate
@@ -276,9 +323,18 @@ class Cheating:
 
     Parameters
     ----------
-    estimate : shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who
-        always say no; unbiased.
-    kinds : the model, with the counts.
+    estimate : Estimate
+        Shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who always say no;
+        unbiased.
+    kinds : object
+        The model, with the counts.
+
+    Examples
+    --------
+    >>> from toolkit.analysis import cheater_detection
+    >>> found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
+    >>> found.estimate.labels, found.likeliest.round(2)
+    (('carriers', 'honest non-carriers', 'cheaters'), array([0.25, 0.73, 0.03]))
     """
 
     estimate: Estimate
@@ -286,6 +342,7 @@ class Cheating:
 
     @property
     def groups(self) -> Groups:
+        """The counts of the two groups."""
         return self.kinds.groups
 
     @property
@@ -295,6 +352,7 @@ class Cheating:
 
     @property
     def without_cheating(self) -> float:
+        """The share of carriers if there are no cheaters."""
         return self.kinds.without_the_last()[0]
 
     @property
@@ -310,8 +368,19 @@ class Cheating:
         return float(value[0]), float(value[0] + value[2])
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval that, for large groups, holds the true share with this chance wherever in the range it lies
-        (Imbens and Manski 2004): shorter than one that holds the whole range.
+        """An interval that, for large groups, holds the true share with this chance wherever in the range it lies.
+
+        It is shorter than one that holds the whole range (Imbens and Manski 2004).
+
+        Parameters
+        ----------
+        level : float
+            The chance.
+
+        Returns
+        -------
+        Interval
+            Cut to 0 to 1.
         """
         confidence, se = check_level(level), np.asarray(self.estimate.se)
         low, high = self.range
