@@ -28,6 +28,13 @@ def test_without_a_check_there_is_no_column_for_it_and_an_empty_store_is_an_empt
     assert len(frame) == 0
 
 
+@pytest.mark.parametrize("changed", ["{}", '{"answers": 7}', "[1]", "not JSON", body({"faculty": 9, "cheated": 0})])
+def test_a_report_that_another_program_has_changed_is_refused_and_not_quoted(changed):
+    with pytest.raises(ValueError, match=r"^every stored report .* got one that is not: another program") as refused:
+        table(survey(), [body({"faculty": 1, "cheated": 0}), changed])
+    assert refused.value.__context__ is None
+
+
 def test_what_was_not_asked_is_missing():
     note = Question("note", "Why?", free_text=True, required=False, warning="Name nobody.")
     frame = table(survey(cheated(), note), [body({"cheated": 1, "note": None}), body({"cheated": 1, "note": "so"})])

@@ -26,7 +26,17 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     a list of numbers is its JSON text, so that every column can be counted, compared and written to a file. What was
     not asked, or left out, is missing. Of several waves, "person" joins the reports of one phone over them.
     """
-    people = [json.loads(body) for body in bodies]
+    try:
+        columns = _columns(survey, [json.loads(body) for body in bodies])
+    except (LookupError, TypeError, ValueError):  # nothing of a report is told, so its own words are not either
+        columns = None
+    if columns is None:
+        consequence = "another program has changed the database; read a copy from before that"
+        refuse("every stored report must be one that the survey's page sends", "one that is not", consequence)
+    return extra("pandas").DataFrame(columns)
+
+
+def _columns(survey: Survey, people: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     columns = {
         question.name: [cell(question, person["answers"][question.name]) for person in people]
         for question in survey.questions
@@ -39,7 +49,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
         columns[CHANNEL] = [person.get(CHANNEL, PHONE) for person in people]
     if survey.rehearsal:
         columns[REHEARSAL] = [True] * len(people)
-    return extra("pandas").DataFrame(columns)
+    return columns
 
 
 def cell(question: Question, value: Any) -> Any:
