@@ -240,19 +240,35 @@ class RecordError(OSError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge.
+    """One charge, as `Ledger.charge` and `Ledger.entries` return it.
 
     Parameters
     ----------
-    number : from 1 on, without a gap.
-    label : what it was for.
-    mechanism : the name of the mechanism.
-    neighbors : whom the promise is about.
-    loss : as it was asked for.
-    charged : that in the ceiling's currency.
-    total : the sum of all charges after it.
-    unit : who the totals are about, None where nobody stated it.
-    terms : what the charge rests on: what is used of a person, or how many events one has.
+    number : int
+        From 1 on, without a gap.
+    label : str
+        What it was for.
+    mechanism : str
+        The name of the mechanism.
+    neighbors : str or None
+        Whom the promise is about.
+    loss : Loss
+        As it was asked for.
+    charged : Loss
+        That in the ceiling's currency.
+    total : Loss
+        The sum of all charges after it.
+    unit : str, optional
+        Who the totals are about, None where nobody stated it.
+    terms : str
+        What the charge rests on: what is used of a person, or how many events one has.
+
+    Examples
+    --------
+    >>> from toolkit import Ledger, Pure
+    >>> entry = Ledger(Pure(1)).charge(Pure("1/4"), "a survey")
+    >>> entry.number, entry.label, entry.total
+    (1, 'a survey', Pure(0.25))
     """
 
     number: int

@@ -42,7 +42,14 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
 
 
 class Report(str):
-    """Markdown that is shown as what it says: in a notebook as a page, elsewhere line by line."""
+    """Markdown that is shown as what it says: in a notebook as a page, elsewhere line by line.
+
+    Examples
+    --------
+    >>> from toolkit import Ledger, Pure
+    >>> Ledger(Pure(1)).report()
+    # What was released from ledger ...
+    """
 
     __slots__ = ()
 

@@ -2,6 +2,7 @@
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
+from toolkit.central.release import Preview
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.central.sensitivity import Sensitivity, WorstCase, worst_case
 from toolkit.central.sparse import AboveThreshold
@@ -13,6 +14,7 @@ __all__ = [
     "Laplace",
     "NoisyMax",
     "PermuteAndFlip",
+    "Preview",
     "Sensitivity",
     "WorstCase",
     "worst_case",

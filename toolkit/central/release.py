@@ -77,7 +77,27 @@ def equal_diagonal(variance: float, size: int) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Scale, error and cost of a mechanism, before anything is spent; noise exceeds the error in 1 - `level`."""
+    """Scale, error and cost of a mechanism, before anything is spent.
+
+    Parameters
+    ----------
+    mechanism : str
+        Its name.
+    scale : float
+        The size of the noise, in the unit of the value.
+    error : float
+        The bound that the noise exceeds with probability at most 1 - level.
+    level : float
+        Probability that the noise stays within the error.
+    loss : Loss
+        What a release costs.
+
+    Examples
+    --------
+    >>> from toolkit import Laplace
+    >>> Laplace.for_epsilon(1).preview()
+    <Preview Laplace: noise scale 1; error at 95 % ± 3; cost ε = 1>
+    """
 
     mechanism: str
     scale: float

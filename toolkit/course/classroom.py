@@ -21,7 +21,24 @@ _LONGEST = 90  # days: phones refuse what lasts for years
 
 @dataclass(frozen=True)
 class Certificate:
-    """Files of a certificate that this machine signed itself and of its key, and the fingerprint that phones show."""
+    """A certificate that this machine signed itself, as `certificate` returns it.
+
+    Parameters
+    ----------
+    certificate : Path
+        Its file.
+    private_key : Path
+        The file of its key.
+    fingerprint : str
+        What phones show of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     certificate(folder, "192.168.1.20").private_key.name
+    'private.pem'
+    """
 
     certificate: Path
     private_key: Path

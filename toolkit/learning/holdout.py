@@ -23,7 +23,21 @@ _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
 @dataclass(frozen=True)
 class Answered:
-    """A mean, and whether it came, with noise, from the holdout or else from the training set."""
+    """A mean, as `Thresholdout.ask` returns it.
+
+    Parameters
+    ----------
+    value : float
+        The mean.
+    from_holdout : bool
+        Whether it came, with noise, from the holdout; else it is that of the training set.
+
+    Examples
+    --------
+    >>> reuse = Thresholdout(1000, threshold=0.5, answers=5, rng=np.random.default_rng(1))
+    >>> reuse.ask([0, 1], [0, 1] * 500)
+    Answered(value=0.5, from_holdout=False)
+    """
 
     value: float
     from_holdout: bool

@@ -41,6 +41,21 @@ class Questionnaire:
 
     To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked, …, d-1 a
     uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by its own rule.
+
+    Parameters
+    ----------
+    questions : tuple of pair of str and Randomizer
+        Each question's name, and what hides its answers.
+    asked : int
+        Questions per person.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> made = questionnaire({name: lambda e: warner(epsilon=e) for name in ("cheated", "lied")}, 1.0)
+    >>> reports = made.randomize({"cheated": ["no"] * 100, "lied": ["yes"] * 100})
+    >>> sum(map(len, reports.values()))
+    100
     """
 
     questions: tuple[tuple[str, Randomizer], ...]
@@ -67,7 +82,20 @@ class Questionnaire:
         return self.loss.epsilon
 
     def report(self, answers: Mapping[str, Any], draw: Below) -> dict[str, Any]:
-        """One person's reports, by question, for answers as each question's own `report` takes them."""
+        """Return one person's reports.
+
+        Parameters
+        ----------
+        answers : mapping of str to value
+            By question, as each question's own `report` takes them.
+        draw : callable
+            Of a bound: a uniform integer below it.
+
+        Returns
+        -------
+        dict
+            A report for each question that was asked.
+        """
         d, chosen = len(self.questions), set[int]()
         for j in range(d - self.asked, d):
             t = draw(j + 1)
@@ -76,10 +104,19 @@ class Questionnaire:
         return {name: question.report(answers[name], draw) for name, question in questions}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
-        """For each question the reports of those who were asked.
+        """Randomize the answers of all; what was not asked for is then forgotten, and leaves no trace.
 
-        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a question. All are
-        checked, and all are randomized; what was not asked for is then forgotten, and leaves no trace.
+        Parameters
+        ----------
+        answers : mapping or frame
+            Everybody's answers to every question, a column a question.
+        rng : numpy.random.Generator, optional
+            For simulation; real answers use none, which is the operating system's randomness.
+
+        Returns
+        -------
+        dict
+            For each question the reports of those who were asked.
         """
         generator = check_rng(rng)
         self._refuse_other_names(answers)
@@ -108,16 +145,39 @@ class Questionnaire:
         return choices
 
     def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
+        """Estimate each question from the reports to it.
+
+        Parameters
+        ----------
+        reports : mapping
+            By question, as `randomize` returns them.
+
+        Returns
+        -------
+        dict
+            An estimate for each question.
+        """
         self._refuse_other_names(reports)
         return {name: question.estimate(reports[name]) for name, question in self.questions}
 
     def variance(
         self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample"
     ) -> dict[str, float | Array]:
-        """Variance of each question's estimate when n people take part, so that n * asked / d answer it.
+        """Compute the variance of each question's estimate when n people take part, so that n * asked / d answer it.
 
-        `truths` describes each question's answers as its own `variance` takes them: a prevalence, shares, or
-        a mean. With fixed respondents it is still left to chance who is asked what.
+        Parameters
+        ----------
+        truths : mapping of str to value
+            Each question's answers as its own `variance` takes them: a prevalence, shares, or a mean.
+        n : int
+            How many people take part.
+        respondents : {"sample", "fixed"}
+            As for a design; even of fixed people chance decides who is asked what.
+
+        Returns
+        -------
+        dict
+            A variance for each question, or one for each thing that is estimated.
         """
         self._refuse_other_names(truths)
         people = Fraction(whole(n, "n") * self.asked, len(self.questions))
@@ -136,6 +196,13 @@ class Questionnaire:
         return survey - chosen * (near / n)  # choosing whom to ask stays, choosing the n people falls away
 
     def describe(self) -> str:
+        """Describe it in plain words, for a consent form.
+
+        Returns
+        -------
+        str
+            What is asked, and what all of it tells.
+        """
         d = len(self.questions)
         which = (
             f"You are asked all {d} questions."
@@ -145,11 +212,30 @@ class Questionnaire:
         return f"{which} For all that you send together: {epsilon_bound(self.epsilon)}"
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Returns
+        -------
+        dict
+            What `from_dict` reads.
+        """
         questions = {name: question.to_dict() for name, question in self.questions}
         return {"kind": "questionnaire", "asked": self.asked, "questions": questions}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
+        """Make the questionnaire that was written.
+
+        Parameters
+        ----------
+        data : dict
+            As `to_dict` returns it.
+
+        Returns
+        -------
+        Questionnaire
+            An equal one.
+        """
         if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
             consequence = "write it with to_dict()"
             refuse("a questionnaire must have the fields kind, asked and questions", "others", consequence)
@@ -237,11 +323,24 @@ def compare(
 
 @dataclass(frozen=True)
 class Likert:
-    """Two ways to ask on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the mean alone.
+    """Two ways to ask on points 1 … k at one epsilon, as `likert` returns them.
 
-    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from the
-    distribution: when answers are spread evenly over the points, and when half of them are at either end, its worst
-    case.
+    Parameters
+    ----------
+    distribution : Design
+        Keeps all shares.
+    mean : OneBit
+        Keeps the mean alone.
+    saving_spread : float
+        How many times the respondents the mean needs when it is taken from the distribution, if answers are spread
+        evenly over the points.
+    saving_ends : float
+        The same if half of the answers are at either end, its worst case.
+
+    Examples
+    --------
+    >>> round(likert(5, 1.0).saving_spread, 2)
+    1.63
     """
 
     distribution: Design
@@ -252,7 +351,13 @@ class Likert:
     __repr__ = concise
 
     def advice(self) -> str:
-        """Which to use, in one sentence."""
+        """Tell which to use.
+
+        Returns
+        -------
+        str
+            One sentence.
+        """
         if self.saving_spread > 1:
             gain = f"{self.saving_spread:.1f} to {self.saving_ends:.1f} times fewer respondents"
             return f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."

@@ -5,6 +5,7 @@ would learn.
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit
 from toolkit.planning.families import Snapped, snap
 from toolkit.planning.fieldwork import Field
+from toolkit.planning.four_ways import Way
 from toolkit.planning.models import (
     DifferencePlan,
     ListPlan,
@@ -20,13 +21,14 @@ from toolkit.planning.planner import plan
 from toolkit.planning.simulation import SimulatedPlan, plan_by_simulation
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for
-from toolkit.planning.survey_size import PeopleNeeded, plan_survey
+from toolkit.planning.survey_size import Needed, PeopleNeeded, plan_survey
 
 __all__ = [
     "DifferencePlan",
     "Field",
     "Learned",
     "ListPlan",
+    "Needed",
     "PeopleNeeded",
     "Plan",
     "SimulatedPlan",
@@ -34,6 +36,7 @@ __all__ = [
     "Snapped",
     "Split",
     "TwoGroupPlan",
+    "Way",
     "bet",
     "budget_for",
     "guess_rate",

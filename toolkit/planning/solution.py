@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.extras import extra
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Case
+from toolkit.planning.four_ways import Way, answers_at, check_delta, four_ways, other_guesses
 from toolkit.planning.search import Target, in_words, people_for
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from toolkit.planning.four_ways import Way
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +91,7 @@ class Plan:
         direct = accuracy.without_noise().variance(self.n).max()
         return float(accuracy.variance(self.n).max() / direct) if direct > 0 else math.inf
 
-    def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
+    def ways(self, delta: float = 1e-6) -> tuple[Way, ...]:
         """Compute direct, local, shuffled and central at this epsilon and n.
 
         Parameters
@@ -105,9 +104,6 @@ class Plan:
         tuple of Way
             One for each way.
         """
-        # only now: it brings shuffling, and `import toolkit` is light
-        from toolkit.planning.four_ways import check_delta, four_ways
-
         return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
@@ -149,9 +145,6 @@ class Plan:
             The solved quantity at each truth; NaN where it is out of reach.
         """
         pd = extra("pandas")
-
-        from toolkit.planning.four_ways import answers_at, other_guesses
-
         guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
         answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
         return pd.DataFrame({"prevalence": list(guesses), self.solved: answers})

@@ -29,7 +29,36 @@ _PURPOSES = {
 
 @dataclass(frozen=True)
 class Needed:
-    """What one wish needs: people in its group, in the survey, to invite; `binding` if no other wish needs more."""
+    """What one wish needs, a row of `PeopleNeeded`.
+
+    Parameters
+    ----------
+    question : str
+        What it is about.
+    purpose : {"margin", "test", "difference", "slope"}
+        What is wished for.
+    group : str
+        Of whom, in words.
+    share : float
+        The group's share of the people; of a difference the first one's.
+    target : str
+        What is to be reached, in words.
+    n : int
+        People in the group.
+    people : int
+        People in the survey.
+    invited : int
+        People to invite.
+    binding : bool
+        Whether no other wish needs more.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> needed = plan_survey({"a": warner("3/4")}, {"a": {"margin": 0.05}}, prevalence={"a": 0.2}, response="1/2")
+    >>> [(row.target, row.invited == 2 * row.people) for row in needed.rows]
+    [('± 0.05', True)]
+    """
 
     question: str
     purpose: str

@@ -3,30 +3,38 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from toolkit.survey.plan import Planned, SurveyPlan
 from toolkit.survey.questions.files import SurveyError
 from toolkit.survey.questions.question import Question
+from toolkit.survey.questions.survey_fields import Panel
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import StoreError
 
 if TYPE_CHECKING:
-    from toolkit.survey.collector import Collector, collect
+    from toolkit.survey.collector import Collector, Status, collect
     from toolkit.survey.exchange.books import write_codebook
     from toolkit.survey.exchange.importing import read_reports
     from toolkit.survey.exchange.registration import Registration, register
     from toolkit.survey.exchange.xlsform import from_xlsform, write_xlsform
     from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
+    from toolkit.survey.results.comparing import ArmDifference
     from toolkit.survey.serving.background import CollectError
 
 __all__ = [
+    "ArmDifference",
     "CollectError",
     "Collector",
+    "Panel",
+    "Planned",
     "Question",
     "Registration",
     "Results",
+    "Status",
     "StoreError",
     "Survey",
     "SurveyError",
+    "SurveyPlan",
     "collect",
     "estimate",
     "from_xlsform",
@@ -39,10 +47,12 @@ __all__ = [
 ]
 
 _LATER = {
+    "ArmDifference": "toolkit.survey.results.comparing",
     "CollectError": "toolkit.survey.serving.background",
     "Collector": "toolkit.survey.collector",
     "Registration": "toolkit.survey.exchange.registration",
     "Results": "toolkit.survey.results",
+    "Status": "toolkit.survey.collector",
     "collect": "toolkit.survey.collector",
     "estimate": "toolkit.survey.results",
     "from_xlsform": "toolkit.survey.exchange.xlsform",

@@ -49,6 +49,12 @@ class Status:
         What last went wrong in the server.
     stored : int
         Reports that there are.
+
+    Examples
+    --------
+    With a collection that is open::
+
+        collector.status().state  # "open"
     """
 
     state: str

@@ -46,6 +46,13 @@ class Planned:
         The people in the smallest subgroup.
     small_margin : float, optional
         The margin there.
+
+    Examples
+    --------
+    >>> from toolkit import Survey
+    >>> survey = Survey("Study", [Question("year", "Year?", options=[1, 2])], consent="Why.")
+    >>> survey.plan(100)["year"].people
+    100
     """
 
     question: str
@@ -60,7 +67,18 @@ class Planned:
     __repr__ = concise
 
     def words(self, margin: float | None) -> str:
-        """Return a margin in its unit, rounded up: never better than it is."""
+        """Return a margin in its unit, rounded up: never better than it is.
+
+        Parameters
+        ----------
+        margin : float or None
+            One of its margins.
+
+        Returns
+        -------
+        str
+            In words; empty of none.
+        """
         if margin is None:
             return ""
         if not math.isfinite(margin):  # of a distribution, or of nobody
@@ -84,6 +102,13 @@ class SurveyPlan:
         One for each question but free text.
     notes : tuple of str
         What was guessed, and where next to nothing would be learned.
+
+    Examples
+    --------
+    >>> from toolkit import Survey, warner
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner("3/4"))], consent="Why.")
+    >>> survey.plan(1000)
+    <Plan of 'Exams' with 1,000 people: cheated ± 6.2 points at 95 %>
     """
 
     title: str
@@ -100,14 +125,26 @@ class SurveyPlan:
         return by_name[name]
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a row per question, with margins as numbers."""
+        """Return a row per question.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With margins as numbers.
+        """
         rows = [
             (one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions
         ]
         return extra("pandas").DataFrame(rows, columns=list(_HEADS))
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the same as text, under their heads; without the subgroup where there is none."""
+        """Return the same as text.
+
+        Returns
+        -------
+        list of tuple of str
+            The heads, then a row per question; without the subgroup where there is none.
+        """
         lines = [
             (
                 one.question,

@@ -4,6 +4,8 @@ from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu
 from toolkit.central.robust.descent import NoisyDescent
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
 from toolkit.central.robust.influence import (
+    Influence,
+    RegressionInfluence,
     fixed_scale_influence,
     gross_error_sensitivity,
     influence,
@@ -13,7 +15,7 @@ from toolkit.central.robust.influence import (
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.robust.releases import SmoothSensitivity
+from toolkit.central.robust.releases import ScaleBound, SmoothSensitivity, Summary
 from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
 from toolkit.core.loss import AsymptoticPromise
 
@@ -21,6 +23,7 @@ __all__ = [
     "AsymptoticPromise",
     "AvellaMedina",
     "Huber",
+    "Influence",
     "InverseSensitivity",
     "Logistic",
     "Mean",
@@ -29,7 +32,10 @@ __all__ = [
     "ProposeTestRelease",
     "Quantile",
     "RankStatistic",
+    "RegressionInfluence",
+    "ScaleBound",
     "SmoothSensitivity",
+    "Summary",
     "Tukey",
     "chaudhuri_hsu",
     "fixed_scale_influence",

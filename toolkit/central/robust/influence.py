@@ -32,10 +32,26 @@ _ROUNDS = 1000
 
 @dataclass(frozen=True)
 class RegressionInfluence:
-    """Coefficients, and how far one more row pulls them.
+    """Coefficients, and how far one more row pulls them, as `regression` returns them.
 
-    `matrix` is M, the mean of psi'(y - x beta) w(x) x x'; the gross-error sensitivity is bound * clip / (its least
-    eigenvalue).
+    Parameters
+    ----------
+    estimator : Estimator
+        What was fitted.
+    clip : float
+        The length that rows are cut to.
+    coefficients : array
+        One for each column.
+    matrix : array
+        M, the mean of psi'(y - x beta) w(x) x x'.
+    gross_error_sensitivity : float
+        The bound of psi times `clip`, divided by the least eigenvalue of M.
+
+    Examples
+    --------
+    >>> fit = regression(Mean(), [[1.0], [1.0]], [1.0, 3.0], clip=1)
+    >>> fit([1.0], 5.0).round(6)  # how a row far above the mean of 2 pulls it
+    array([3.])
     """
 
     estimator: Estimator
@@ -112,10 +128,25 @@ _FAR = 60.0
 
 @dataclass(frozen=True)
 class Influence:
-    """What is known of an estimator at a population or a sample.
+    """What is known of an estimator at a population or a sample, as `influence` returns it.
 
-    `at` is the location T, `slope` the mean of psi', the gross-error sensitivity sup |IF| (infinite for the mean), and
-    `variance` the asymptotic one of sqrt(n) (T of n values - T).
+    Parameters
+    ----------
+    estimator : Estimator
+        Whose influence it is.
+    at : float
+        The location T.
+    slope : float
+        M, the mean of psi'.
+    gross_error_sensitivity : float
+        The largest absolute value of IF, infinite for the mean.
+    variance : float
+        The asymptotic one of sqrt(n) (T of n values - T).
+
+    Examples
+    --------
+    >>> influence(Mean(), [1.0, 3.0])([2.0, 5.0])
+    array([0., 3.])
     """
 
     estimator: Estimator

@@ -36,7 +36,21 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """What noise is added to: the statistic and its smooth sensitivity, in steps of the grid; private."""
+    """What noise is added to: the statistic and its smooth sensitivity, in steps of the grid; private.
+
+    Parameters
+    ----------
+    value : Fraction
+        The statistic.
+    smooth : Fraction
+        Its smooth sensitivity.
+
+    Examples
+    --------
+    >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=(0, 100))
+    >>> float(mechanism.summary([0, 50, 100]).value * mechanism.bounds.step)
+    50.0
+    """
 
     value: Fraction
     smooth: Fraction
@@ -298,6 +312,15 @@ _LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, wit
 class ScaleBound:
     """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbors.
 
+    Parameters
+    ----------
+    release_of : SmoothSensitivity
+        The mechanism whose noise it is.
+    laplace : Laplace
+        The noise that is added to ln S.
+
+    Examples
+    --------
     >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)).scale_bound("1/2")
     >>> mechanism.loss
     Pure(0.5)
@@ -310,10 +333,26 @@ class ScaleBound:
 
     @property
     def loss(self) -> Pure:
+        """What a release costs."""
         return self.laplace.loss
 
     def release(self, values: ArrayLike, rng: Rng = None, *, level: Number = 0.95) -> float:
-        """A number that the standard deviation of the noise does not exceed, with probability `level`."""
+        """Release a number that the standard deviation of the noise does not exceed.
+
+        Parameters
+        ----------
+        values : array-like
+            The values that the statistic is of.
+        rng : numpy.random.Generator, optional
+            For simulation; a release uses none, which is the operating system's randomness.
+        level : number
+            Probability that it does not.
+
+        Returns
+        -------
+        float
+            The bound, in the unit of the values.
+        """
         share, source = check_level(level), check_rng(rng)
         mechanism = self.release_of
         smooth = mechanism.summary(values).smooth

@@ -17,7 +17,20 @@ from toolkit.core.loss import Pure, Zcdp
 
 @dataclass(frozen=True)
 class Error:
-    """Standard deviations of the totals: the largest over the periods, and the root of the mean square."""
+    """Standard deviations of the totals, as `error` and `compare` return them.
+
+    Parameters
+    ----------
+    largest : float
+        The largest over the periods.
+    typical : float
+        The root of the mean square.
+
+    Examples
+    --------
+    >>> error("fresh noise for every period", Zcdp(0.5), 4).largest
+    2.0
+    """
 
     largest: float
     typical: float

@@ -58,7 +58,29 @@ class Step:
 class Device(Generic[D]):
     """A device with equally likely outcomes, what to do on each, and the design it really is.
 
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realizes them.
+    Parameters
+    ----------
+    name : str
+        Such as "a die".
+    outcomes : int
+        How many it has.
+    instructions : str
+        What to do on each, in words.
+    design : Design
+        What people who follow them use.
+    distance : float
+        The largest difference between its probabilities and the wanted ones.
+    note : str
+        What to mind.
+    steps : tuple of Step
+        The instructions, as data.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> die = forced("1/6", "1/6").devices()[0]
+    >>> die.name, die.exact
+    ('a die', True)
     """
 
     name: str
@@ -71,10 +93,12 @@ class Device(Generic[D]):
 
     @property
     def epsilon(self) -> float:
+        """What a report costs with this device."""
         return self.design.epsilon
 
     @property
     def exact(self) -> bool:
+        """Whether it realizes the wanted probabilities."""
         return self.distance == 0
 
     @property

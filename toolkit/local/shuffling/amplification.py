@@ -123,8 +123,29 @@ _HEADROOM, _NEAR = (1 + 1e-4, 4e-3)  # of epsilon and of ln(delta): a first look
 class Shuffled(Approx):
     """What shuffled reports cost each respondent: an `Approx` that remembers what it rests on.
 
-    `local` is the epsilon of a report alone, `n` how many are mixed, `least` a number that the true epsilon
-    is not below, `basis` how epsilon was bounded, `claim` when it may be claimed.
+    Its `claim` says when it may be claimed.
+
+    Parameters
+    ----------
+    epsilon : number
+        What a report costs once it is mixed with others.
+    delta : number
+        Probability that the bound may fail.
+    local : float
+        The epsilon of a report alone.
+    n : int
+        How many are mixed.
+    least : float
+        A number that the true epsilon is not below.
+    basis : str
+        How epsilon was bounded.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> cost = shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)
+    >>> round(cost.epsilon, 3), cost.local
+    (0.036, 1.0)
     """
 
     local: float

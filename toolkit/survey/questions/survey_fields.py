@@ -169,9 +169,19 @@ def checked_waves(waves: object, wave: object) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Panel:
-    """The same people over waves, made with the first collection and handed on. Under `identity`, 128 random bits,
-    phones keep what they have drawn, and which waves they have answered; `loss` is the epsilon that people were told
-    in the first wave all waves cost them at most.
+    """The same people over waves, made with the first collection and handed on.
+
+    Parameters
+    ----------
+    identity : str
+        128 random bits, under which phones keep what they have drawn, and which waves they have answered.
+    loss : Fraction or float
+        The epsilon that all waves cost people at most, as they were told in the first.
+
+    Examples
+    --------
+    >>> Panel.new(Pure("1/2")).to_dict()["loss"]
+    '1/2'
     """
 
     identity: str
@@ -179,9 +189,28 @@ class Panel:
 
     @classmethod
     def new(cls, loss: Pure) -> "Panel":
+        """Make one with a new identity.
+
+        Parameters
+        ----------
+        loss : Pure
+            What all waves cost a person at most.
+
+        Returns
+        -------
+        Panel
+            Like no other.
+        """
         return cls(secrets.token_hex(16), loss.amount)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return plain data for JSON.
+
+        Returns
+        -------
+        dict
+            What a survey takes as its `panel`.
+        """
         return {"identity": self.identity, "loss": as_plain(self.loss)}
 
 
