@@ -12,10 +12,10 @@ import gc
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from tests import warm
@@ -50,24 +50,31 @@ LONG = (
 )
 
 
-def in_lab(root: Path) -> set[str]:
+@cache
+def in_lab() -> set[Path]:
     """The files whose tests need a JupyterLab."""
-    files = [path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())]
-    return {path.relative_to(root).as_posix() for path in files}
+    return {path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_place(path):
+    """Tests with a browser come last: its driver keeps an event loop running, and others start their own.
+    Among them those come first that take longest, so that all processes end together; all that need a
+    JupyterLab are in one, as one is enough.
+    """
+    long = {BROWSER / f"test_{name}.py": i for i, name in enumerate(LONG)}
+    return (
+        path.is_relative_to(BROWSER),
+        path not in in_lab(),
+        long.get(path, len(long)),
+        "" if path in in_lab() else str(path),
+    )
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others
-    start their own. Among them those come first that take longest, so that all processes end together.
-    """
-    lab, places = in_lab(config.rootpath), {f"tests/browser/test_{name}.py": i for i, name in enumerate(LONG)}
-
-    def place(item):
-        file = item.nodeid.partition("::")[0]
-        return file.startswith("tests/browser/"), file not in lab, places.get(file, len(places))
-
-    items.sort(key=place)
+def pytest_collection_modifyitems(items):
+    """In one process, too, and whoever shuffles."""
+    items.sort(key=lambda item: pytest_place(item.path)[:3])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,31 +100,6 @@ def pytest_sessionstart():
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Tests of a file stay in one process, and so do all that need a JupyterLab: one is enough."""
-    from xdist.scheduler import LoadFileScheduling
-
-    lab = in_lab(config.rootpath)
-
-    class Together(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            file = super()._split_scope(nodeid)
-            return "lab" if file in lab else file
-
-    return Together(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-def pytest_runtest_protocol(item, nextitem):
-    """A worker tells of a test only how it went: of five messages a test four would say that all is well."""
-    if not hasattr(item.config, "workerinput"):
-        return None
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            item.ihook.pytest_runtest_logreport(report=report)
-    return True
 
 
 def pytest_itemcollected(item):
