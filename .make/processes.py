@@ -25,7 +25,9 @@ OFTEN = 0.3  # seconds from one telling to the next
 class Hooks:
     @pytest.hookspec(firstresult=True)
     def pytest_place(self, path: Path) -> tuple[Any, ...]:
-        """Files are taken in the order of their places, those with the same place by the same process."""
+        """Files are taken in the order of their places, by the first process from the end; those with the same place
+        by the same process. Where the first item of the place changes, all fixtures of a process end.
+        """
         raise NotImplementedError
 
 
@@ -52,7 +54,7 @@ class Processes:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.files: list[pytest.File] = []
-        self.groups: list[list[pytest.File]] = []
+        self.groups: list[tuple[Any, list[pytest.File]]] = []  # after the first item of their place
         self.children: dict[Any, int] = {}  # by the lines to them
         self.parent: Connection | None = None  # the line to it
         self.told: list[tuple[str, Any]] = []
@@ -70,8 +72,8 @@ class Processes:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         together = defaultdict(list)
         for file in self.files:
-            together[self.config.hook.pytest_place(path=file.path) or (str(file.path),)].append(file)
-        self.groups = [together[place] for place in sorted(together)]
+            together[self.config.hook.pytest_place(path=file.path) or ("", str(file.path))].append(file)
+        self.groups = [(place[0], together[place]) for place in sorted(together)]
         self.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]  # one for all
         for number in range(min(self.config.option.processes, len(self.groups))):
             self.fork(session, number)
@@ -89,14 +91,15 @@ class Processes:
 
     def give_out(self, session: pytest.Session) -> list[str]:
         """Say what is told until all children have ended, and return what is wrong with that."""
-        waiting, doing, wrong, tests = self.groups[::-1], {}, [], 0
+        lines = list(self.children)
+        waiting, doing, wrong, tests = [*range(len(self.groups))], {}, [], 0
         while self.children:
             for line in wait(list(self.children)):
                 try:
                     told, has_done = line.recv()
                 except (EOFError, ConnectionError):
                     _, status = os.waitpid(self.children.pop(line), 0)
-                    wrong += [file.nodeid for file in doing.pop(line, [])] or ["the end"] * bool(status)
+                    wrong += self.names(doing.pop(line, [])) or ["the end"] * bool(status)
                     continue
                 if has_done:
                     doing.pop(line, None)
@@ -106,11 +109,14 @@ class Processes:
                 for name, data in told:
                     self.say(session, name, data)
                 if has_done:
-                    going_on = bool(waiting) and not session.shouldfail
-                    doing[line] = waiting.pop() if going_on else []
-                    line.send(len(self.groups) - len(waiting) if going_on else 0)
+                    going_on = waiting and not session.shouldfail
+                    doing[line] = [waiting.pop(-1 if line is lines[0] else 0)] if going_on else []
+                    line.send(doing[line])
         session.testscollected = tests
-        return wrong + [file.nodeid for group in waiting for file in group]
+        return wrong + self.names(waiting)
+
+    def names(self, groups: list[int]) -> list[str]:
+        return sorted({file.nodeid for group in groups for file in self.groups[group][1]})
 
     def say(self, session: pytest.Session, name: str, data: Any) -> None:
         hook = self.config.hook
@@ -151,8 +157,12 @@ class Processes:
         capture.start_global_capturing()
         capture.suspend_global_capture()
         try:
-            while not session.shouldfail and (group := self.tell(has_done=True)):
-                self.files = self.groups[group - 1]
+            before = None
+            while not session.shouldfail and (groups := self.tell(has_done=True)):
+                kind, self.files = self.groups[groups[0]]
+                if kind != before:
+                    session._setupstate.teardown_exact(None)
+                before = kind
                 self.config.hook.pytest_collection(session=session)
                 for item, following in pairwise([*session.items, session]):
                     self.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -162,12 +172,12 @@ class Processes:
             self.config.hook.pytest_sessionfinish(session=session, exitstatus=0)
             self.tell()
 
-    def tell(self, has_done: bool = False) -> int:
-        """Who has done asks for another group; none is 0."""
+    def tell(self, has_done: bool = False) -> list[int]:
+        """Who has done asks for another group, and gets one or none."""
         assert self.parent
         self.parent.send((self.told, has_done))
         self.told, self.last = [], time.monotonic()
-        return self.parent.recv() if has_done else 0
+        return self.parent.recv() if has_done else []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool | None:

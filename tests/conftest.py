@@ -42,7 +42,7 @@ SERVERS = {"browser", "production", "studio", "survey", "verbs"}
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
-# What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
+# What takes longest of the tests with a browser is begun first, so that all processes end together.
 LONG = (
     *("form_axe", "form_sending", "waves", "station", "form_way", "studio", "form_reload", "form_secrecy"),
     *("form_looks", "randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery"),
@@ -56,25 +56,25 @@ def in_lab() -> set[Path]:
     return {path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_place(path):
-    """Tests with a browser come last: its driver keeps an event loop running, and others start their own.
-    Among them those come first that take longest, so that all processes end together; all that need a
-    JupyterLab are in one, as one is enough.
+@cache
+def place(path):
+    """Tests with a browser come last, as its driver keeps an event loop running, and others start their own; one
+    process begins there, from the end. All that need a JupyterLab are in one, as one is enough.
     """
-    long = {BROWSER / f"test_{name}.py": i for i, name in enumerate(LONG)}
-    return (
-        path.is_relative_to(BROWSER),
-        path not in in_lab(),
-        long.get(path, len(long)),
-        "" if path in in_lab() else str(path),
-    )
+    is_lab, name = path in in_lab(), path.stem.removeprefix("test_")
+    long = -LONG.index(name) if name in LONG else -len(LONG)
+    return path.is_relative_to(BROWSER), is_lab, long, "" if is_lab else str(path)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """In one process, too, and whoever shuffles."""
-    items.sort(key=lambda item: pytest_place(item.path)[:3])
+    items.sort(key=lambda item: place(item.path)[:3])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_place(path):
+    return place(path)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -54,7 +54,7 @@ def test_after_a_failure_no_other_file_is_begun_if_that_is_wanted(tmp_path: Path
         "--processes",
         "2",
         test_0="def test_wrong(): assert 0",
-        test_1="import time\ndef test_long(): time.sleep(1)",
+        test_4="import time\ndef test_long(): time.sleep(1)",
     )
     assert code == 1
     assert "1 failed, 1 passed" in said
