@@ -12,6 +12,8 @@ import sys
 import time
 import traceback
 from collections import defaultdict
+from contextlib import suppress
+from importlib import import_module
 from itertools import pairwise
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
@@ -183,6 +185,11 @@ class Processes:
     def pytest_collection(self, session: pytest.Session) -> bool | None:
         if not self.parent:
             return None
+        for file in self.files:
+            if (file.path.parent / "__init__.py").exists():  # as pytest imports it first, a package lacks its modules
+                name = ".".join(file.path.relative_to(self.config.rootpath).with_suffix("").parts)
+                with suppress(ImportError):
+                    import_module(name.removesuffix(".__init__"))
         session.items = [item for file in self.files for item in session.genitems(file)]
         self.config.hook.pytest_collection_modifyitems(session=session, config=self.config, items=session.items)
         return True

@@ -50,6 +50,11 @@ LONG = (
 )
 
 
+SLOW_EXAMPLES = {
+    *("MechanismExplorer", "TradeoffExplorer", "audit", "conduct", "errors", "plan_by_simulation", "ways_against_n")
+}
+
+
 @cache
 def in_lab() -> set[Path]:
     """The files whose tests need a JupyterLab."""
@@ -66,9 +71,13 @@ def place(path):
     return path.is_relative_to(BROWSER), is_lab, long, "" if is_lab else str(path)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(items):
     """In one process, too, and whoever shuffles."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.name.rpartition(".")[2] in SLOW_EXAMPLES:
+            item.add_marker(pytest.mark.slow)
+    yield
     items.sort(key=lambda item: place(item.path)[:3])
 
 
