@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
+.PHONY: help install lab app class test elsewhere lowest quick lint notebooks answers student teacher slides cards site docs api seeds rooms bench newest clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -33,43 +33,40 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 class: $(READY)  ## a class answers: the notebook with the question, the QR code and the phones of the room
 	@CLASS=live JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/15_a_class_answers.ipynb $(AS_ROOT) $(LAB_OPTIONS)
 
-# Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
+# Three processes share two cores, as tests often wait for a browser or a server; a file's tests stay together.
 # T=tests/budget runs a part, without the notebooks.
 # Databases and browsers of the tests write into memory where the machine has two gigabytes for it: a disk that stalls is no failure of ours.
 MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
-PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python .make/processes.py -p no:nbval -q
+FAST := --processes 2 --ignore tests/browser -m 'not slow and not browser and not postgres and not spark'
 
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
-	@$(MAKE) --no-print-directory -j 3 lint compiled $(VENV)/.spark
-	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
+	@$(MAKE) --no-print-directory -j 2 lint $(VENV)/.spark
+	@$(PYTEST) --processes 3 $(PYTEST_OPTIONS) $(T)
 	@test -n "$(T)" || PYTHONPATH=.make:.make/ties $(NBVAL)
 
 # Saved outputs hold on every processor: once with equals in random order (above), once as an old one adds up and sorts (CI runs both).
-NBVAL := $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
+NBVAL := $(BIN)/python .make/processes.py --processes 2 -p nbval_strict -q --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
 
 elsewhere: $(READY)  ## the notebooks as on an old processor
-	@OPENBLAS_CORETYPE=$(or $(CORE),Prescott) NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python .make/features.py)" PYTHONPATH=.make $(NBVAL)
+	@OPENBLAS_CORETYPE=$(or $(CORE),Prescott) NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python .make/features.py)" $(NBVAL)
 
 lowest: .venv-lowest/.ready  ## the fast tests on the lowest versions that pyproject.toml allows
-	@T="$(T)" sh .make/quick.sh .venv-lowest/bin/python
+	@$(subst $(VENV)/,.venv-lowest/,$(PYTEST)) $(FAST) $(T)
 
 .venv-lowest/.ready: pyproject.toml .make/install.sh
 	@VERSIONS=--resolution=lowest-direct sh .make/install.sh .venv-lowest
 	@touch $@
 
 newest: .venv-newest/.ready  ## the fast tests on the newest versions that there are
-	@T="$(T)" sh .make/quick.sh .venv-newest/bin/python
+	@$(subst $(VENV)/,.venv-newest/,$(PYTEST)) $(FAST) $(T)
 
 .venv-newest/.ready: pyproject.toml .make/install.sh
 	@VERSIONS=--upgrade sh .make/install.sh .venv-newest
 	@touch $@
 
-# Beside the types, which take one core: what three processes would else each compile, on a fresh clone for half a minute.
-compiled: $(READY)
-	@$(BIN)/python -m pytest -p no:nbval --collect-only -qq $(T) > /dev/null || true  # what is wrong is said by the tests
-
 quick: $(READY) lint  ## style, types and the fast tests, for every save; T=tests/budget for a part
-	@T="$(T)" sh .make/quick.sh $(BIN)/python
+	@$(PYTEST) $(FAST) $(T)
 
 lint: $(READY) $(VENV)/.scripts  ## style and types
 	@$(BIN)/ruff check .

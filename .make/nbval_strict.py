@@ -4,7 +4,7 @@ leave open for their readers.
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -13,19 +13,25 @@ import pytest
 OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
 
 
-def pytest_configure() -> None:
-    """Servers note down where they run, below this folder: here one of their own, so that no others are meant
-    at the end.
-    """
-    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+STATES: list[
+    str
+] = []  # folders below which servers note down where they run: of their own, so that no others are meant
 
 
-def pytest_unconfigure() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    STATES.append(tempfile.mkdtemp())
+    os.environ["XDG_STATE_HOME"] = STATES[-1]
+    return (yield)
+
+
+def pytest_sessionfinish() -> None:
     """A kernel ends its server when it is told to end; nbval kills it."""
     from toolkit.survey.serving.background import servers
 
-    for server in servers():
-        server.stop()
+    for os.environ["XDG_STATE_HOME"] in STATES:
+        for server in servers():
+            server.stop()
 
 
 def pytest_collectstart(collector: pytest.File) -> None:

@@ -12,10 +12,10 @@ import gc
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
-from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from tests import warm
@@ -42,7 +42,7 @@ SERVERS = {"browser", "production", "studio", "survey", "verbs"}
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
-# What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
+# What takes longest of the tests with a browser is begun first, so that all processes end together.
 LONG = (
     *("form_axe", "form_sending", "waves", "station", "form_way", "studio", "form_reload", "form_secrecy"),
     *("form_looks", "randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery"),
@@ -50,24 +50,40 @@ LONG = (
 )
 
 
-def in_lab(root: Path) -> set[str]:
+SLOW_EXAMPLES = {
+    *("MechanismExplorer", "TradeoffExplorer", "audit", "conduct", "errors", "plan_by_simulation", "ways_against_n")
+}
+
+
+@cache
+def in_lab() -> set[Path]:
     """The files whose tests need a JupyterLab."""
-    files = [path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())]
-    return {path.relative_to(root).as_posix() for path in files}
+    return {path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config, items):
-    """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others
-    start their own. Among them those come first that take longest, so that all processes end together.
+@cache
+def place(path):
+    """Tests with a browser come last, as its driver keeps an event loop running, and others start their own; one
+    process begins there, from the end. All that need a JupyterLab are in one, as one is enough.
     """
-    lab, places = in_lab(config.rootpath), {f"tests/browser/test_{name}.py": i for i, name in enumerate(LONG)}
+    is_lab, name = path in in_lab(), path.stem.removeprefix("test_")
+    long = -LONG.index(name) if name in LONG else -len(LONG)
+    return path.is_relative_to(BROWSER), is_lab, long, "" if is_lab else str(path)
 
-    def place(item):
-        file = item.nodeid.partition("::")[0]
-        return file.startswith("tests/browser/"), file not in lab, places.get(file, len(places))
 
-    items.sort(key=place)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items):
+    """In one process, too, and whoever shuffles."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem) and item.name.rpartition(".")[2] in SLOW_EXAMPLES:
+            item.add_marker(pytest.mark.slow)
+    yield
+    items.sort(key=lambda item: place(item.path)[:3])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_place(path):
+    return place(path)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -93,31 +109,6 @@ def pytest_sessionstart():
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Tests of a file stay in one process, and so do all that need a JupyterLab: one is enough."""
-    from xdist.scheduler import LoadFileScheduling
-
-    lab = in_lab(config.rootpath)
-
-    class Together(LoadFileScheduling):
-        def _split_scope(self, nodeid):
-            file = super()._split_scope(nodeid)
-            return "lab" if file in lab else file
-
-    return Together(config, log) if config.getoption("dist") == "loadfile" else None
-
-
-def pytest_runtest_protocol(item, nextitem):
-    """A worker tells of a test only how it went: of five messages a test four would say that all is well."""
-    if not hasattr(item.config, "workerinput"):
-        return None
-    for report in runtestprotocol(item, log=False, nextitem=nextitem):
-        if report.when == "call" or not report.passed:
-            item.ihook.pytest_runtest_logreport(report=report)
-    return True
 
 
 def pytest_itemcollected(item):

@@ -110,6 +110,7 @@ def test_files_and_functions_can_be_read_in_one_go() -> None:
     assert [one for path in FILES for one in facts(path).long] == []
 
 
+@pytest.mark.slow
 def test_every_file_and_every_package_says_what_it_is() -> None:
     files = {*FILES, *(folder / "__init__.py" for folder in FOLDERS)}
     assert [str(path.relative_to(ROOT)) for path in files if not facts(path).documented] == []

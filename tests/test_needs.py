@@ -34,7 +34,7 @@ def told(folder: Path, *options: str, ci: bool) -> str:
     (folder / "test_some.py").write_text(TESTS)
     (folder / "conftest.py").write_text("from tests.needs import pytest_terminal_summary\n")
     environment = {name: value for name, value in os.environ.items() if name != "CI"}
-    environment |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment |= {"PYTHONPATH": f"{ROOT}:{ROOT / '.make'}", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment |= {"CI": "true"} if ci else {}
     call = [sys.executable, "-m", "pytest", "-ra", "-p", "no:cacheprovider", *options, "test_some.py"]
     done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
@@ -43,7 +43,7 @@ def told(folder: Path, *options: str, ci: bool) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n", "1")], ids=["here", "by workers"])
+@pytest.mark.parametrize("options", [(), ("-p", "processes", "--processes", "2")], ids=["here", "by others"])
 def test_programs_that_are_missing_are_told_of_in_two_lines(tmp_path: Path, options: tuple[str, ...]) -> None:
     said = told(tmp_path, *options, ci=False)
     assert "Tests that were left out: 40 that need Chromium, 3 that need NoSuch.\n" in said

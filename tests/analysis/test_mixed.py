@@ -157,6 +157,7 @@ def test_five_hundred_groups_of_plain_answers_are_those_of_lme4() -> None:
     assert (found.aic, found.bic) == (pytest.approx(11662.83499, abs=1e-3), pytest.approx(11684.46602, abs=1e-3))
 
 
+@pytest.mark.slow
 def test_a_group_without_reports_is_known_as_well_as_groups_are_alike(fit) -> None:
     """The variance of E(eta + sd u) over u, on a fine grid, comes on top of that of the parameters."""
     u = np.linspace(-9, 9, 200_001)

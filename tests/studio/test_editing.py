@@ -87,6 +87,7 @@ def opened(text):
     return data
 
 
+@pytest.mark.slow
 def test_nothing_edited_is_nothing_written(texts):
     assert len(texts) > 30
     for name, text in texts.items():
@@ -179,6 +180,7 @@ def test_days_truth_values_and_large_numbers():
 WORDS = st.text(st.characters(blacklist_categories=["Cs"]), max_size=30)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(WORDS, WORDS)
 def test_any_text_is_written_so_that_it_reads_back(first, second):

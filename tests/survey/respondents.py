@@ -105,7 +105,7 @@ def free_port():
     Processes of one test run look in blocks of their own, as two of them could find the same port free at the
     same moment.
     """
-    own = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 8
+    own = int(os.environ.get("PYTEST_PROCESS", "0")) % 8
     for port in range(20_000 + 7 * os.getpid() % 10_000, 32_000):
         if port // 16 % 8 != own:
             continue

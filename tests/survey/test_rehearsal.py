@@ -204,6 +204,7 @@ def test_simulated_reports_are_those_of_a_rehearsal_and_make_results():
     pd.testing.assert_frame_equal(frame, survey().simulate(200, np.random.default_rng(1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_kind_of_randomizer_can_be_simulated_and_estimated(name):
     asked = survey_with(DESIGNS[name], minimum=1)

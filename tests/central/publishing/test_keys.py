@@ -39,6 +39,7 @@ def test_replacing_doubles_the_scale_and_rows_raise_the_threshold() -> None:
     assert KeyThreshold.for_loss(1, 1e-5, neighbors=AR, rows=3).threshold == 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "delta", "keys", "expected"),
     [

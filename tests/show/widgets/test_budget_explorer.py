@@ -46,6 +46,7 @@ def test_a_belief_is_the_posterior_of_the_best_design_with_that_epsilon():
             assert believed(prior, math.exp(-epsilon)) == pytest.approx(lowest, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_what_is_said_is_never_better_than_what_is_true():
     for epsilon in EPSILONS:
         row = budget_row(epsilon, 1)
@@ -72,6 +73,7 @@ def test_the_table_and_the_row_of_a_setting_agree():
                 assert row[name] == [table[name][place][table["answers"].index(questions * year)] for year in YEARS]
 
 
+@pytest.mark.slow
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
     explorer = show.explore_budget(warner("3/4").epsilon, prior=0.1)
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {

@@ -22,6 +22,7 @@ def test_the_means_noise_is_for_the_bounds_and_the_same_whoever_is_there():
     assert all(row["noise"][3] < row["noise"][0] for rows in outlier_table()["rows"] for row in rows)
 
 
+@pytest.mark.slow
 def test_more_epsilon_is_less_noise_for_every_statistic():
     for rows in outlier_table()["rows"]:
         for place in range(4):

@@ -38,6 +38,7 @@ def test_the_sentences_name_the_numbers():
     assert "at most ε\u00a0=\u00a052.0 together" in said["level"]
 
 
+@pytest.mark.slow
 def test_a_setting_between_the_steps_gets_a_row_of_its_own():
     explorer = show.explore_weeks()
     explorer.weeks, explorer.epsilon = 53, 0.7

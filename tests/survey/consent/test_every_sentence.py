@@ -253,6 +253,7 @@ def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(
             assert RATIO[language] in " ".join(odds(survey["asked"], language, ratio=True)), design.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language: str) -> None:
     """The exact worst case over all truths and all lost memos, read back from the finished sentence; and what

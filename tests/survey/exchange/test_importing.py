@@ -91,6 +91,7 @@ def test_the_reports_of_every_randomizer_come_back(tmp_path, name):
         assert list(back["asked"]) == list(frame["asked"]), suffix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_wave_keeps_the_number_that_joins_it(tmp_path, suffix):
     asked = panel(cheated(design=MEMO), faculty(), wave=2, panel={"identity": "ab" * 16, "loss": 3})
