@@ -66,6 +66,7 @@ autodoc_typehints = "none"
 autodoc_preserve_defaults = True  # as they are written, not as they are printed
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
+default_role = "code"  # a name in a docstring
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_param = False  # a list of parameters, whose types are words and no links
@@ -164,8 +165,8 @@ def said(_: Any, __: str, ___: str, context: dict[str, Any], ____: Any) -> None:
 
 
 def parts(name: re.Match[str]) -> str:
-    """A long name of a file or a function may break after a dot, a slash or an underscore."""
-    return re.sub(r"(?<=\w)[./_](?=\w)", r"\g<0><wbr>", name[0])
+    """A name of a file or a function may break after a dot or a slash, and a very long one after an underscore."""
+    return re.sub(r"(?<=\w)[./_](?=\w)" if len(name[0]) > 24 else r"(?<=\w)[./](?=\w)", r"\g<0><wbr>", name[0])
 
 
 def finish(app: Any, problem: Exception | None) -> None:

@@ -4,6 +4,7 @@ import argparse
 import doctest
 import math
 import re
+import runpy
 import shlex
 from collections.abc import Callable
 from importlib import import_module
@@ -24,6 +25,8 @@ from toolkit.core.loss import Pure
 from toolkit.learning import Thresholdout
 from toolkit.local import numeric, oracles
 from toolkit.planning import guess_rate, roc_limit
+from toolkit.show import AnswerCard
+from toolkit.show.designing import options_against_k
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -221,6 +224,25 @@ def test_every_room_is_in_the_reference_and_every_name_has_a_first_sentence() ->
     for face in reference.FACES:
         for name, value in reference.offered(face):
             assert len(reference._first_sentence(value)) > 10, f"{face}.{name}"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
+def test_the_site_shows_values_and_names_what_has_no_text() -> None:
+    """What docs/conf.py does to signatures, to the tables of pandas, to letters that are links, and to folded cells."""
+    site = runpy.run_path(str(ROOT / "docs" / "conf.py"))
+    shown = {
+        value: site["shown"](None, "", "", value, None, given, None)[0]
+        for value, given in ((options_against_k, "(epsilon, *, ks=_KS)"), (AnswerCard, "(*args, **kwargs)"))
+    }
+    assert shown[options_against_k].startswith("(epsilon, *, ks=(2, 3, ")
+    assert shown[AnswerCard] == "(question, *, language=None)"
+    context = {"body": r'<th></th><a class="x" href="g.html#delta"><span><span class="m">\(\delta\)</span></span></a>'}
+    site["said"](None, "", "", context, None)
+    assert context["body"].startswith('<td></td><a class="x" href="g.html#delta" aria-label="delta"><span>')
+    source = [(ROOT / "notebooks" / "01_why_anonymization_fails.ipynb").read_text(encoding="utf-8")]
+    site["prepare"](None, "notebooks/01_why_anonymization_fails", source)
+    assert source[0].count('"hide-input"') == source[0].count('"source_hidden": true') > 10
 
 
 def test_every_notebook_is_in_the_course() -> None:
