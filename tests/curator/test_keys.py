@@ -200,6 +200,9 @@ def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
     assert keeper.ledger.spent == Zcdp("17/72")
     keeper.top("region", 1, options=REGIONS, rho="1/8")
     assert keeper.ledger.spent == Zcdp("26/72")
+    keeper = Curator(people(), Ledger(Zcdp(1)), "replace", person="id", rows=4, groups=2, rows_in_group=2)
+    keeper.top("region", 2, options=REGIONS, epsilon=1)
+    assert keeper.ledger.spent == Zcdp("1/16")  # a person moves one option by 2 of 8, both ways
 
 
 @pytest.mark.parametrize(

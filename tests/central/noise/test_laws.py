@@ -1,7 +1,9 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.special import k1
 
 from tests.slowly import each
@@ -24,6 +26,14 @@ def test_the_standard_deviation_on_integers_is_that_of_the_probabilities(scale: 
     k = np.arange(-4000, 4001)
     law = GeometricLaw(scale)
     assert law.sd == pytest.approx(math.sqrt((k**2 * law.pmf(k)).sum()), rel=1e-9, abs=1e-200)
+
+
+@pytest.mark.parametrize("law", [LaplaceLaw, NormalLaw])
+def test_standard_deviation_and_reach_are_those_of_the_density(law: Any) -> None:
+    wide = law(3.0)
+    assert quad(lambda x: x**2 * wide.density(x), -200, 200)[0] == pytest.approx(wide.sd**2)
+    assert quad(wide.density, -wide.reach(0.9), wide.reach(0.9))[0] == pytest.approx(0.9)
+    assert law(3.0, grid=0.5).reach(0.9) == wide.reach(0.9) + 0.5
 
 
 def test_a_huge_scale_on_integers_is_as_good_as_real() -> None:

@@ -48,11 +48,6 @@ class Small(Explorer):
     way = OneOf("one", "other")
 
 
-def test_settings_begin_where_they_may_be():
-    small = Small()
-    assert (small.share, small.size, small.people, small.way) == (0.5, 0.1, 2, "one")
-
-
 def pytest_generate_tests(metafunc):
     if "make" in metafunc.fixturenames:
         slow = EXPLORERS["tradeoff"], EXPLORERS["mechanism"]

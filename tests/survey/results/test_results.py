@@ -7,9 +7,9 @@ import pytest
 
 from tests.slowly import slowly
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Question, warner
+from toolkit import Question, crosswise, warner
 from toolkit.analysis import Sample, estimates
-from toolkit.local import oracles
+from toolkit.local import born, oracles
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.survey.rehearsal import report
@@ -69,6 +69,16 @@ def test_cells_are_read_as_the_analysis_reads_them():
     assert estimate(survey(), frame)["cheated"].value == estimate(survey(), REPORTS)["cheated"].value
     coded = REPORTS.assign(cheated=["refused", *REPORTS["cheated"][1:]])
     assert estimate(survey(), coded, missing=("refused",))["cheated"].n == 99
+
+
+def test_a_season_with_more_births_moves_an_estimate_by_so_much():
+    """An innocent share p that is one point larger moves an estimate of q by (2q - 1) / (2p - 1) points."""
+    design = crosswise(born("jan-apr"))
+    paid = Question("paid", "Paid?", design=design, mode="physical", innocent={"born": "jan-apr"})
+    found = estimate(survey(cheated(), paid), REPORTS.assign(paid=[*design.report_options] * 35 + ["different"] * 30))
+    moved = (2 * found["paid"].value - 1) / (2 * 120.25 / 365.25 - 1)
+    assert [note for note in found.notes() if f"moves an estimate by {moved:+.2g} points" in note]
+    assert found["paid"].value != found["cheated"].value
 
 
 def test_pairs_of_hidden_answers_go_through_both_designs():

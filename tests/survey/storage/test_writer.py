@@ -72,6 +72,11 @@ async def together(writer: Writer, entries: Sequence[Entry]) -> list[Any]:
     return await asyncio.gather(*(writer.put(one) for one in entries), return_exceptions=True)
 
 
+async def after(seconds: float, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    await asyncio.sleep(seconds)
+    return await work
+
+
 async def held_up(writer: Writer, shelf: Shelf) -> "asyncio.Task[Outcome]":
     """The thread is busy with a first batch, so that what comes next must wait."""
     shelf.gate.clear()
@@ -110,6 +115,26 @@ def test_a_batch_is_bounded(start: Callable[..., Writer], shelf: Shelf) -> None:
 
     finished(run())
     assert [len(batch) for batch in shelf.batches] == [1, 20, 20, 10]
+
+
+def test_a_batch_is_gathered_after_ten_who_came_with_a_token_and_else_nobody_waits(
+    writer: Writer, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolkit.survey.storage.writer._GATHERING", 20)
+
+    async def run() -> None:
+        for count in (9, 10):
+            shelf.busy.clear()
+            first = await held_up(writer, shelf)
+            later = asyncio.create_task(together(writer, [entry(by=f"{i} of {count}") for i in range(count)]))
+            await asyncio.sleep(0.02)
+            shelf.gate.set()
+            assert {await first, *await later} == {STORED}
+        more = [writer.put(entry()) for _ in range(9)]
+        assert await asyncio.gather(*more, after(0.05, writer.put(entry()))) == [STORED] * 10
+
+    finished(run())
+    assert [len(batch) for batch in shelf.batches] == [1, 9, 1, 10, 10]
 
 
 def test_too_many_who_wait_are_sent_away_and_may_come_again(start: Callable[..., Writer], shelf: Shelf) -> None:
