@@ -15,7 +15,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator import counts, keys, moments, quantiles, robust
-from toolkit.curator.release import Preview, Price, Query, Release, Unit
+from toolkit.curator.release import Preview, Price, Query, Release, Unit, preview_of
 from toolkit.frames.conditions import Where
 from toolkit.frames.engines import cells
 from toolkit.frames.frame import Frame, as_list
@@ -734,7 +734,7 @@ class Previews(Verbs[Preview]):
 
     def _run(self, release: Release[Any], rng: Rng) -> Preview:
         self._ledger.source(rng)
-        return Preview.of(release, self._ledger)
+        return preview_of(release, self._ledger)
 
     if not TYPE_CHECKING:
 

@@ -287,16 +287,31 @@ def by_column(values: Any, label: Label, name: str) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """Cost and noise of a statistic.
+    """Cost and noise of a statistic, before it is paid for.
 
     Parameters
     ----------
-    label : what would stand in the ledger.
-    mechanism : the kind of noise or choice.
-    loss : what it costs.
-    charged : that in the ledger's currency.
-    fits : whether the ledger would pay for it now.
-    noise : None where the error depends on the data.
+    label : str
+        What would stand in the ledger.
+    mechanism : str
+        The kind of noise or choice.
+    loss : Loss
+        What it costs.
+    charged : Loss
+        That in the ledger's currency.
+    fits : bool
+        Whether the ledger would pay for it now.
+    noise : object, optional
+        The law of the noise; None where the error depends on the data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from toolkit import Curator, Ledger, Pure
+    >>> people = pd.DataFrame({"pay": [1800, 2100, 2600]})
+    >>> curator = Curator(people, Ledger(Pure(1), neighbors="replace"), neighbors="replace")
+    >>> curator.preview.mean("pay", bounds=(0, 9000), missing="drop", epsilon=0.5).fits
+    True
     """
 
     label: str
@@ -306,17 +321,20 @@ class Preview:
     fits: bool
     noise: Noise | None
 
-    @classmethod
-    def of(cls, release: Release[Any], ledger: Ledger) -> "Preview":
-        mechanism = release.mechanism
-        loss, charged = price_of(mechanism, ledger.ceiling)
-        fits = ledger.fits(mechanism, **release.unit.charge)
-        noise = None if release.noise is None else release.noise()
-        return cls(release.label, type(mechanism).__name__, loss, charged, fits, noise)
-
     def se(self, n: int | None = None) -> float:
-        """The standard error of a cell of `n` values, needed of a mean or a spread: exact where a cell is one number
-        with noise, else about right for values that are spread evenly between the bounds.
+        """Return the standard error of a cell.
+
+        Exact where a cell is one number with noise, else about right for values spread evenly between the bounds.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many values the cell has; needed of a mean or a spread.
+
+        Returns
+        -------
+        float
+            Of the noise alone.
         """
         if self.noise is not None and self.noise.sd is not None:
             return self.noise.sd
@@ -348,3 +366,12 @@ class Preview:
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
         head = f"<thead><tr><th colspan='2'>{html.escape(self.label)}</th></tr></thead>"
         return f"<table>{head}<tbody>{rows}</tbody></table>"
+
+
+def preview_of(release: Release[Any], ledger: Ledger) -> Preview:
+    """From public things alone."""
+    mechanism = release.mechanism
+    loss, charged = price_of(mechanism, ledger.ceiling)
+    fits = ledger.fits(mechanism, **release.unit.charge)
+    noise = None if release.noise is None else release.noise()
+    return Preview(release.label, type(mechanism).__name__, loss, charged, fits, noise)
