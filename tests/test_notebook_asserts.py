@@ -466,7 +466,7 @@ MUTANTS = {
     ),
     "05: a direct survey with coins": Mutant(
         "05",
-        "toolkit.planning.solution",
+        "toolkit.planning.planner",
         "people_for(self.case.accuracy(self.epsilon).without_noise(), self.target)",
         "people_for(self.case.accuracy(self.epsilon), self.target)",
         "cell-17",

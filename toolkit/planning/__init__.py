@@ -17,9 +17,8 @@ from toolkit.planning.models import (
     plan_slope,
     plan_two_groups,
 )
-from toolkit.planning.planner import plan
+from toolkit.planning.planner import Plan, plan
 from toolkit.planning.simulation import SimulatedPlan, plan_by_simulation
-from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for
 from toolkit.planning.survey_size import Needed, PeopleNeeded, plan_survey
 

@@ -12,7 +12,7 @@ from toolkit.local.design import Design
 from toolkit.planning.accuracy import Case, margin_grid
 from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
 from toolkit.planning.families import Family
-from toolkit.planning.solution import Plan
+from toolkit.planning.planner import Plan
 from toolkit.planning.split import Split
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, draws, finish, name_rows, percent
 

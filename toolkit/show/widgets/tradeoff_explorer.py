@@ -19,8 +19,7 @@ from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
 from toolkit.planning.accuracy import Case
 from toolkit.planning.four_ways import Curated
-from toolkit.planning.planner import plan
-from toolkit.planning.solution import Plan
+from toolkit.planning.planner import Plan, plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, name_rows
 from toolkit.show.widgets.explorer import QUESTION, STATIC, Between, Explorer, Prediction, Whole, browser_code, makes
 from toolkit.texts.figures import figure, fill, in_points, short, three_digits
