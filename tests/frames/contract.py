@@ -139,7 +139,7 @@ def integers(reads: Reads, *, unsigned: bool = True, few: bool = False) -> dict[
     found["quantiles"] = reads.quantiles("pay", [0.25, 0.5], bounds=(0, 80), **more)
     found["quantile by"] = reads.quantile("pay", 0.5, bounds=(0, 80), step=1, by={"kind": ["x", "y", MISSING]}, **more)
     found["tables"] = reads.count(by=[{"kind": ["x", "y"]}, {"yes": [True, False], "kind": ["x", "y"]}, {}], **more)
-    found["bounds"] = reads.bounds("pay", **more)
+    found["bounds"] = reads.bounds("pay", **({"powers": (-3, 8)} if few else {}), **more)
     found["top"] = reads.top("text", 2, options=["ß", "a", "A"], **more)
     for label in (
         ("text",) if few else ("text", "kind", "age", "yes", "day", *(() if reads._unit.persons else ("pay", "small")))
