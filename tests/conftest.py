@@ -42,7 +42,8 @@ SERVERS = {"browser", "production", "studio", "survey", "verbs"}
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
-# What takes longest of the tests with a browser is begun first, so that all processes end together.
+# What takes longest is begun first, so that all processes end together: without a browser and with one.
+EARLY = {"copies", "engines", "notebook_asserts"}
 LONG = (
     *("form_axe", "form_sending", "waves", "station", "form_way", "studio", "form_reload", "form_secrecy"),
     *("form_looks", "randomizer_law", "form_burden", "randomizer_agreement", "answer_card_alone", "form_recovery"),
@@ -67,8 +68,9 @@ def place(path):
     process begins there, from the end. All that need a JupyterLab are in one, as one is enough.
     """
     is_lab, name = path in in_lab(), path.stem.removeprefix("test_")
-    long = -LONG.index(name) if name in LONG else -len(LONG)
-    return path.is_relative_to(BROWSER), is_lab, long, "" if is_lab else str(path)
+    if not path.is_relative_to(BROWSER):
+        return False, False, name not in EARLY, str(path)
+    return True, is_lab, -LONG.index(name) if name in LONG else -len(LONG), "" if is_lab else str(path)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -27,16 +27,9 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 BUILT_ON = (
-    "anywidget",
-    "IPython.display",
-    "matplotlib.figure",
-    "matplotlib.offsetbox",
-    "pandas",
-    "scipy.integrate",
-    "scipy.optimize",
-    "sqlite3",
-    "ssl",
-)
+    "anywidget", "IPython.display", "matplotlib.figure", "matplotlib.offsetbox", "pandas", "scipy.integrate",
+    "scipy.optimize", "sqlite3", "ssl",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -22,17 +22,9 @@ def run(code: str, *options: str, **variables: str) -> str:
 def test_importing_the_toolkit_imports_nothing_heavy() -> None:
     loaded = run("import toolkit, sys; print(*sys.modules)").split()
     heavy = {
-        "matplotlib",
-        "ipywidgets",
-        "pandas",
-        "polars",
-        "anywidget",
-        "scipy.stats",
-        "scipy.optimize",
-        "IPython",
-        "starlette",
-        "sklearn",
-    }
+        "matplotlib", "ipywidgets", "pandas", "polars", "anywidget", "scipy.stats", "scipy.optimize", "IPython",
+        "starlette", "sklearn",
+    }  # fmt: skip
     assert not heavy & set(loaded)
 
 

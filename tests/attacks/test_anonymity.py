@@ -25,21 +25,11 @@ INPATIENTS = pd.DataFrame(
         "zip": ["130**"] * 4 + ["1485*"] * 4 + ["130**"] * 4,
         "age": ["<30"] * 4 + [">=40"] * 4 + ["3*"] * 4,
         "ill": [
-            "heart",
-            "heart",
-            "virus",
-            "virus",
-            "cancer",
-            "heart",
-            "virus",
-            "virus",
-            "cancer",
-            "cancer",
-            "cancer",
-            "cancer",
+            "heart", "heart", "virus", "virus", "cancer", "heart", "virus", "virus", "cancer", "cancer",
+            "cancer", "cancer",
         ],
     }
-)
+)  # fmt: skip
 
 
 def test_the_published_example_is_four_anonymous_and_not_diverse():

@@ -14,13 +14,8 @@ from toolkit.attacks.reconstruction import answers, bounded, queries, reconstruc
 def test_one_row_an_attack_with_what_was_known_and_what_was_learned():
     frame = table([Breach("linkage", "a table without names", "ZIP, birth date, sex", "a diagnosis", 0.9, "recall")])
     assert list(frame.columns) == [
-        "attack",
-        "what was released",
-        "what the attacker knew",
-        "what they learned",
-        "score",
-        "of what",
-    ]
+        "attack", "what was released", "what the attacker knew", "what they learned", "score", "of what",
+    ]  # fmt: skip
     assert frame.loc[0, "what the attacker knew"] == "ZIP, birth date, sex"
 
 

@@ -40,21 +40,11 @@ def by_hand(path: Path, *statements: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "label = 'another question'",
-        "mechanism = ''",
-        "neighbors = NULL",
-        "loss = 'pure 0'",
-        "charged = 'pure 0'",
-        "total = 'pure 0'",
-        "charged = 'pure 1/10', total = 'pure 1/10'",
-        "link = ''",
-        "label = x'00'",
-        "unit = 'person'",
-        "unit = NULL",
-        "terms = ''",
-        "unit = NULL, terms = NULL",
+        "label = 'another question'", "mechanism = ''", "neighbors = NULL", "loss = 'pure 0'",
+        "charged = 'pure 0'", "total = 'pure 0'", "charged = 'pure 1/10', total = 'pure 1/10'", "link = ''",
+        "label = x'00'", "unit = 'person'", "unit = NULL", "terms = ''", "unit = NULL, terms = NULL",
     ],
-)
+)  # fmt: skip
 def test_a_row_that_was_edited_is_noticed(change: str, tmp_path: Path) -> None:
     for number in (1, 3, 5):
         path = tmp_path / f"{number}.db"

@@ -121,15 +121,10 @@ def test_every_hint_of_the_key_is_for_a_wrong_answer():
 @pytest.mark.parametrize(
     ("name", "near_miss"),
     [
-        ("02.4", (45, 105)),
-        ("02.4", (47, 107)),
-        ("07.4", 299),
-        ("07.4", 310),
-        ("11.2", (0.1, 10, 100)),
-        ("01.4", 651),
-        ("01.4", 670),
+        ("02.4", (45, 105)), ("02.4", (47, 107)), ("07.4", 299), ("07.4", 310), ("11.2", (0.1, 10, 100)),
+        ("01.4", 651), ("01.4", 670),
     ],
-)
+)  # fmt: skip
 def test_a_whole_number_beside_the_right_one_is_wrong(name, near_miss):
     assert not check(name, near_miss)
 

@@ -31,15 +31,10 @@ columns = st.lists(st.one_of(extremes, st.floats(), st.floats(-100, 100)), min_s
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        ((1, 0), "must be below"),
-        ((1, 1), "must be below"),
-        ((0, np.inf), "finite"),
-        ((np.nan, 1), "finite"),
-        (5, "two finite"),
-        ((0, 1, 2), "two finite"),
-        ((0, True), "two finite"),
+        ((1, 0), "must be below"), ((1, 1), "must be below"), ((0, np.inf), "finite"), ((np.nan, 1), "finite"),
+        (5, "two finite"), ((0, 1, 2), "two finite"), ((0, True), "two finite"),
     ],
-)
+)  # fmt: skip
 def test_bounds_that_bound_nothing_are_refused(bounds: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Bounds.of(bounds)

@@ -10,17 +10,11 @@ from toolkit.frames.frame import column_of
 @pytest.mark.parametrize(
     ("dtype", "kind"),
     [
-        ("bool", "truth"),
-        ("int8", "whole"),
-        ("uint64", "whole"),
-        ("float16", "number"),
-        ("longdouble", "number"),
-        ("U3", "text"),
-        ("S3", "other"),
-        ("datetime64[D]", "other"),
+        ("bool", "truth"), ("int8", "whole"), ("uint64", "whole"), ("float16", "number"),
+        ("longdouble", "number"), ("U3", "text"), ("S3", "other"), ("datetime64[D]", "other"),
         ("object", "object"),
     ],
-)
+)  # fmt: skip
 def test_a_kind_follows_from_the_type_alone(dtype: str, kind: str) -> None:
     column = numpy_column(np.zeros(0, dtype=dtype))
     assert (column.kind.name, column.empty().kind) == (kind, column.kind)

@@ -271,21 +271,12 @@ def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
 SHORT, LONG_ONES, REFUSED = "by a float or 64 bits", "one by one", "refused"
 _ARROW = {
     SHORT: [
-        "int8",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        "bool_",
-        "string",
-        "large_string",
-        "string_view",
-        "date32",
-        "date64",
+        "int8", "uint64", "float16", "float32", "float64", "bool_", "string", "large_string", "string_view",
+        "date32", "date64",
     ],
     LONG_ONES: ["null"],
     REFUSED: ["binary", "large_binary", "month_day_nano_interval", "uuid"],
-}
+}  # fmt: skip
 _ARROW_MADE: dict[str, list[Any]] = {
     SHORT: [pa.timestamp("s"), pa.timestamp("ns", "UTC"), pa.decimal128(15, 3), pa.dictionary(pa.int8(), pa.string())],
     LONG_ONES: [pa.decimal128(16, 3), pa.decimal128(38, 0), pa.decimal256(76, 0)],
@@ -309,22 +300,12 @@ _PANDAS = {
 }
 _DUCKDB = {
     SHORT: [
-        "TINYINT",
-        "UBIGINT",
-        "FLOAT",
-        "DOUBLE",
-        "UUID",
-        "VARCHAR",
-        "TIMESTAMP",
-        "TIMESTAMPTZ",
-        "DATE",
-        "BOOLEAN",
-        "DECIMAL(9)",
-        "JSON",
+        "TINYINT", "UBIGINT", "FLOAT", "DOUBLE", "UUID", "VARCHAR", "TIMESTAMP", "TIMESTAMPTZ", "DATE",
+        "BOOLEAN", "DECIMAL(9)", "JSON",
     ],
     LONG_ONES: ["HUGEINT", "UHUGEINT", "DECIMAL(38)"],
     REFUSED: ["BLOB", "BIT", "TIME", "INTERVAL", "INTEGER[]", "STRUCT(a INTEGER)", "BIGNUM"],
-}
+}  # fmt: skip
 
 
 def _typed() -> dict[str, tuple[str, Any]]:

@@ -4,11 +4,10 @@ import datetime as dt
 
 import duckdb
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
-from tests.frames.tables import BY, ROWS, released, table
+from tests.frames.tables import BY, ROWS, table
 from toolkit import Curator, Ledger, Pure
 from toolkit.frames.engines import streams
 from toolkit.frames.engines.sql import Spark
@@ -132,14 +131,6 @@ def test_a_choice_is_given_the_whole_table() -> None:
         keeper = Curator(frame, Ledger(Pure(10)), "add_remove")
         chosen = keeper.choose(["a", "b"], lambda data, name: len(data) * (name == "b"), sensitivity=1, epsilon=1)
         assert chosen == "b"
-
-
-@pytest.mark.slow
-def test_pandas_and_streams_release_alike() -> None:
-    arrow = table().to_arrow()
-    frames = (table().lazy(), arrow, duckdb.connect().from_arrow(arrow))
-    expected = released(pd.DataFrame(table().to_pandas()))
-    assert all(released(one) == expected for one in frames)
 
 
 class Sparks:

@@ -11,24 +11,10 @@ from toolkit.studio.folder import Folder
 @pytest.mark.parametrize(
     "name",
     [
-        "../a.toml",
-        "/etc/passwd",
-        "a/b.toml",
-        "..",
-        ".",
-        "",
-        ".hidden.toml",
-        "a\\b.toml",
-        "a\0.toml",
-        "a\n.toml",
-        None,
-        3,
-        "x" * 200,
-        "a.toml ",
-        "~root.toml",
-        "a:b.toml",
+        "../a.toml", "/etc/passwd", "a/b.toml", "..", ".", "", ".hidden.toml", "a\\b.toml", "a\0.toml",
+        "a\n.toml", None, 3, "x" * 200, "a.toml ", "~root.toml", "a:b.toml",
     ],
-)
+)  # fmt: skip
 def test_a_name_is_a_plain_name(tmp_path, name):
     with pytest.raises(ValueError, match="named by letters"):
         Folder(tmp_path).path(name)

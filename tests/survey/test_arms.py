@@ -66,15 +66,10 @@ def test_people_are_told_that_chance_chooses_and_which_questions_are_plain(langu
 @pytest.mark.parametrize(
     ("arm", "direct", "hidden", "good"),
     [
-        (0, 1, None, True),
-        (1, None, 1, True),
-        (0, None, 1, False),
-        (1, 1, None, False),
-        (0, 1, 1, False),
-        (None, 1, None, False),
-        (2, 1, None, False),
+        (0, 1, None, True), (1, None, 1, True), (0, None, 1, False), (1, 1, None, False), (0, 1, 1, False),
+        (None, 1, None, False), (2, 1, None, False),
     ],
-)
+)  # fmt: skip
 def test_a_report_answers_the_questions_of_its_arm_and_no_others(
     arm: Any, direct: Any, hidden: Any, good: bool
 ) -> None:

@@ -38,16 +38,10 @@ def test_the_default_audit_catches_the_fault_on_its_first_run():
 
 # Faults that show in a fifth of the default runs: with p-values below 1e-22 on each of three seeds.
 PLAIN = {
-    "the sign is forgotten",
-    "zero counted twice",
-    "last bits of Gaussian noise",
-    "exponential without its factor of two",
-    "a noisy maximum that tells its value",
-    "sixty seeds",
-    "noise from a cache",
-    "the last cell makes the total",
-    "cells in order of appearance",
-}
+    "the sign is forgotten", "zero counted twice", "last bits of Gaussian noise",
+    "exponential without its factor of two", "a noisy maximum that tells its value", "sixty seeds",
+    "noise from a cache", "the last cell makes the total", "cells in order of appearance",
+}  # fmt: skip
 
 
 @pytest.mark.slow

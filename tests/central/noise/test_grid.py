@@ -36,18 +36,10 @@ def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
 @pytest.mark.parametrize(
     "x",
     [
-        0.5,
-        -0.5,
-        1.5,
-        2.5,
-        0.49999999999999994,
-        -0.49999999999999994,
-        2.0**52 + 0.5,
-        4503599627370497.5,
-        5e-324,
-        -5e-324,
+        0.5, -0.5, 1.5, 2.5, 0.49999999999999994, -0.49999999999999994, 2.0**52 + 0.5, 4503599627370497.5,
+        5e-324, -5e-324,
     ],
-)
+)  # fmt: skip
 def test_halves_and_near_halves_are_rounded_exactly(x: float) -> None:
     assert grid._rounded(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
 

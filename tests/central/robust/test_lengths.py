@@ -40,18 +40,10 @@ def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, 
 @pytest.mark.parametrize(
     ("span", "n", "reach", "unit"),
     [
-        (5, 4, 4, 1),
-        (4, 5, 3, 1),
-        (6, 3, 20, 1),
-        (5, 3, 1, 1),
-        (4, 1, 2, 1),
-        (3, 0, 2, 1),
-        (2, 6, 1, 1),
-        (4, 4, 8, 3),
-        (3, 5, 5, 4),
-        (5, 3, 1, 7),
+        (5, 4, 4, 1), (4, 5, 3, 1), (6, 3, 20, 1), (5, 3, 1, 1), (4, 1, 2, 1), (3, 0, 2, 1), (2, 6, 1, 1),
+        (4, 4, 8, 3), (3, 5, 5, 4), (5, 3, 1, 7),
     ],
-)
+)  # fmt: skip
 def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(
     span: int, n: int, reach: int, unit: int
 ) -> None:

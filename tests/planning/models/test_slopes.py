@@ -15,17 +15,12 @@ DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1
 @pytest.mark.parametrize(
     ("design", "intercept", "slope", "variance", "n"),
     [
-        (DIE, -1, 0.5, 15.79937503, 497),
-        (DIE, -2, 0.5, 37.58173783, 1180),
-        (DIE, -1, 0.3, 14.08224616, 1229),
-        (WARNER, -1, 0.5, 29.5972337, 930),
-        (WARNER, -2, 0.5, 74.83142437, 2350),
-        (WARNER, -1, 0.3, 26.24012478, 2289),
-        (DIRECT, -1, 0.5, 5.73042937, 180),
-        (DIRECT, -2, 0.5, 9.71898087, 306),
-        (DIRECT, -1, 0.3, 5.31187770, 464),
+        (DIE, -1, 0.5, 15.79937503, 497), (DIE, -2, 0.5, 37.58173783, 1180), (DIE, -1, 0.3, 14.08224616, 1229),
+        (WARNER, -1, 0.5, 29.5972337, 930), (WARNER, -2, 0.5, 74.83142437, 2350),
+        (WARNER, -1, 0.3, 26.24012478, 2289), (DIRECT, -1, 0.5, 5.73042937, 180),
+        (DIRECT, -2, 0.5, 9.71898087, 306), (DIRECT, -1, 0.3, 5.31187770, 464),
     ],
-)
+)  # fmt: skip
 def test_reference_numbers(design, intercept: float, slope: float, variance: float, n: int) -> None:
     planned = plan_slope(design, intercept=intercept, slope=slope, power=0.8)
     assert planned.variance == pytest.approx(variance, rel=1e-8)

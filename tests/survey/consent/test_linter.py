@@ -69,15 +69,10 @@ def test_a_randomized_question_cannot_be_left_out() -> None:
 @pytest.mark.parametrize(
     "option",
     [
-        "prefer not to say",
-        "I'd rather not say",
-        "no_answer",
-        "Keine Angabe",
-        "Je préfère ne pas répondre",
-        "Prefiero no decirlo",
-        "أفضّل عدم الإجابة",
+        "prefer not to say", "I'd rather not say", "no_answer", "Keine Angabe", "Je préfère ne pas répondre",
+        "Prefiero no decirlo", "أفضّل عدم الإجابة",
     ],
-)
+)  # fmt: skip
 def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(option: str) -> None:
     gate = Question("gate", "May we ask you something personal?", options=["yes", option])
     message = "question 'cheated': .*can be declined, got 'gate' with .*an option of the design"
@@ -203,24 +198,14 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
     "words",
     [
         "Is your birthday in January? Say whether both answers are the same.",
-        "Does your phone number end in 1?",
-        "Sind Sie im Januar geboren?",
-        "¿Es su cumpleaños en enero?",
-        "Was your mother born between January and March?",
-        "Is your house number even?",
-        "Does your ID number end in 1?",
-        "Is your star sign Aries?",
-        "Endet Ihre Ausweisnummer auf 1?",
-        "Ist Ihre Mutter im Januar geboren?",
-        "Ist Ihr Sternzeichen Widder?",
-        "Votre mère est-elle née en janvier ?",
-        "Le numéro de votre rue est-il pair ?",
-        "¿Nació su madre en enero?",
-        "¿Termina su DNI en 1?",
-        "هل رقم منزلك زوجي؟",
-        "هل برجك الحمل؟",
+        "Does your phone number end in 1?", "Sind Sie im Januar geboren?", "¿Es su cumpleaños en enero?",
+        "Was your mother born between January and March?", "Is your house number even?",
+        "Does your ID number end in 1?", "Is your star sign Aries?", "Endet Ihre Ausweisnummer auf 1?",
+        "Ist Ihre Mutter im Januar geboren?", "Ist Ihr Sternzeichen Widder?",
+        "Votre mère est-elle née en janvier ?", "Le numéro de votre rue est-il pair ?",
+        "¿Nació su madre en enero?", "¿Termina su DNI en 1?", "هل رقم منزلك زوجي؟", "هل برجك الحمل؟",
     ],
-)
+)  # fmt: skip
 def test_what_others_can_look_up_is_warned_of(words: str) -> None:
     asked = {"design": crosswise("3/10"), "mode": "physical"}
     with pytest.warns(UserWarning, match="asks for what others may find out"):

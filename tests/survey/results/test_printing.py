@@ -105,14 +105,8 @@ def test_the_comprehension_check_as_a_group_is_in_words():
 def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
     table = estimate(asked(), frame(), by="faculty", minimum=0).to_table()
     assert list(table.columns) == [
-        "question",
-        "faculty",
-        "answer",
-        "estimate",
-        "standard error",
-        "95 % interval",
-        "people",
-    ]
+        "question", "faculty", "answer", "estimate", "standard error", "95 % interval", "people",
+    ]  # fmt: skip
     assert table["people"].dtype.kind == "i"
     latex = table.to_latex(index=False, escape=True)
     assert "Arts \\& Letters" in latex
