@@ -170,12 +170,17 @@ def parts(name: re.Match[str]) -> str:
 
 
 def finish(app: Any, problem: Exception | None) -> None:
-    """MathJax beside the pages, and a first page where people look for one."""
+    """MathJax beside the pages, a first page where people look for one, names for what unfolds the list of pages."""
     if problem is None and app.builder.format == "html":
         package = distribution("sphinx-mathjax-offline")
         shutil.copy(
             str(package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js")), app.outdir / "_static"
         )
+        toggle = '<span class="toctree-toggle"'
+        for page in Path(app.outdir).rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            text = text.replace(f"<summary>{toggle}", f'<summary aria-label="Pages below">{toggle}')
+            page.write_text(text, encoding="utf-8")
         first = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
         (Path(app.outdir) / "index.html").write_text(f'{first}<a href="docs/index.html">{project}</a>\n')
 
