@@ -51,6 +51,7 @@ exclude_patterns = [".*", "build", "tests", "toolkit", "data/attacks", "**/.ipyn
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the check", "Hide the check"  # all that is folded is one
 nb_ipywidgets_js = {}  # widgets need a running Python; their saved picture is shown
 nb_mime_priority_overrides = [
     ("html", "application/vnd.jupyter.widget-view+json", None),
