@@ -51,6 +51,7 @@ exclude_patterns = [".*", "build", "tests", "toolkit", "data/attacks", "**/.ipyn
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "html_image"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the check", "Hide the check"  # all that is folded is one
 nb_ipywidgets_js = {}  # widgets need a running Python; their saved picture is shown
 nb_mime_priority_overrides = [
     ("html", "application/vnd.jupyter.widget-view+json", None),
@@ -170,12 +171,17 @@ def parts(name: re.Match[str]) -> str:
 
 
 def finish(app: Any, problem: Exception | None) -> None:
-    """MathJax beside the pages, and a first page where people look for one."""
+    """MathJax beside the pages, a first page where people look for one, names for what unfolds the list of pages."""
     if problem is None and app.builder.format == "html":
         package = distribution("sphinx-mathjax-offline")
         shutil.copy(
             str(package.locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg.js")), app.outdir / "_static"
         )
+        toggle = '<span class="toctree-toggle"'
+        for page in Path(app.outdir).rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            text = text.replace(f"<summary>{toggle}", f'<summary aria-label="Pages below">{toggle}')
+            page.write_text(text, encoding="utf-8")
         first = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">'
         (Path(app.outdir) / "index.html").write_text(f'{first}<a href="docs/index.html">{project}</a>\n')
 
