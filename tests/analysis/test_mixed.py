@@ -41,6 +41,8 @@ def test_all_parameters_are_those_of_brute_integration(fit) -> None:
     assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
     assert fit.log_likelihood == pytest.approx(-798.910063, abs=2e-6)
     assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
+    assert "standard deviation of groups" in str(fit.summary())
+    assert fit.measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
 
 
 def test_the_null_of_no_groups_lies_on_the_edge(fit) -> None:
