@@ -41,6 +41,8 @@ def test_all_parameters_are_those_of_brute_integration(fit) -> None:
     assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
     assert fit.log_likelihood == pytest.approx(-798.910063, abs=2e-6)
     assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
+    assert "standard deviation of groups" in str(fit.summary())
+    assert fit.measures()[-2:] == [("groups", "40"), ("standard deviation of groups", "0.731")]
 
 
 def test_the_null_of_no_groups_lies_on_the_edge(fit) -> None:
@@ -136,10 +138,20 @@ def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_
 
 
 def test_what_cannot_be_is_refused(frame) -> None:
-    with pytest.raises(ValueError, match="at least 9"):
-        mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=5)
+    for nodes in (8, 128):
+        with pytest.raises(ValueError, match=f"at least 9, at most 127, got {nodes}"):
+            mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=nodes)
     with pytest.raises(ValueError, match="column of the data"):
         mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")
+
+
+def test_few_groups_may_differ_far_more_than_they_seem_to() -> None:
+    """Standard deviations are looked at until one is a hundred times less likely than the likeliest, and no further."""
+    reports = np.concatenate([np.arange(40) < count for count in (8, 16, 24, 32)])
+    found = mixed_logistic("z ~ 1", {"z": reports * 1, "g": np.repeat(range(4), 40)}, DIRECT, group="g")
+    *chances, last = (chance for *_, chance in found._by_sd)
+    assert 2 * last < max(chances) / 100 <= chances[-1]
+    assert len(chances) == 46
 
 
 def census_of(groups):

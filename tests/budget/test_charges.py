@@ -193,11 +193,12 @@ def test_sums_are_exact_as_long_as_denominators_are_short() -> None:
 
 
 @pytest.mark.parametrize(
-    "ceiling", [Pure(float("inf")), Approx(1, 1), Pure(Fraction(10) ** 100), Pure(Fraction(1, 10**100))]
+    "ceiling", [Pure(float("inf")), Approx(1, 1), Pure(Fraction(2) ** 256), Pure(Fraction(1, 2**256))]
 )
 def test_ceilings_that_are_none_are_refused(ceiling: Loss) -> None:
     with pytest.raises(ValueError, match="`ceiling` must"):
         Ledger(ceiling)
+    assert Ledger(Pure(Fraction(2**256 - 1))).ceiling == Pure(Fraction(2**256 - 1))
 
 
 def test_ceiling_must_be_a_loss() -> None:

@@ -164,6 +164,9 @@ def test_predictions_and_margins_belong_together(case) -> None:
     assert np.all((np.asarray(limits.low) > 0) & (np.asarray(limits.high) < 1))
     high, low = np.asarray(fit.margins("x", levels=[1, 0]).value)
     assert high > low
+    eta, step = np.array([[-0.7, 0.4], [0.3, -1.1]]), 1e-5 * np.eye(2)[:, :, None]
+    slopes = [(fit.share(eta + one)[0] - fit.share(eta - one)[0]) / 2e-5 for one in step]
+    assert np.asarray(fit.share(eta)[1]) == pytest.approx(np.array(slopes), abs=1e-8)  # what standard errors rest on
 
 
 def test_what_cannot_be_read_is_a_sentence() -> None:

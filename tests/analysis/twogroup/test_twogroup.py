@@ -151,6 +151,7 @@ def test_frames_give_the_same_as_counts() -> None:
 def test_bad_counts_are_refused(given: Any, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         cheater_detection(*given)
+    assert cheater_detection([[1, 1], [0, 2]], (0.2, 0.8)).estimate.n == 4
 
 
 def test_bad_frames_are_refused() -> None:
