@@ -247,7 +247,8 @@ DOTS = re.compile(r" \([●○]+\)")
 def test_no_likelihood_ratio_is_told_to_people_but_to_those_who_read_a_codebook(language: str) -> None:
     for design in DESIGNS.values():
         survey = made(language, asked(design, language))
-        shown = " ".join([*strings(content(survey)["questions"]), *strings(content(survey)["consent"])])
+        page = content(survey)
+        shown = " ".join(strings([page["questions"], page["consent"]]))
         assert RATIO[language] not in shown + survey.consent_text(language)
         if design.epsilon <= 9:  # beyond it no share of guesses tells more
             assert RATIO[language] in " ".join(odds(survey["asked"], language, ratio=True)), design.name
