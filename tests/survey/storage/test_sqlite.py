@@ -332,6 +332,16 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Collection, path: Pa
     assert store.add([one]) == [STORED]
 
 
+@pytest.mark.parametrize(
+    ("seconds", "causes"), [(1, "BUSY LOCKED"), (30, "FULL IOERR CANTOPEN READONLY NOTADB CORRUPT MISUSE")]
+)
+def test_every_failure_says_when_to_come_again(seconds: int, causes: str, store: Collection) -> None:
+    for cause in causes.split():
+        with pytest.raises(StoreError, match=r"must .*, got it for survey.db: nothing was stored\.") as caught:
+            store._engine._fail(cause, "it")
+        assert caught.value.retry_after == seconds
+
+
 def test_a_lock_that_stops_a_reader_half_way_leaves_nothing_behind(store: Collection, path: Path, monkeypatch) -> None:
     monkeypatch.setattr(sqlite, "_WAIT", 0.01)
     opened(store).set_state(State.CLOSED)
