@@ -27,7 +27,10 @@ from toolkit.local.matrix.moments import scored_option
 from toolkit.local.matrix.tables import check_table
 from toolkit.local.numeric.grid import Grid, checked_bounds
 from toolkit.local.questions import _table_of
-from toolkit.survey.writing.survey_fields import checked_arms
+from toolkit.survey.question import Question
+from toolkit.survey.serving.station import new_link
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import checked_arms, checked_waves
 from toolkit.verbs.collecting import _port
 
 GREAT, TINY = 10**300, 10**100
@@ -58,6 +61,9 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "few arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 2, 1),
     "many arms": (lambda size: checked_arms({f"a{i}": Fraction(1, size) for i in range(size)}), 8, 9),
     "shares of arms": (lambda n: checked_arms({"a": Fraction(1, n), "b": Fraction(n - 1, n)}), 2**32, 2**32 + 1),
+    "waves": (lambda waves: checked_waves(waves, 1), 24, 25),
+    "reports": (lambda cap: Survey("T", [Question("a", "A?", free_text=True)], consent="C", cap=cap), 10**9, 10**9 + 1),
+    "people at a station": (lambda uses: new_link("https://survey.example/", uses), 10_000, 10_001),
     "a port": (lambda port: _port(str(port)), 65_535, 65_536),
 }  # fmt: skip
 
