@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from toolkit.central.laplace import Laplace
@@ -19,7 +20,8 @@ from toolkit.core.checks import exact
 from toolkit.core.loss import Pure
 from toolkit.core.postgres import address
 from toolkit.curator.quantiles import _shares
-from toolkit.frames.frame import as_list
+from toolkit.frames.frame import Frame, as_list
+from toolkit.frames.sums import Bounds, axes_of
 from toolkit.learning.tables import ends
 from toolkit.local.calibration import check_odds, checked_epsilon
 from toolkit.local.matrix.encoding import checked_times
@@ -34,6 +36,7 @@ from toolkit.survey.writing.survey_fields import checked_arms, checked_waves
 from toolkit.verbs.collecting import _port
 
 GREAT, TINY = 10**300, 10**100
+FRAME, NONE = Frame(pd.DataFrame({"a": [1], "b": [1]})), np.zeros(0)
 LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "a power of ten": (lambda power: exact(f"1e{power}", "x"), 10_000, 10_001),
     "one below zero": (lambda power: exact(f"1e{power}", "x"), -10_000, -10_001),
@@ -47,6 +50,8 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
     "periods": (_periods, 10_000, 10_001),
     "quantiles": (lambda size: _shares([Fraction(i, 2000) for i in range(size)]), 1000, 1001),
     "keys": (lambda size: as_list(range(size), "keys"), 10**6, 10**6 + 1),
+    "cells": (lambda sizes: axes_of(FRAME, dict(zip("ab", map(range, sizes), strict=True))), (1000, 1000), (101, 9901)),
+    "squares": (lambda to: Bounds(Fraction(0), Fraction(to), Fraction(1)).sums(NONE, squares=True), 2**18, 2**18 + 1),
     "bounds of a model": (lambda high: ends((0, high), "bounds", ""), 1e100, math.nextafter(1e100, math.inf)),
     "epsilon": (checked_epsilon, 22, 22 + Fraction(1, TINY)),
     "a small epsilon": (lambda part: checked_epsilon(Fraction(1, part)), TINY, TINY + 1),
@@ -71,5 +76,5 @@ LIMITS: dict[str, tuple[Callable[[Any], object], Any, Any]] = {
 @pytest.mark.parametrize(("call", "last", "beyond"), LIMITS.values(), ids=LIMITS)
 def test_a_limit_is_where_it_is_said_to_be(call: Callable[[Any], object], last: Any, beyond: Any) -> None:
     call(last)
-    with pytest.raises((ValueError, TypeError, ArgumentTypeError), match=r"must|there for up to"):
+    with pytest.raises((ValueError, TypeError, ArgumentTypeError), match=r"must|need|there for up to"):
         call(beyond)
