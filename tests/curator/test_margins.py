@@ -76,7 +76,7 @@ def test_with_several_rows_a_person_every_table_has_noise_for_all_of_them(neighb
         ([{"sex": "f"}], "`by` must be a list"),
         ([["sex"]], "`by` must be a mapping"),
         ("sex", "^`by` must be a mapping"),
-        ([{"age": range(10**6)}, {"sex": SEXES}], "got 1,000,002 cells"),
+        ([{"age": range(10**6)}, {}], "got 1,000,001 cells"),
         ([{"age": range(1000), "id": range(1001)}], "got 1,001,000 cells"),
         ([{"age": range(999), "id": range(1001)}, {"id": range(1001)}], "got 1,001,000 cells"),
     ],

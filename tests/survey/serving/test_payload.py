@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, KEY, cheated, faculty, panel, submission, survey, survey_with
-from toolkit import forced, mangat
+from toolkit import mangat
 from toolkit.survey.questions.question import Question
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, checked, parsed
 from toolkit.survey.spec import Survey, asked
@@ -209,15 +209,6 @@ def test_without_a_check_the_result_is_null() -> None:
     assert "must be null" in refused(made, submission(made, {"cheated": 0}, understood=True))
     proof = survey(cheated(design=mangat("1/2")), check=False, ceiling=math.inf)
     assert checked(proof, submission(proof, {"cheated": 0}))
-
-
-def test_of_a_device_the_try_that_was_right_is_taken_and_nothing_else() -> None:
-    made = survey(cheated(design=forced("1/6", "1/6")), check="device")
-    for tries in (0, 1, 2):
-        assert f'"understood":{tries}' in checked(made, submission(made, {"cheated": 0}, understood=tries)).body
-    for wrong in (3, -1, 1.0, True, None):
-        words = refused(made, submission(made, {"cheated": 0}, understood=wrong))
-        assert words == "`understood` must be 0 or 1 or 2 in this survey."
 
 
 def test_tokens_are_as_the_mode_of_access_wants_them() -> None:

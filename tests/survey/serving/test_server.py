@@ -19,7 +19,7 @@ from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.answer import HEADERS, in_json
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.server import FORGET_SECONDS, Health, application
+from toolkit.survey.serving.server import Health, application
 from toolkit.survey.storage import State, StoreError
 
 
@@ -258,9 +258,9 @@ def test_an_old_failure_is_forgotten_so_that_somebody_tries_again():
     health = Health(lambda: clock[0])
     for _ in range(2):
         health.failed(TimeoutError())
-        clock[0] += FORGET_SECONDS - 1
+        clock[0] += 29.5
         assert not health.is_good
-    clock[0] += 1
+    clock[0] += 0.5
     assert health.is_good
 
 
@@ -275,8 +275,9 @@ def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
         assert asked(fresh, "GET", "/health").json == {"health": "good"}
     assert len(looked) == 1
     memory.state = State.CLOSED
-    clock[0] += 11
-    assert asked(fresh, "GET", "/health").json == {"health": "closed"}
+    for seconds, said in ((9.5, "good"), (0.5, "closed")):
+        clock[0] += seconds
+        assert asked(fresh, "GET", "/health").json == {"health": said}
     assert len(looked) == 2
 
 

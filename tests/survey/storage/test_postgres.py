@@ -15,6 +15,7 @@ from psycopg import errors
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
+from toolkit.survey.storage.postgres import _failure
 from toolkit.survey.storage.writer import Writer
 
 TOKENS = ("invited", "issued", "spent")
@@ -388,6 +389,25 @@ def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Collecti
         assert ask("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'")
         assert store.add([entry()]) == [STORED]
     assert store.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "seconds"),
+    [
+        (errors.LockNotAvailable, "the collection must be free, got a lock", 1),
+        (errors.DeadlockDetected, "the collection must be free, got a lock", 1),
+        (errors.SerializationFailure, "the collection must be free, got a lock", 1),
+        (errors.DiskFull, "the database's disk must have room", 30),
+        (errors.InsufficientPrivilege, "the database must be writable", 30),
+        (errors.ReadOnlySqlTransaction, "the database must be writable", 30),
+        (errors.UndefinedTable, "the database must be there and work, got UndefinedTable (42P01): send it again", 5),
+    ],
+)
+def test_every_failure_says_when_to_come_again(error: type[psycopg.Error], words: str, seconds: int) -> None:
+    told = _failure(error("password=secret"))
+    assert str(told).startswith(words)
+    assert "secret" not in str(told)
+    assert told.retry_after == seconds
 
 
 def test_a_server_that_is_gone_is_said_and_recovers(store: Collection, postgres: Postgres) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.survey.entries import REPEATED, STORED, entry, opened, sha
-from toolkit.survey.storage import Collection, Entry, Outcome, StoreError, open_store
+from toolkit.survey.storage import Collection, Entry, Outcome, State, StoreError, open_store
 from toolkit.survey.storage.writer import Writer
 
 
@@ -296,6 +296,17 @@ def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.Fix
     writer.stop()
     assert {value: outcomes.count(value) for value in set(outcomes)} == {"stored": 900, "repeated": 900, "full": 200}
     assert store.count() == 900 == len(set(store.reports()))
+    store.close()
+
+
+@pytest.mark.parametrize("day", ["2000-01-01", None])
+def test_a_collection_is_closed_by_hand_or_after_its_last_day(day: str | None, tmp_path) -> None:
+    store = opened(open_store(f"sqlite:///{tmp_path}/survey.db"), closes=day)
+    writer = Writer(store)
+    assert finished(writer.is_closed()) is (day is not None)
+    store.set_state(State.CLOSED)
+    assert finished(writer.is_closed()) is True
+    writer.stop()
     store.close()
 
 
