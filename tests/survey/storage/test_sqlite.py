@@ -193,21 +193,6 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Collection, pa
         assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
 
 
-@pytest.mark.parametrize("access", ["open", "token"])
-def test_the_log_that_a_killed_server_left_is_emptied_by_the_next_where_it_could_tell_who_came(
-    access: str, store: Collection, path: Path, monkeypatch
-) -> None:
-    opened(store, access=access)
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite.SqliteEngine, "wipe", lambda _: None)
-        store.add([entry()])
-    log = path.with_name("survey.db-wal")
-    assert log.stat().st_size > 0
-    with closing(open_store(f"sqlite:///{path}")) as following:
-        assert following.count() == (access == "open")
-        assert (log.stat().st_size > 0) == (access == "open")
-
-
 @pytest.mark.slow
 def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Collection, path: Path) -> None:
     """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
