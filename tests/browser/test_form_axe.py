@@ -30,6 +30,7 @@ NIGHT, SMALL = {"color_scheme": "dark"}, {"width": 320, "height": 256}  # of 128
 
 def look(page, rules=None):
     """What axe finds on this screen, with all that can be unfolded unfolded, and whether one must scroll sideways."""
+    page.locator("h1").first.wait_for()  # a page is drawn by its scripts
     if not page.evaluate("() => Boolean(window.axe)"):
         page.evaluate(AXE)  # not as a script of the page, which its policy forbids
     found = page.evaluate(RUN, {"type": "rule" if rules else "tag", "values": rules or LEVELS})
