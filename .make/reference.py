@@ -56,7 +56,7 @@ def room(face: str) -> str:
     listed = list(offered(face))
     rows = [f"| {{py:obj}}`{name} <{homes()[id(value)]}>` | {_first_sentence(value)} |" for name, value in listed]
     own = [(name, value) for name, value in listed if homes()[id(value)] == f"{face}.{name}"]
-    entries = "\n\n".join(f".. auto{_kind(value)}:: {face}.{name}" for name, value in own)
+    entries = "\n\n".join(f".. auto{_kind(value)}:: {face}.{name}{_inherited(value)}" for name, value in own)
     return "\n".join(["| name | what it is |", "|---|---|", *rows, "", "```{eval-rst}", entries, "```"])
 
 
@@ -84,6 +84,15 @@ def _kind(value: object) -> str:
     if inspect.isclass(value):
         return "exception" if issubclass(value, BaseException) else "class"
     return "function"
+
+
+def _inherited(value: object) -> str:
+    """What a class has from one of ours that no page describes is described with it."""
+    bases = value.__mro__[1:] if inspect.isclass(value) else ()
+    ours = [base for base in bases if base.__module__.startswith("toolkit.")]
+    foreign = {base.__module__ for base in bases} - {base.__module__ for base in ours} - {"abc", "builtins", "typing"}
+    hidden = any(id(base) not in homes() for base in ours)
+    return "\n   :inherited-members:" if hidden and not foreign else ""
 
 
 def _first_sentence(value: object) -> str:

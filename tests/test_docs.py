@@ -226,6 +226,12 @@ def test_every_room_is_in_the_reference_and_every_name_has_a_first_sentence() ->
             assert len(reference._first_sentence(value)) > 10, f"{face}.{name}"
 
 
+@pytest.mark.parametrize("name", ["analysis.LogisticFit", "local.numeric.OneBit", "curator.Curator"])
+def test_what_a_class_has_from_one_without_a_page_is_described_with_it(name: str) -> None:
+    face = f"toolkit.{name.rpartition('.')[0]}"
+    assert f".. autoclass:: toolkit.{name}\n   :inherited-members:\n" in reference.room(face)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Widget:DeprecationWarning")
 def test_the_site_shows_values_and_names_what_has_no_text() -> None:
