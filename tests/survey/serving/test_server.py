@@ -377,7 +377,7 @@ def test_an_answer_that_breaks_off_is_not_followed_by_a_second_one(app, caplog):
 
     asyncio.run(app({"type": "http", "method": "GET", "path": "/", "headers": []}, None, breaks_off))
     assert sent_out == ["http.response.start", "http.response.body"]
-    assert [record.message.partition(" in ")[0] for record in caplog.records] == ["RuntimeError"]
+    assert [record.getMessage().partition(" in ")[0] for record in caplog.records] == ["RuntimeError"]
 
 
 def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey, caplog):

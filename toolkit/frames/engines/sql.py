@@ -5,7 +5,6 @@ Texts are compared as bytes, so that no collation of a session or a column decid
 digits, so that none ends a query.
 """
 
-import logging
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -338,23 +337,25 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def _silent(table: Any) -> Iterator[None]:
-    """Spark writes the value that a task failed at to stderr, and so does the logger of PySpark: both are silent
+    """Spark writes the value that a task failed at to stderr, and so do the loggers of PySpark: all are silent
     meanwhile. What executors write on other machines is in files there.
     """
-    logger, root, level = logging.Logger("none"), None, None
-    with suppress(Exception):  # its own class, which must make it
+    loggers, root, level = [], None, None
+    with suppress(Exception):  # their own class, which must make them
         from pyspark.logger import PySparkLogger
 
-        logger = PySparkLogger.getLogger("SQLQueryContextLogger")
-    disabled = logger.disabled
+        loggers = [PySparkLogger.getLogger(f"{name}QueryContextLogger") for name in ("SQL", "DataFrame")]
+    disabled = [logger.disabled for logger in loggers]
     with suppress(Exception):  # a session over a network has none
         log4j = table.sparkSession.sparkContext._jvm.org.apache.logging.log4j
         root, level = log4j.core.config.Configurator, log4j.LogManager.getRootLogger().getLevel()
         root.setRootLevel(log4j.Level.OFF)  # `setLogLevel` would forget that a script hears warnings only
-    logger.disabled = True
+    for logger in loggers:
+        logger.disabled = True
     try:
         yield
     finally:
-        logger.disabled = disabled
+        for logger, was in zip(loggers, disabled, strict=True):
+            logger.disabled = was
         with suppress(Exception):
             root.setRootLevel(level)  # type: ignore[union-attr]
