@@ -25,6 +25,8 @@ from toolkit.survey.storage.stepwise_disclosure import in_steps, look, remarks, 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from toolkit.survey.serving.page import Preview
+
 
 PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
@@ -257,15 +259,16 @@ class Collector:
         results = self.results(by)
         return (results if registration is None else results.registered(registration)).report(path, level=level)
 
-    def preview(self) -> Any:
+    def preview(self) -> "Preview":
         """Show the form as respondents see it, here and without a network.
 
         Returns
         -------
-        object
-            The preview, which a notebook displays.
+        Preview
+            A notebook shows it; `save` writes it to a file.
         """
-        return self.survey.preview()
+        preview: Preview = self.survey.preview()
+        return preview
 
     def invitations(self, count: int) -> list[str]:
         """Make links that work once.
