@@ -143,6 +143,11 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     notebook = analysis("survey.toml", data)
     assert b"degree" in notebook
     assert b"boxes" not in notebook
+    without = [data["questions"][:3], [boxes, one], []]
+    assert b"logistic" in notebook
+    for some in without:  # a model needs a group and a share
+        assert b"logistic" not in analysis("survey.toml", {"questions": some})
+    assert "--by" not in steps("survey.toml", {"questions": without[0]})["results"]["shell"]
 
 
 @pytest.mark.slow
@@ -269,13 +274,14 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     def interrupted(_: Studio) -> None:
         raise KeyboardInterrupt
 
-    opened = []
+    opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert main(["studio", str(tmp_path)]) == 0
     (link,) = opened
     assert link.startswith("http://127.0.0.1:")
     assert f"  {link}\n" in capsys.readouterr().out
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.slow

@@ -77,6 +77,7 @@ def test_no_other_file_is_served(window, path):
 def test_strange_bodies_are_refused_without_an_error(window, body):
     headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
     assert window.send("POST", "/api/survey", body, **headers)[0] == 400
+    assert window.send("POST", "/api/session", body, **headers)[0] in (400, 403)
     assert window.send("POST", "/api/nothing", b"{}", **headers)[0] == 404
     assert window.send("POST", "/api/__init__", b"{}", **headers)[0] == 404
 

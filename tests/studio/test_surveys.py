@@ -24,6 +24,13 @@ def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still
         assert Survey.load(folder / f"{example}-1.toml").hash == made["facts"]["hash"]
 
 
+def test_an_empty_survey_begins_in_the_language_of_the_page_and_an_example_in_its_own(window):
+    begun = {("empty", "de"): ["de"], ("empty", "en"): ["en"], ("empty", "tlh"): ["en"], ("class", "de"): ["en"]}
+    for (example, language), languages in begun.items():
+        made = window.good("new", file=f"{example}-in-{language}.toml", example=example, language=language)
+        assert made["data"].get("languages", ["en"]) == languages
+
+
 @pytest.mark.slow
 def test_saving_undoing_and_doing_again_are_exact(window, folder):
     made = window.good("new", file="undo.toml", example="health")

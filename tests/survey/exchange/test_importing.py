@@ -223,6 +223,7 @@ BAD = {
     "bytes": (b"faculty,cheated\narts,y\0es\n", "no text"),
     "empty": (b"", "must have a head and rows"),
     "head only": (b"faculty,cheated\n", "must have a head and rows"),
+    "three heads": ("".join(QUALTRICS.splitlines(keepends=True)[:3]).encode(), "must have a head and rows"),
 }
 
 
