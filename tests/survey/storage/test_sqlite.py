@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
@@ -269,6 +270,16 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
             change()
             ending.join()
     assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
+
+
+def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
+    def held() -> list[str]:
+        return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(path))]
+
+    opened(store)
+    assert held()
+    store.close()
+    assert held() == []
 
 
 def test_the_file_is_for_its_owner_alone(store: Collection, path: Path) -> None:
