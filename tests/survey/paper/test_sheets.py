@@ -1,5 +1,6 @@
 """What is printed, in every language: devices, codes, ranges, conditions, and which sheet and page it is."""
 
+import html
 import math
 import re
 
@@ -74,6 +75,9 @@ def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without
         assert f">{heading}</h" in page
     assert "3 to 6: choose your real answer." in page
     assert "never note who got which number" in page
+    told = {name: one for name, one in phrases("en", None, "paper").items() if re.match(r"(interviewer|script)_", name)}
+    assert len(told) == 8
+    assert [name for name, text in told.items() if html.escape(text, quote=False) not in page] == []
     assert "<th>Sheets handed out</th>" in page
 
 

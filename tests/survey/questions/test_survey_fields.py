@@ -97,6 +97,11 @@ FIELDS = {
         ({"arms": {"a": 1, "b": 0}}, "above 0 and add up to 1"),
         ({"arms": {"a": 1.5, "b": -0.5}}, "above 0 and add up to 1"),
     ],
+    "words": [
+        ({"words": {"en": {"next": "On"}}}, None),
+        ({"words": {"en": {"nothing": "On"}}}, "words must be named as in en.toml"),
+        ({"words": {"en": {"review_note": "We see nothing."}}}, "may put otherwise what asks, not what is promised"),
+    ],
     "panel": [
         ({"panel": {"identity": "ab" * 16, "loss": 3}, "waves": 2}, None),
         ({"panel": {"identity": "ab" * 16, "loss": "inf"}, "waves": 2}, None),
