@@ -50,6 +50,10 @@ def test_the_line_for_a_file_computes_the_estimate(name):
     assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9)
 
 
+def test_a_plain_question_needs_no_line():
+    assert program_lines(MIXED["faculty"]) == {}
+
+
 def test_names_are_those_that_the_programs_know():
     long = "a" * 40
     assert [file_name(name, ".dta") for name in ("by", "cheated", "str5")] == ["by_", "cheated", "str5_"]
