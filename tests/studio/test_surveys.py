@@ -1,12 +1,14 @@
 """Surveys as files: refusals by field, saving, undoing, both versions where somebody else wrote, plans and curves."""
 
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from toolkit import warner
+from toolkit import Design, forced_options, k_ary, warner
+from toolkit.local.numeric import one_bit
 from toolkit.studio import checking
 from toolkit.studio.folder import Folder
 from toolkit.studio.server import Desk
@@ -164,6 +166,54 @@ def test_the_hundred_people_are_the_design_s_own():
     often = warner(epsilon=1).matrix[1][1]
     assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
     json.dumps(row)
+
+
+def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():
+    many, number = k_ary(4, epsilon=1), one_bit((0, 9), 1)
+    kept = round(100 * many.matrix[0][0])
+    assert checking._pictures(many) == [{"what": "same", "count": kept}]
+    assert checking._pictures(number) == [{"what": "guess", "count": math.ceil(100 / (1 + math.exp(-1)))}]
+    forced = forced_options(list("abc"), ["1/10", "1/10", "3/10"])
+    assert checking._pictures(forced) == [{"what": "same", "count": 60}]  # the answer that is kept least
+    certain = Design([[1, 1, 0], [0, 1, 1]], 2, ("a", "b"), report_options=("x", "y", "z"))
+    assert checking._pictures(certain) == [{"what": "guess", "count": 100}]
+
+
+@pytest.mark.parametrize(
+    ("table", "family", "changes"),
+    [
+        ({}, "warner", {"innocent": None, "design": {"warner": {"epsilon": 0.1}}}),
+        ({"mode": "physical"}, "warner", {"innocent": None, "mode": None, "design": {"warner": {"epsilon": 0.1}}}),
+        ({"mode": "guided"}, "warner", {"innocent": None, "design": {"warner": {"epsilon": 0.1}}}),
+        ({}, "likert", {"innocent": None, "design": {"likert": {"points": 5, "epsilon": 0.1}}}),
+        (
+            {"design": {"likert": {"points": 7}}},
+            "likert",
+            {"innocent": None, "design": {"likert": {"points": 7, "epsilon": 0.1}}},
+        ),
+        ({"mode": "physical"}, "forced", {"innocent": None, "design": {"forced": {"yes": "1/3", "no": "1/3"}}}),
+        (
+            {"instructions": "Own."},
+            "crosswise",
+            {"mode": "physical", "instructions": "Own.", "innocent": {"born": "jan-may"}, "design": {"crosswise": {}}},
+        ),
+    ],
+)
+def test_the_first_setting_of_a_slider_protects_most_and_keeps_what_was_chosen(table, family, changes):
+    assert checking._settings(table, family)[0] == changes
+
+
+def test_what_the_page_tells_of_a_half_written_survey():
+    def told(**changes):
+        data = {"title": "t", "consent": "c", "questions": [], **changes}
+        return checking.facts(data, checking.check(data), "de")
+
+    ceilings = {0: 0, "2": 2, 1.5: 1.5, "inf": "inf", -1: 3, "much": 3}
+    assert {given: told(ceiling=given)["ceiling"] for given in ceilings} == ceilings
+    assert told(ceiling=True)["ceiling"] == told()["ceiling"] == 3
+    codes = {("en",): "en", ("en", "de"): "de", (): "de", (3, "fr"): "fr"}
+    assert {given: checking._language({"languages": [*given]}, "de") for given in codes} == codes
+    assert checking._language({"languages": "en"}, "de") == "de"
 
 
 def test_of_two_tabs_in_two_studios_that_save_at_once_one_is_told_of_the_other(tmp_path):
