@@ -280,7 +280,9 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     assert main(["studio", str(tmp_path)]) == 0
     (link,) = opened
     assert link.startswith("http://127.0.0.1:")
-    assert f"  {link}\n" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"  {link}\n" in told
+    assert "Ctrl-C ends the studio; collections that it opened go on." in told
     assert signal.getsignal(signal.SIGTERM) is before
 
 
