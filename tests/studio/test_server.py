@@ -82,6 +82,12 @@ def test_strange_bodies_are_refused_without_an_error(window, body):
     assert window.send("POST", "/api/__init__", b"{}", **headers)[0] == 404
 
 
+@pytest.mark.parametrize("request_", [("POST", "/files"), ("PUT", "/api/files"), ("POST", "/")])
+def test_there_is_nothing_elsewhere_and_no_other_method(window, request_):
+    headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
+    assert window.send(*request_, b"{}", **headers)[0] == 404
+
+
 def test_a_body_beyond_all_measure_is_refused(window):
     headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
     assert window.send("POST", "/api/files", b" " * 4_000_001, **headers)[0] == 413
