@@ -25,6 +25,11 @@ def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
     assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told
 
 
+def test_an_epsilon_is_rounded_up_but_for_the_last_digit_of_a_float() -> None:
+    rounded = {0.1: "0.1", 0.7: "0.7", 1.0: "1", 1.0001: "1.01", 2 + 1e-10: "2.01", 12.34: "12.4", 1234.5: "1,240"}
+    assert {value: ENGLISH.rounded_up(value) for value in rounded} == rounded
+
+
 @pytest.mark.slow
 @given(st.floats(min_value=0, max_value=9.2))
 def test_the_share_of_right_guesses_is_rounded_up(epsilon: float) -> None:
