@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, survey
+from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey
 from toolkit import crosswise, mangat
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
 from toolkit.survey.consent import page_data
 from toolkit.survey.consent.page_data import minutes, page_words, shown_question
 from toolkit.survey.questions.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import interface, phrases
 
 FIELDS = [
     *("name", "kind", "mode", "text", "help", "options", "reports", "randomizer", "odds", "deniable"),
@@ -177,3 +179,17 @@ def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypat
     assert [minutes(page | {"check": check}, "en") for check in (None, {"x": 1})] == [9, 10]
     monkeypatch.setattr(page_data, "_PER_QUESTION", 60 * 0.1)
     assert minutes(page, "en") == 1
+
+
+def test_the_end_of_the_page_says_what_is_so_of_this_access() -> None:
+    def ends(made: Survey) -> tuple[str, str]:
+        words = made.page_words()["en"]
+        return words["end_403"], words["end_already"]
+
+    words = interface(["en"])["en"]
+    usual, later = (words["end_403"], words["end_already"]), phrases("en")["already_waves"]
+    assert ends(survey()) == ends(survey(access="token")) == usual
+    assert ends(survey(access="blind")) == (words["used_blind"], usual[1])
+    assert ends(survey(household=True)) == (usual[0], words["already_household"])
+    assert ends(panel()) == (usual[0], later)
+    assert len({*usual, words["used_blind"], words["already_household"], later}) == 5
