@@ -179,28 +179,16 @@ def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():
     assert checking._pictures(certain) == [{"what": "guess", "count": 100}]
 
 
-@pytest.mark.parametrize(
-    ("table", "family", "changes"),
-    [
-        ({}, "warner", {"innocent": None, "design": {"warner": {"epsilon": 0.1}}}),
-        ({"mode": "physical"}, "warner", {"innocent": None, "mode": None, "design": {"warner": {"epsilon": 0.1}}}),
-        ({"mode": "guided"}, "warner", {"innocent": None, "design": {"warner": {"epsilon": 0.1}}}),
-        ({}, "likert", {"innocent": None, "design": {"likert": {"points": 5, "epsilon": 0.1}}}),
-        (
-            {"design": {"likert": {"points": 7}}},
-            "likert",
-            {"innocent": None, "design": {"likert": {"points": 7, "epsilon": 0.1}}},
-        ),
-        ({"mode": "physical"}, "forced", {"innocent": None, "design": {"forced": {"yes": "1/3", "no": "1/3"}}}),
-        (
-            {"instructions": "Own."},
-            "crosswise",
-            {"mode": "physical", "instructions": "Own.", "innocent": {"born": "jan-may"}, "design": {"crosswise": {}}},
-        ),
-    ],
-)
-def test_the_first_setting_of_a_slider_protects_most_and_keeps_what_was_chosen(table, family, changes):
-    assert checking._settings(table, family)[0] == changes
+def test_the_first_setting_of_a_slider_protects_most_and_keeps_what_was_chosen():
+    warner_, likert = ({"innocent": None, "design": {name: {"epsilon": 0.1}}} for name in ("warner", "likert"))
+    forced = {"innocent": None, "design": {"forced": {"yes": "1/3", "no": "1/3"}}}
+    own = {"mode": "physical", "instructions": "Own.", "innocent": {"born": "jan-may"}, "design": {"crosswise": {}}}
+    cases = [({}, warner_), ({"mode": "guided"}, warner_), ({"mode": "physical"}, warner_ | {"mode": None})]
+    cases += [({"mode": "physical"}, forced), ({"instructions": "Own."}, own)]
+    for points, table in ((5, {}), (7, {"design": {"likert": {"points": 7}}})):
+        cases.append((table, likert | {"design": {"likert": {"points": points, "epsilon": 0.1}}}))
+    for table, change in cases:
+        assert checking._settings(table, next(iter(change["design"])))[0] == change
 
 
 def test_what_the_page_tells_of_a_half_written_survey():
