@@ -102,6 +102,7 @@ def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts;" in policy
     assert "frame-ancestors 'self'" in policy
+    assert window.api("seen", file="seen.toml", what="anything", language="en")[0] == 422
     paper = window.good("seen", file="seen.toml", what="assessment", language="en")["path"]
     assert window.send("GET", f"/{paper}")[2]["content-security-policy"].endswith("; sandbox")
 

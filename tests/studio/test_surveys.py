@@ -91,6 +91,19 @@ def test_refusals_are_where_they_arise_and_all_at_once():
             [(None, "cap"), (None, "minimum")],
         ),
         ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
+        ({"consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name"), (None, "title")]),
+        (
+            {"title": "t", "consent": "c", "questions": [good, {**good, "name": "b", "show_if": {"z": ["x"]}}]},
+            [(1, "show_if")],
+        ),
+        (
+            {
+                "title": "t",
+                "consent": "c",
+                "questions": [{**good, "text": ""}, {**good, "name": "b", "show_if": {"a": ["x"]}}],
+            },
+            [(0, "text")],
+        ),  # that the other asks about it is no fault
     ]
     for data, expected in cases:
         assert sorted(map(str, _fields(data))) == sorted(map(str, expected)), data

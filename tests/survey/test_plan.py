@@ -86,6 +86,10 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
     found = CAMPUS.plan(n=600, prevalence={"cheated": 0.1, "hours": 20})
     assert found["cheated"].guess == "10 %"
     assert found["cheated"].margin == plan(CAMPUS["cheated"].design, prevalence=0.1, n=600).margin
+    assert CAMPUS.plan(n=600, prevalence={"cheated": "1/10"})["cheated"] == found["cheated"]
+    three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400, prevalence={"faculty": [0.8, 0.1, 0.1]})
+    assert three["faculty"].guess == "as given"
+    assert three["faculty"].margin == pytest.approx(Z * math.sqrt(0.16 / 400))
     assert found["hours"].guess == "mean 20"
     assert found["moon"].guess == "all no"
     assert found["moon"].margin == plan(CAMPUS["moon"].design, prevalence=0.0, n=600).margin

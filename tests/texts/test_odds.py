@@ -5,6 +5,7 @@ the design gives.
 import math
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
 from toolkit.local.oracles import subset
-from toolkit.texts.odds import WEAK_EPSILON, sentences
+from toolkit.texts.odds import WEAK_EPSILON, _laplace, sentences
 from toolkit.texts.phrases import LANGUAGES, phrases
 from toolkit.texts.voice import Voice, frequency
 
@@ -135,6 +136,16 @@ def test_a_hybrid_that_is_always_a_bit_is_told_as_a_bit() -> None:
 
 def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
     assert "is 80 or less, up or down, about 63 times in 100" in told(DESIGNS["local_laplace"])
+    for scale in (0.3, 1.0, 2.5, 6.0):  # of whole steps k with weights e**(-|k| / scale)
+        steps = range(-300, 301)
+        near, all_ = (
+            sum(math.exp(-abs(k) / scale) for k in some) for some in ([k for k in steps if abs(k) <= scale], steps)
+        )
+        said = _laplace(SimpleNamespace(scale=scale, steps=10, low=0, high=20), ENGLISH)
+        assert (
+            f"is {ENGLISH.number(2 * scale)} or less, up or down, about {min(99, round(100 * near / all_))} times"
+            in said
+        )
 
 
 @each(high=[10**power for power in range(-3, 10)])

@@ -139,6 +139,8 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     cheated = root.find("d:dataDscr/d:var[@name='cheated']", ns)
     assert '"weights": [[3, 1], [1, 3]]' in cheated.find("d:notes[@type='randomization']", ns).text
     assert [one.text for one in cheated.iterfind("d:catgry/d:labl", ns)] == ["No", "Nein", "Yes", "Ja"]
+    assert cheated.find("d:txt", ns).text.startswith("Randomized, epsilon 1.09861. If your answer is")
+    assert root.find("d:dataDscr/d:var[@name='faculty']/d:txt", ns).text == "Plain."
 
 
 def test_another_form_of_codebook_is_refused(tmp_path):

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
+from toolkit.survey.serving.station import SETTING
 from toolkit.survey.storage import Collection, Entry, State, StoreError, open_store, sqlite
 
 ROOT = Path(__file__).parents[3]
@@ -270,6 +271,13 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
             change()
             ending.join()
     assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
+
+
+def test_what_looks_and_stations_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
+    names = (f"{SETTING} 1", "shown by faculty", "other")
+    assert [opened(store).once(names[0], "x"), store.once(names[1], "x"), store.once(names[2], "x")] == ["x"] * 3
+    store.set_state(State.CLOSED)
+    assert [store.setting(name) for name in names] == [None, None, "x"]
 
 
 def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
