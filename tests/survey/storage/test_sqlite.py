@@ -280,6 +280,19 @@ def test_what_looks_and_stations_left_is_forgotten_when_a_collection_is_closed(s
     assert [store.setting(name) for name in names] == [None, None, "x"]
 
 
+@pytest.mark.parametrize(("access", "emptied"), [("token", True), ("blind", True), ("open", False)])
+def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, monkeypatch, access, emptied) -> None:
+    monkeypatch.setattr(sqlite.SqliteEngine, "wipe", lambda _: None)
+    opened(store, access=access)
+    monkeypatch.undo()
+    log = path.with_name(f"{path.name}-wal")
+    for readonly in (True, False):
+        assert log.stat().st_size > 0  # who only looks leaves it
+        with closing(open_store(f"sqlite:///{path}", readonly=readonly)) as other:
+            other.state()
+            assert (log.stat().st_size == 0) == (emptied and not readonly)
+
+
 def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
     def held() -> list[str]:
         return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(path))]
