@@ -3,6 +3,7 @@
 import copy
 import json
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,13 @@ def test_any_text_is_written_so_that_it_reads_back(first, second):
     data = {"title": first, "questions": [{"name": "q", "text": second, "help": first, ORIGIN: 0}]}
     read = tomllib.loads(edited(text, data))
     assert (read["title"], read["questions"][0]["text"], read["questions"][0]["help"]) == (first, second, first)
+
+
+def test_values_are_the_same_if_a_file_would_say_the_same():
+    groups = [[{"a": 1}, {"a": 1.0}], [{"a": True}], [{"b": 1}], [{}], [[1], [1.0]], [[True]], [[1, 2]], [[]]]
+    groups += [["a"], ["1"], [1, 1.0], [True], [{"a": [1]}], [{"a": 1, "b": 1}]]
+    values = [(place, one) for place, group in enumerate(groups) for one in group]
+    for (place, one), (other_place, other) in product(values, repeat=2):
+        assert same(one, other) == (place == other_place), (one, other)
+    edges = {2**53: True, -(2**53): True, 2**53 + 1: False, -(2**53) - 1: False}
+    assert {number: is_safe({"a": [number]}) for number in edges} == edges

@@ -143,6 +143,11 @@ def test_answers_with_one_option_make_groups_and_boxes_to_tick_do_not():
     notebook = analysis("survey.toml", data)
     assert b"degree" in notebook
     assert b"boxes" not in notebook
+    without = [data["questions"][:3], [boxes, one], []]
+    assert b"logistic" in notebook
+    for some in without:  # a model needs a group and a share
+        assert b"logistic" not in analysis("survey.toml", {"questions": some})
+    assert "--by" not in steps("survey.toml", {"questions": without[0]})["results"]["shell"]
 
 
 @pytest.mark.slow
@@ -269,13 +274,16 @@ def test_the_command_prints_a_link_and_ends_when_it_is_told_to(tmp_path, monkeyp
     def interrupted(_: Studio) -> None:
         raise KeyboardInterrupt
 
-    opened = []
+    opened, before = [], signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(Studio, "wait", interrupted)
     monkeypatch.setattr("webbrowser.open", opened.append)
     assert main(["studio", str(tmp_path)]) == 0
     (link,) = opened
     assert link.startswith("http://127.0.0.1:")
-    assert f"  {link}\n" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"  {link}\n" in told
+    assert "Ctrl-C ends the studio; collections that it opened go on." in told
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.slow
@@ -306,6 +314,34 @@ def test_where_the_browser_is_on_another_machine_the_terminal_says_what_to_do(mo
     assert "--network=host" in studio_server._elsewhere(8899)[0]
     monkeypatch.setenv("JUPYTERHUB_SERVICE_PREFIX", "/user/ann/")
     assert "--public-url https://HUB/user/ann/proxy/8899/" in studio_server._elsewhere(8899)[0]
+
+
+def test_a_statistic_is_called_with_what_was_said_of_its_columns(tmp_path):
+    known = {"age": {"low": 0, "high": 90}, "city": {"options": ["n", "s"]}}
+    by = {"by": {"city": ["n", "s"]}}
+    bounded = {"bounds": (0, 90), "missing": "drop"}
+    expected = {
+        "count": ([], by),
+        "mean": (["age"], bounded | by),
+        "sum": (["age"], bounded | by),
+        "std": (["age"], bounded | by),
+        "median": (["age"], {"bounds": (0, 90)} | by),
+        "bounds": (["age"], {}),
+        "histogram": (["city"], {"options": ["n", "s"]}),
+    }
+    for verb, (names, keywords) in expected.items():
+        column = "city" if verb == "histogram" else "age"
+        found = call({"verb": verb, "column": column, "by": "city", "epsilon": "1"}, known)
+        assert found[:2] == (names, keywords | {"epsilon": "1"})
+        assert eval(f"(lambda *a, **k: ([*a], k))({found[2]})") == found[:2]  # noqa: S307  our own line
+    (tmp_path / "t.csv").write_text("age\n1\n")
+    for place in (-1, 0, "0", None):
+        with pytest.raises(ValueError, match="a statistic must be one that is planned"):
+            Curating(Folder(tmp_path)).release("t.csv", place)
+    assert not (tmp_path / "t-budget.db").exists()
+    for number, ending in ((1, "csv"), (2, "json"), (3, "html")):
+        (tmp_path / f"t-release-{number:02d}.{ending}").touch()
+    assert [Curating(Folder(tmp_path))._free("t.csv", number) for number in (1, 4)] == ["t-release-04"] * 2
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -77,8 +77,15 @@ def test_no_other_file_is_served(window, path):
 def test_strange_bodies_are_refused_without_an_error(window, body):
     headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
     assert window.send("POST", "/api/survey", body, **headers)[0] == 400
+    assert window.send("POST", "/api/session", body, **headers)[0] in (400, 403)
     assert window.send("POST", "/api/nothing", b"{}", **headers)[0] == 404
     assert window.send("POST", "/api/__init__", b"{}", **headers)[0] == 404
+
+
+@pytest.mark.parametrize("request_", [("POST", "/files"), ("PUT", "/api/files"), ("POST", "/")])
+def test_there_is_nothing_elsewhere_and_no_other_method(window, request_):
+    headers = {"content_type": JSON, "origin": window.origin, "x_studio_session": window.session}
+    assert window.send(*request_, b"{}", **headers)[0] == 404
 
 
 def test_a_body_beyond_all_measure_is_refused(window):
@@ -95,6 +102,7 @@ def test_a_page_that_others_would_see_has_no_origin_and_no_network(window):
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts;" in policy
     assert "frame-ancestors 'self'" in policy
+    assert window.api("seen", file="seen.toml", what="anything", language="en")[0] == 422
     paper = window.good("seen", file="seen.toml", what="assessment", language="en")["path"]
     assert window.send("GET", f"/{paper}")[2]["content-security-policy"].endswith("; sandbox")
 

@@ -1,12 +1,14 @@
 """Surveys as files: refusals by field, saving, undoing, both versions where somebody else wrote, plans and curves."""
 
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
 
-from toolkit import warner
+from toolkit import Design, forced_options, k_ary, warner
+from toolkit.local.numeric import one_bit
 from toolkit.studio import checking
 from toolkit.studio.folder import Folder
 from toolkit.studio.server import Desk
@@ -22,6 +24,13 @@ def test_an_example_is_a_survey_without_a_fault_but_for_questions_that_are_still
     assert window.api("new", file=f"{example}-1.toml", example=example)[0] == 422
     if example != "empty":
         assert Survey.load(folder / f"{example}-1.toml").hash == made["facts"]["hash"]
+
+
+def test_an_empty_survey_begins_in_the_language_of_the_page_and_an_example_in_its_own(window):
+    begun = {("empty", "de"): ["de"], ("empty", "en"): ["en"], ("empty", "tlh"): ["en"], ("class", "de"): ["en"]}
+    for (example, language), languages in begun.items():
+        made = window.good("new", file=f"{example}-in-{language}.toml", example=example, language=language)
+        assert made["data"].get("languages", ["en"]) == languages
 
 
 @pytest.mark.slow
@@ -82,6 +91,19 @@ def test_refusals_are_where_they_arise_and_all_at_once():
             [(None, "cap"), (None, "minimum")],
         ),
         ({"title": "t", "consent": "c", "questions": 3}, [(None, "questions")]),
+        ({"consent": "c", "questions": [{**good, "name": "A"}, good]}, [(0, "name"), (None, "title")]),
+        (
+            {"title": "t", "consent": "c", "questions": [good, {**good, "name": "b", "show_if": {"z": ["x"]}}]},
+            [(1, "show_if")],
+        ),
+        (
+            {
+                "title": "t",
+                "consent": "c",
+                "questions": [{**good, "text": ""}, {**good, "name": "b", "show_if": {"a": ["x"]}}],
+            },
+            [(0, "text")],
+        ),  # that the other asks about it is no fault
     ]
     for data, expected in cases:
         assert sorted(map(str, _fields(data))) == sorted(map(str, expected)), data
@@ -157,6 +179,42 @@ def test_the_hundred_people_are_the_design_s_own():
     often = warner(epsilon=1).matrix[1][1]
     assert [one["count"] for one in row["pictures"]] == [round(100 * often), 100 - round(100 * often)]
     json.dumps(row)
+
+
+def test_other_designs_are_drawn_by_what_they_keep_or_by_right_guesses():
+    many, number = k_ary(4, epsilon=1), one_bit((0, 9), 1)
+    kept = round(100 * many.matrix[0][0])
+    assert checking._pictures(many) == [{"what": "same", "count": kept}]
+    assert checking._pictures(number) == [{"what": "guess", "count": math.ceil(100 / (1 + math.exp(-1)))}]
+    forced = forced_options(list("abc"), ["1/10", "1/10", "3/10"])
+    assert checking._pictures(forced) == [{"what": "same", "count": 60}]  # the answer that is kept least
+    certain = Design([[1, 1, 0], [0, 1, 1]], 2, ("a", "b"), report_options=("x", "y", "z"))
+    assert checking._pictures(certain) == [{"what": "guess", "count": 100}]
+
+
+def test_the_first_setting_of_a_slider_protects_most_and_keeps_what_was_chosen():
+    warner_, likert = ({"innocent": None, "design": {name: {"epsilon": 0.1}}} for name in ("warner", "likert"))
+    forced = {"innocent": None, "design": {"forced": {"yes": "1/3", "no": "1/3"}}}
+    own = {"mode": "physical", "instructions": "Own.", "innocent": {"born": "jan-may"}, "design": {"crosswise": {}}}
+    cases = [({}, warner_), ({"mode": "guided"}, warner_), ({"mode": "physical"}, warner_ | {"mode": None})]
+    cases += [({"mode": "physical"}, forced), ({"instructions": "Own."}, own)]
+    for points, table in ((5, {}), (7, {"design": {"likert": {"points": 7}}})):
+        cases.append((table, likert | {"design": {"likert": {"points": points, "epsilon": 0.1}}}))
+    for table, change in cases:
+        assert checking._settings(table, next(iter(change["design"])))[0] == change
+
+
+def test_what_the_page_tells_of_a_half_written_survey():
+    def told(**changes):
+        data = {"title": "t", "consent": "c", "questions": [], **changes}
+        return checking.facts(data, checking.check(data), "de")
+
+    ceilings = {0: 0, "2": 2, 1.5: 1.5, "inf": "inf", -1: 3, "much": 3}
+    assert {given: told(ceiling=given)["ceiling"] for given in ceilings} == ceilings
+    assert told(ceiling=True)["ceiling"] == told()["ceiling"] == 3
+    codes = {("en",): "en", ("en", "de"): "de", (): "de", (3, "fr"): "fr"}
+    assert {given: checking._language({"languages": [*given]}, "de") for given in codes} == codes
+    assert checking._language({"languages": "en"}, "de") == "de"
 
 
 def test_of_two_tabs_in_two_studios_that_save_at_once_one_is_told_of_the_other(tmp_path):

@@ -16,6 +16,7 @@ from tests.survey.samples import SAID, cheated, faculty, panel, survey
 from toolkit.survey.collector import PORT, Collector, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
+from toolkit.survey.serving import background
 from toolkit.survey.serving.background import CollectError, find, launch
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage import Entry, Outcome, StoreError
@@ -37,6 +38,20 @@ def people(count):
     return pd.DataFrame(
         {"faculty": rng.choice(["arts", "law"], count), "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3])}
     )
+
+
+def test_a_server_is_started_with_what_was_given_and_found_again_at_its_port(folder, monkeypatch):
+    asked = []
+    server = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
+    monkeypatch.setattr(background, "launch", lambda database, options: asked.append((database, options)) or server)
+    files = {"certificate": "c.pem", "private_key": "k.pem"}
+    given = {"host": "127.0.0.2", "port": 7, **files, "prefix": "/s", "workers": 2}
+    given["plain_http_beyond_this_machine"] = True
+    start(survey(**SAID), database="sqlite:///a.db", **given)
+    start(survey(**SAID), database="sqlite:///a.db")
+    usual = {"host": "127.0.0.1", "port": "8123", **dict.fromkeys(files), "prefix": None, "workers": 1}
+    usual |= {"issuer_key": None, "plain_http_beyond_this_machine": False}
+    assert asked == [(f"sqlite:///{folder / 'a.db'}", options) for options in (given | {"issuer_key": None}, usual)]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.survey.samples import DESIGNS, SAID, cheated, faculty, panel, survey, survey_with
+from tests.survey.samples import DESIGNS, MEMO, SAID, cheated, faculty, panel, survey, survey_with
 from toolkit import Question, Survey, crosswise, warner
 from toolkit.local import born
 from toolkit.survey.client import code_hash
@@ -187,6 +187,61 @@ def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows()
     assert "sheets of paper" not in told
     assert "the hashes of all links stay" not in sheet(panel())
     assert "memo" not in sheet(survey())
+
+
+PARTS = ("keep_", "rely_", "right_", "rest_")
+EVER = {"keep_rows", "keep_browser", "keep_network", "right_before", "right_found", "right_authority"}
+EVER |= {"rest_seen", "rest_again", "rest_server"}
+ONCE, OPEN = {"keep_paper", "rest_receipt"}, {"keep_open", "rest_open"}
+PLAIN = {"keep_plain", "rely_reader", "right_plain", "rest_rare"}
+LINES = {
+    "auto": (survey(cheated(), check=False), ONCE | OPEN | {"rely_phone", "right_none"}),
+    "plain": (survey(faculty(), withdrawal="Write."), ONCE | OPEN | PLAIN | {"right_own"}),
+    "guided": (
+        survey(cheated(mode="guided"), check="device", household=True),
+        ONCE | OPEN | {"keep_tries", "rely_phone", "rely_wheel", "right_none", "keep_household"},
+    ),
+    "physical": (survey(cheated(mode="physical")), ONCE | OPEN | {"keep_check", "rely_self", "right_none"}),
+    "birthday": (
+        survey(cheated(design=crosswise(born("jan")), mode="physical", innocent={"born": "jan"}), access="blind"),
+        ONCE | {"keep_blind", "keep_check", "rely_self", "right_none", "rest_innocent"},
+    ),
+    "station": (
+        survey(cheated(mode="guided"), access="token", field={"station": "kiosk"}, check=False),
+        ONCE | {"keep_token", "keep_station", "rely_phone", "rely_wheel", "rely_station", "right_none"},
+    ),
+    "arms": (
+        survey(
+            Question("a", "A?", design=warner("2/3"), show_if={"arm": ["x"]}),
+            Question("b", "A?", design=warner("3/4"), show_if={"arm": ["y"]}),
+            arms={"x": 0.5, "y": 0.5},
+            check=False,
+        ),
+        ONCE | OPEN | PLAIN | {"keep_arms", "rely_phone", "right_none"},
+    ),
+    "waves": (
+        panel(cheated(design=MEMO), access="token", check=False),
+        {"keep_joined", "keep_token", "keep_invited", "keep_memos", "rely_phone", "right_none", "rest_pattern"},
+    ),
+    "open waves": (
+        panel(cheated(design=MEMO), check=False),
+        OPEN | {"keep_joined", "keep_memos", "rely_phone", "right_none"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_what_is_kept_trusted_and_left_is_said_where_it_is_so_and_nowhere_else(name: str) -> None:
+    made, lines = LINES[name]
+    known = {key: text for key, text in phrases("en", None, "assessment").items() if key.startswith(PARTS)}
+    told = [line[2:] for line in sheet(made).splitlines() if line.startswith("- ")]
+    found = {key for key, text in known.items() if any(re.fullmatch(pattern(text), line) for line in told)}
+    assert found == lines | EVER
+
+
+def pattern(text: str) -> str:
+    """A sentence with anything in its gaps."""
+    return ".*".join(map(re.escape, re.split(r"\{\w+\}", text)))
 
 
 def test_texts_stay_in_their_line_and_cell() -> None:

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, plan, warner
 from toolkit.local.numeric import one_bit
 from toolkit.planning import plan_slope
-from toolkit.survey.plan import planned
+from toolkit.survey.plan import Planned, _notes, _up, planned
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
 Z = 1.959963984540054
@@ -85,6 +86,10 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
     found = CAMPUS.plan(n=600, prevalence={"cheated": 0.1, "hours": 20})
     assert found["cheated"].guess == "10 %"
     assert found["cheated"].margin == plan(CAMPUS["cheated"].design, prevalence=0.1, n=600).margin
+    assert CAMPUS.plan(n=600, prevalence={"cheated": "1/10"})["cheated"] == found["cheated"]
+    three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400, prevalence={"faculty": [0.8, 0.1, 0.1]})
+    assert three["faculty"].guess == "as given"
+    assert three["faculty"].margin == pytest.approx(Z * math.sqrt(0.16 / 400))
     assert found["hours"].guess == "mean 20"
     assert found["moon"].guess == "all no"
     assert found["moon"].margin == plan(CAMPUS["moon"].design, prevalence=0.0, n=600).margin
@@ -110,6 +115,22 @@ def test_where_next_to_nothing_would_be_learned_it_is_said():
     assert not any(note.startswith("faculty:") for note in found.notes)
     assert survey().plan(n=1)["cheated"].small == 0
     assert survey().plan(n=1).rows()[2][-1] == "—"
+
+
+def test_a_plan_at_its_limits():
+    half = [(0.5, None), (0.499, None), (0.499, 0.5), (0.499, 0.499)]
+    rows = [Planned(f"q{i}", True, "50 %", 9, margin, 1.0, 3, small) for i, (margin, small) in enumerate(half)]
+    told = _notes(rows, {row.question: Fraction(1) for row in rows}, 9, 0.95)[1:]
+    assert [note.partition(":")[0] for note in told] == ["q0", "q2"]
+    assert "in the smallest subgroup" in told[1]
+    assert (survey().plan(n=9, subgroup=1)["cheated"].small, survey().plan(n=2)["cheated"].small) == (9, 1)
+    assert math.isfinite(survey().plan(n=2)["cheated"].small_margin)  # one person
+    assert math.isinf(survey().plan(n=1)["cheated"].small_margin)
+    for share in (0, -0.1, 1.01):
+        with pytest.raises(ValueError, match="above 0 and at most 1"):
+            survey().plan(n=9, subgroup=share)
+    numbers = {0: "0", 0.0121: "0.013", 0.12: "0.12", 1.01: "1.1", 9.9: "9.9", 10: "10", 13.01: "14", 1230.2: "1,231"}
+    assert {number: _up(number) for number in numbers} == numbers
 
 
 def test_a_margin_is_never_written_smaller_than_it_is():

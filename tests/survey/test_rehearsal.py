@@ -1,4 +1,5 @@
 import json
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.stats import chisquare
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import Design, Question, Survey, warner
+from toolkit.local import oracles
 from toolkit.local.waves import Memo
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
@@ -218,6 +220,25 @@ def test_invented_people_have_the_answer_that_everybody_has():
     found = estimate(survey(moon), survey(moon).simulate(2000, np.random.default_rng(1)))
     share = found.attention["moon"]
     assert abs(share.value - 1) < 4 * share.se  # of those who follow; 6e-5 of all seeds are further off
+
+
+def test_invented_people_give_every_answer_that_there_is():
+    """Of 300 people who answer at random, the rarest answer misses with a chance of 4 (3/4)**300."""
+    asked = [
+        Question("where", "Where?", options=list("abcd")),
+        Question("often", "Often?", bounds=("0.5", "3.5")),
+        Question("whole", "Whole?", bounds=(-1, 1), whole=True),
+        Question("ticks", "Which?", options=[1, 2, 3], multiple=True),
+        Question("note", "Note?", free_text=True, required=False),
+    ]
+    frame = survey(*asked, check=False).simulate(300, np.random.default_rng(3))
+    found = {name: set(frame[name]) for name in ("where", "often", "whole", "note")}
+    assert found == {"where": set("abcd"), "often": {1, 2, 3}, "whole": {-1, 0, 1}, "note": {""}}
+    assert set(frame["ticks"]) == {
+        f"[{','.join(map(str, some))}]" for n in range(4) for some in combinations(range(3), n)
+    }
+    few = Question("few", "Which?", design=oracles.tick_boxes(10, 1.0, most=1))
+    assert {len(one) for one in rehearsal._invented(few, 100, np.random.default_rng(3))} == {0, 1}
 
 
 def test_simulated_rows_are_not_in_the_order_of_the_answers():

@@ -1,6 +1,17 @@
 import pytest
 
-from toolkit.texts.figures import bound, chance, figure, fill, short, three_digits
+from toolkit.texts.figures import (
+    at_least,
+    at_most,
+    bound,
+    chance,
+    figure,
+    fill,
+    in_points,
+    short,
+    significant,
+    three_digits,
+)
 
 
 def test_figures_for_people():
@@ -14,6 +25,20 @@ def test_figures_for_people():
 def test_a_promised_factor_is_rounded_up_and_nothing_else_is():
     assert [bound(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.01", "10.00", "10.1", "101"]
     assert [figure(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.00", "9.99", "10.0", "100"]
+    assert [bound(x) for x in (1.01, 10, 100_000, 100_000.1)] == ["1.01", "10.0", "100,000", "100,000 and more"]
+
+
+def test_the_ends_of_a_chance_are_rounded_outwards_with_a_decimal_below_one():
+    ends = {0.04: ("0", "0.1"), 0.3: ("0.3", "0.3"), 0.41: ("0.4", "0.5"), 0.96: ("0.9", "1"), 1: ("1", "1")}
+    ends |= {1.2: ("1", "2"), 1.6: ("1", "2"), 54: ("54", "54"), 99.2: ("99", "100")}
+    assert {x: (at_least(x), at_most(x)) for x in ends} == ends
+
+
+def test_errors_in_three_digits_and_margins_in_points():
+    errors = {0.01236: "0.0124", 0.5: "0.500", 1.236: "1.24", 12.36: "12.4", 123.6: "124", 1236: "1,240"}
+    assert {x: significant(x) for x in errors} == errors
+    margins = {0.126: "0.13", 0.99: "0.99", 1: "1.0", 12.36: "12.4", 99.9: "99.9", 100: "100 or more"}
+    assert {x: in_points(x) for x in margins} == margins
 
 
 def test_sentences_are_filled_by_name_and_a_missing_number_is_noticed():

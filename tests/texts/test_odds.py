@@ -5,6 +5,7 @@ the design gives.
 import math
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from tests.slowly import each
 from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
 from toolkit.local.numeric import additive, local_laplace, piecewise
-from toolkit.texts.odds import WEAK_EPSILON, sentences
+from toolkit.local.oracles import subset
+from toolkit.texts.odds import WEAK_EPSILON, _laplace, sentences
 from toolkit.texts.phrases import LANGUAGES, phrases
 from toolkit.texts.voice import Voice, frequency
 
@@ -116,6 +118,15 @@ def test_reports_are_told_in_rows_or_at_once() -> None:
         DESIGNS["forced_options"]
     )
     assert told(DESIGNS["forced_many"]).count("If your answer is") == 12
+    four = Design([[5, 2, 2, 1], [2, 5, 2, 1], [2, 2, 5, 1], [1, 1, 3, 5]], 10, tuple("abcd"))
+    assert "“a” 1 time in 2, “b” 1 time in 5, “c” 1 time in 5 and “d” 1 time in 10." in told(four)
+
+
+def test_one_report_of_many_options_is_told_as_one_and_a_set_as_a_set() -> None:
+    one, several = (subset(10, epsilon) for epsilon in (3.0, 0.5))
+    assert (one.size, several.size > 1) == (1, True)
+    assert "one of the 9 other answers" in told(one)
+    assert f"a set of {several.size} of the 10 possible answers" in told(several)
 
 
 def test_a_hybrid_that_is_always_a_bit_is_told_as_a_bit() -> None:
@@ -125,6 +136,16 @@ def test_a_hybrid_that_is_always_a_bit_is_told_as_a_bit() -> None:
 
 def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
     assert "is 80 or less, up or down, about 63 times in 100" in told(DESIGNS["local_laplace"])
+    for scale in (0.3, 1.0, 2.5, 6.0):  # of whole steps k with weights e**(-|k| / scale)
+        steps = range(-300, 301)
+        near, all_ = (
+            sum(math.exp(-abs(k) / scale) for k in some) for some in ([k for k in steps if abs(k) <= scale], steps)
+        )
+        said = _laplace(SimpleNamespace(scale=scale, steps=10, low=0, high=20), ENGLISH)
+        assert (
+            f"is {ENGLISH.number(2 * scale)} or less, up or down, about {min(99, round(100 * near / all_))} times"
+            in said
+        )
 
 
 @each(high=[10**power for power in range(-3, 10)])
@@ -143,7 +164,10 @@ def test_how_near_a_number_comes_is_said_in_the_unit_of_the_answers() -> None:
 def test_a_small_deck_is_told_card_by_card() -> None:
     assert "−3 (1 time in 4), 0 (1 time in 2) and 3 (1 time in 4)" in told(DESIGNS["additive"])
     assert "0.5 (1 time in 2) and 1.5 (1 time in 2)" in told(DESIGNS["multiplicative"])
+    assert "7 (1 time in 8)" in told(additive((0, 1), dict.fromkeys(range(8), "1/8")))
     assert "one of 9 known numbers" in told(additive((0, 1), dict.fromkeys(range(9), "1/9")))
+    exact = told(additive((0, 1), {"1/3": "1/4", "1.00001": "1/4", "1.000001": "1/4", "-2/3": "1/4"}))
+    assert all(f"{value} (1 time in 4)" in exact for value in ("1/3", "1.00001", "1000001/1000000", "-2/3"))
 
 
 def test_options_are_called_as_they_are_shown() -> None:

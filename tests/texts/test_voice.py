@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.texts.phrases import phrases
-from toolkit.texts.voice import Voice
+from toolkit.texts.voice import Voice, frequency
 
 ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
 
@@ -23,6 +23,11 @@ def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
 )
 def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
     assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told
+
+
+def test_an_epsilon_is_rounded_up_but_for_the_last_digit_of_a_float() -> None:
+    rounded = {0.1: "0.1", 0.7: "0.7", 1.0: "1", 1.0001: "1.01", 2 + 1e-10: "2.01", 12.34: "12.4", 1234.5: "1,240"}
+    assert {value: ENGLISH.rounded_up(value) for value in rounded} == rounded
 
 
 @pytest.mark.slow
@@ -44,6 +49,9 @@ def test_frequencies() -> None:
     said = {"2/3": "2 times in 3", "1/3": "1 time in 3", "73/100": "73 times in 100", "0": "never", "1": "always"}
     said["1/3000"] = "about 3 times in 10,000"
     assert {share: ENGLISH.often(Fraction(share)) for share in said} == said
+    rounded = {"19/20": (19, 20, True), "20/21": (95, 100, False), "3/200": (2, 100, False)}
+    rounded |= {"149/10000": (15, 1000, False), "9851/10000": (985, 1000, False), "1/1000": (10, 10_000, True)}
+    assert {share: frequency(Fraction(share)) for share in rounded} == rounded
     assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
     assert ARABIC.often(Fraction(2, 3)) == "\u20682\u2069 من أصل \u20683\u2069"
 
@@ -51,6 +59,7 @@ def test_frequencies() -> None:
 def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
     drawn = Voice(phrases("en"), icons=True)
     assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
+    assert drawn.often(Fraction(1, 12)) == f"1 time in 12 (●{'○' * 11})"
     assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))
 
 

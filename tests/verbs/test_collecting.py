@@ -6,7 +6,7 @@ import pytest
 from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
-from toolkit import collect
+from toolkit import collect, forced
 from toolkit.command import main
 from toolkit.survey.serving import background
 from toolkit.survey.serving.background import find
@@ -199,6 +199,20 @@ def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_r
     said(capsys, "close", "--database", "sqlite:///links.db")
     assert main(["invite", "3", "--database", "sqlite:///links.db"]) == 2
     assert "invitations need a collection that is not closed, got closed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "works"),
+    [("https://s.example/", True), ("http://127.0.0.1:8/", True), ("http://localhost/", True), ("http://s/", False)],
+)
+def test_a_station_gets_a_link_and_where_no_device_would_open_it_that_is_said(folder, capsys, address, works):
+    coin = {"mode": "guided", "design": forced("1/6", "1/6")}
+    survey(cheated(**coin), access="token", field={"station": "kiosk"}, **SAID).save(folder / "kiosk.toml")
+    said(capsys, "open", "kiosk.toml", "--public-url", address)
+    told = said(capsys, "station", "new", "1200").splitlines()
+    assert told[0].startswith(f"{address}station#")
+    assert told[2].startswith("For one device and 1,200 people.")
+    assert ["this address will not work on a device" in line for line in told[3:]] == [True] * (not works)
 
 
 @pytest.mark.usefixtures("folder")

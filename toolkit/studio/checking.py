@@ -18,7 +18,7 @@ from toolkit.survey.spec import Survey
 from toolkit.texts.odds import WEAK_EPSILON
 
 _TRIES = 12  # refusals that are told at once
-_WHERE = re.compile(r"question (?:'(\w+)'|(\d+))")
+_WHERE = re.compile(r"question '(\w+)'")
 _FIELD = re.compile(r"`([a-z_]+)(?:\.([\w]+))?`")
 _GRID = [step / 10 for step in range(1, 31)]
 FAMILIES = {
@@ -93,7 +93,7 @@ def _problem(problem: object, tables: Sequence[Any], place: int | None) -> dict[
     message = str(problem)
     if place is None and (where := _WHERE.search(message)):
         names = [table.get("name") if isinstance(table, Mapping) else None for table in tables]
-        place = names.index(where[1]) if where[1] in names else int(where[2]) - 1 if where[2] else None
+        place = names.index(where[1]) if where[1] in names else None
     named = _FIELD.search(message)
     name = None if named is None else f"{named[1]}.{named[2]}" if named[1] == "protection" and named[2] else named[1]
     return {"question": place, "field": name, "message": re.sub(r"^question (?:'\w+'|\d+): ", "", message)}

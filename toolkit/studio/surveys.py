@@ -54,7 +54,7 @@ class Surveys:
         """Write a survey to start from, and return it."""
         text = EXAMPLES[choice(example, "example", [*EXAMPLES])].read_text(encoding="utf-8")
         text = text.replace("survey.toml", str(file))
-        if example == "empty" and language in LANGUAGES and language != "en":
+        if example == "empty" and language in LANGUAGES:
             text = text.replace('languages = ["en"]', f'languages = ["{language}"]')
         self.folder.path(file, ".toml")
         self.folder.write(file, text.encode(), new=True)

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, survey
+from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey
 from toolkit import crosswise, mangat
 from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
-from toolkit.survey.consent.page_data import page_words, shown_question
+from toolkit.survey.consent import page_data
+from toolkit.survey.consent.page_data import minutes, page_words, shown_question
 from toolkit.survey.questions.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.texts.phrases import interface, phrases
 
 FIELDS = [
     *("name", "kind", "mode", "text", "help", "options", "reports", "randomizer", "odds", "deniable"),
@@ -147,3 +150,46 @@ def test_all_that_goes_with_the_answers_is_listed(access: str, words: str) -> No
 
 def test_the_page_has_these_words_and_the_hash_covers_them() -> None:
     assert survey(cheated()).page_words()["en"]["review_note"] == review(cheated())
+
+
+def test_the_minutes_count_every_word_that_is_not_folded_and_every_tap(monkeypatch) -> None:
+    def entry(mode: str, odds: str | None, **texts: str) -> dict[str, Any]:
+        told = {name: {"en": texts[name]} if name in texts else None for name in ("help", "instructions", "warning")}
+        options = [{"label": {"en": "yes"}}, {"label": {"en": "rather not"}}]
+        said = {"en": odds.split("|")} if odds else None
+        return {"text": {"en": "Did you?"}, "options": options, "mode": mode, "odds": said, **told}
+
+    consent = [{"title": "Who asks", "open": ["We ask.", "Again."], "more": ["this is folded"]}]
+    asked = [
+        entry("plain", None, help="one"),  # 30 words around, 5 of it, 1 of help
+        entry("guided", "a b|c", instructions="one two", warning="three"),  # 30 + 5 + 3 of odds + 3
+        *(entry("auto", "a b|c"), entry("auto", "d"), entry("auto", "d"), entry("auto", "d")),  # d is shown twice
+    ]
+    page = {"consent": {"en": consent}, "practice": [entry("plain", None)], "questions": asked, "check": None}
+    weights = {"weights": [1]}  # a question that the page does not ask, but reviews
+    read = 5 + (35 + 1) + (35 + 3 + 3) + (35 + 30) + (35 + 1 + 30) + (35 + 30) + 35 + 35 + 12 * 6 + 60
+    monkeypatch.setattr(page_data, "_PER_WORD", 60)
+    monkeypatch.setattr(page_data, "_PER_QUESTION", 0)
+    assert minutes(page, "en") == read
+    assert minutes(page | {"check": {}}, "en") == read
+    assert minutes(page | {"check": {"x": 1}}, "en") == read + 60
+    assert minutes(page | {"questions": [*asked, weights]}, "en") == read + 12
+    monkeypatch.setattr(page_data, "_PER_WORD", 0)
+    monkeypatch.setattr(page_data, "_PER_QUESTION", 60)
+    assert [minutes(page | {"check": check}, "en") for check in (None, {"x": 1})] == [9, 10]
+    monkeypatch.setattr(page_data, "_PER_QUESTION", 60 * 0.1)
+    assert minutes(page, "en") == 1
+
+
+def test_the_end_of_the_page_says_what_is_so_of_this_access() -> None:
+    def ends(made: Survey) -> tuple[str, str]:
+        words = made.page_words()["en"]
+        return words["end_403"], words["end_already"]
+
+    words = interface(["en"])["en"]
+    usual, later = (words["end_403"], words["end_already"]), phrases("en")["already_waves"]
+    assert ends(survey()) == ends(survey(access="token")) == usual
+    assert ends(survey(access="blind")) == (words["used_blind"], usual[1])
+    assert ends(survey(household=True)) == (usual[0], words["already_household"])
+    assert ends(panel()) == (usual[0], later)
+    assert len({*usual, words["used_blind"], words["already_household"], later}) == 5

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -243,6 +244,18 @@ def test_no_moment_to_look_tells_more_people_than_is_said(waves, at_end, halfway
     assert shares[6] == pytest.approx(at_end, abs=0.008)
     assert shares[3] == pytest.approx(halfway, abs=0.008)
     assert told - 1.4 < 60 * max(shares) < told + 0.4
+
+
+def test_how_many_are_alone_is_what_a_list_of_all_patterns_gives() -> None:
+    for waves, people in ((1, 2), (2, 3), (3, 60), (4, 5), (4, 60), (6, 20)):
+        means = []
+        for chance in (Fraction(tenths, 10) for tenths in range(1, 10)):
+            all_ = [
+                math.prod(chance if used else 1 - chance for used in one)
+                for one in itertools.product((0, 1), repeat=waves)
+            ]
+            means.append(sum(people * one * (1 - one) ** (people - 1) for one in all_))
+        assert patterns(waves, people) == {"waves": waves, "people": people, "alone": math.ceil(max(means))}
 
 
 def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:

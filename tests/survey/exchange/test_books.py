@@ -11,7 +11,7 @@ import pytest
 from tests.needs import lacking_program, program
 from tests.survey.exchange.test_importing import MIXED, reports, words
 from tests.survey.samples import DESIGNS, survey_with
-from toolkit import Question, Survey, warner
+from toolkit import Question, Survey, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey import estimate, write_codebook
 from toolkit.survey.exchange.books import program_lines
@@ -48,6 +48,10 @@ def test_the_line_for_a_file_computes_the_estimate(name):
         columns = [np.array(codes, dtype=float)]
     values = np.concatenate([computed(line, column) for line, column in zip(lines, columns, strict=True)])
     assert values == pytest.approx(np.atleast_1d(estimate(asked, frame)["asked"].value), rel=1e-9)
+
+
+def test_a_plain_question_needs_no_line():
+    assert program_lines(MIXED["faculty"]) == {}
 
 
 def test_names_are_those_that_the_programs_know():
@@ -87,6 +91,33 @@ def test_the_matrix_and_the_lines_stand_in_every_document(tmp_path, suffix):
     assert "Prüfungen" in text or "Exams (de)" in text
 
 
+def test_a_codebook_says_of_each_question_who_was_asked_and_how(tmp_path):
+    asked = [
+        Question("home", "Home?", options=["yes", "no", "both"]),
+        Question("rent", "Rent?", bounds=(0, 9), show_if={"home": ["no", "both"]}),
+        Question("moon", "On the moon?", design=warner("3/4"), anchor="no"),
+        Question("wide", "Which?", design=k_ary([*range(12)], epsilon=1)),
+        Question("wider", "Which?", design=k_ary([*range(13)], epsilon=1)),
+        Question("ticks", "Boxes?", design=oracles.tick_boxes(["a", "b", "c"], 1)),
+    ]
+    path = write_codebook(Survey("S", asked, consent="C", ceiling=9, check=False), tmp_path / "r.md")
+    told = {part.partition("\n")[0]: part for part in path.read_text().split("\n## ")[1:]}
+    marks = {
+        "| 0 | yes | Yes |": {"home"},
+        "| code | report |": {"moon", "wide", "wider", "ticks"},
+        "Asked if home is no or both.": {"rent"},
+        "Plain: the answer as it was given.": {"home", "rent"},
+        "An anchor: everybody's true answer is no.": {"moon"},
+        "Randomized (auto), epsilon 1.": {"moon", "wide", "wider", "ticks"},
+        "| truth ": {"moon", "wide"},
+        "The probabilities of its reports are in the .json codebook.": {"wider"},
+        "Reading: ": {"ticks"},
+        "It estimates: ": {"moon", "wide", "wider"},
+        "No short line computes its estimate": {"ticks"},
+    }
+    assert {mark: {name for name, part in told.items() if mark in part} for mark in marks} == marks
+
+
 def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     """Elements and their order as in the schema of DDI-Codebook 2.5 (ddialliance.org): var is a sequence."""
     root = ET.parse(write_codebook(MIXED, tmp_path / "r.xml")).getroot()  # noqa: S314  our own
@@ -108,6 +139,8 @@ def test_the_archive_s_codebook_has_the_structure_of_ddi_2_5(tmp_path):
     cheated = root.find("d:dataDscr/d:var[@name='cheated']", ns)
     assert '"weights": [[3, 1], [1, 3]]' in cheated.find("d:notes[@type='randomization']", ns).text
     assert [one.text for one in cheated.iterfind("d:catgry/d:labl", ns)] == ["No", "Nein", "Yes", "Ja"]
+    assert cheated.find("d:txt", ns).text.startswith("Randomized, epsilon 1.09861. If your answer is")
+    assert root.find("d:dataDscr/d:var[@name='faculty']/d:txt", ns).text == "Plain."
 
 
 def test_another_form_of_codebook_is_refused(tmp_path):

@@ -139,6 +139,17 @@ def test_files_of_others_are_read(tmp_path, text):
     assert list(read_reports(table_file(tmp_path, text, encoding="utf-16"), ASKED)["cheated"]) == OURS[1]
 
 
+def test_whether_the_check_was_passed_is_read_where_it_is_written_and_missing_elsewhere(tmp_path):
+    checked, rows = survey(faculty(), cheated()), ["faculty,cheated,understood", "arts,yes,True", "law,no,0", "law,no,"]
+    with_it, without = (
+        table_file(tmp_path, "\n".join(rows)),
+        table_file(tmp_path, "faculty,cheated\narts,yes\n", "b.csv"),
+    )
+    assert list(read_reports(with_it, checked)["understood"]) == [True, False, None]
+    assert list(read_reports(without, checked)["understood"]) == [None]
+    assert "understood" not in read_reports(without, ASKED)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -223,6 +234,7 @@ BAD = {
     "bytes": (b"faculty,cheated\narts,y\0es\n", "no text"),
     "empty": (b"", "must have a head and rows"),
     "head only": (b"faculty,cheated\n", "must have a head and rows"),
+    "three heads": ("".join(QUALTRICS.splitlines(keepends=True)[:3]).encode(), "must have a head and rows"),
 }
 
 

@@ -1,5 +1,7 @@
 """Numbers of sheets show every wrong or exchanged digit; cells are read by code or by label in any language."""
 
+import hashlib
+
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
@@ -37,6 +39,13 @@ def test_a_corrected_title_changes_no_number_and_other_questions_do() -> None:
     assert remainder(Survey("Other title", [cheated(design=DIE)], consent="Other.")) == remainder(made)
     others = {remainder(survey(Question(f"q{i}", "Which?", options=[1, 2]))) for i in range(50)}
     assert len(others) > 25  # of 97, as 50 draws fall
+
+
+def test_sheets_that_an_earlier_version_printed_can_be_typed_in() -> None:
+    made = survey(cheated(design=DIE))
+    written = b'[["cheated","choice",["no","yes"],["no","yes"]]]'
+    assert remainder(made) == int(hashlib.sha256(written).hexdigest()[:12], 16) % 97
+    assert key_of(made, "123456789") == hashlib.sha256(b"5 123456789").digest()[:16]
 
 
 def test_codes_are_the_options_where_these_are_numbers() -> None:

@@ -57,6 +57,7 @@ def test_the_spreadsheet_checks_numbers_codes_and_ranges_and_holds_no_formula(tm
     assert rules["B2:B601"] == ("list", '"1,2,-"')
     assert rules["C2:C601"] == ("custom", 'OR(C2="-",AND(ISNUMBER(C2),C2>=16.0,C2<=99.0,MOD(C2,1)=0))')
     assert rules["D2:D601"] == ("list", '"1,2,-"')
+    assert [cell.value for cell in book["codes"][1]] == ["question", "code", *MADE.languages]
     cells = [cell.value for sheet in book for row in sheet.iter_rows() for cell in row]
     assert "'=cmd()" in cells
     assert not any(isinstance(cell, str) and cell.startswith("=") for cell in cells)

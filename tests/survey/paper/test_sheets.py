@@ -1,5 +1,7 @@
 """What is printed, in every language: devices, codes, ranges, conditions, and which sheet and page it is."""
 
+import html
+import math
 import re
 
 import pytest
@@ -73,6 +75,9 @@ def test_the_interviewer_has_rules_a_script_materials_practice_and_a_log_without
         assert f">{heading}</h" in page
     assert "3 to 6: choose your real answer." in page
     assert "never note who got which number" in page
+    told = {name: one for name, one in phrases("en", None, "paper").items() if re.match(r"(interviewer|script)_", name)}
+    assert len(told) == 8
+    assert [name for name, text in told.items() if html.escape(text, quote=False) not in page] == []
     assert "<th>Sheets handed out</th>" in page
 
 
@@ -82,6 +87,11 @@ def test_slips_and_a_spinner_are_there_where_a_design_needs_them() -> None:
     assert re.findall(r"<b>(\d+)</b>", cut) == [str(n) for n in range(1, 13)]
     assert re.findall(r">(\d+)</text>", cut) == [str(n) for n in range(1, 13)]
     assert "12 slips: cut them out" in cut
+    edges = re.findall(r"M0 0L(\S+) (\S+?)'", cut)
+    numbers = re.findall(r"<text x='(\S+)' y='(\S+)'>", cut)
+    for points, first in ((edges, 0), (numbers, 15)):  # degrees from noon, as a clock goes; a number amid its field
+        angles = [math.degrees(math.atan2(float(x), -float(y))) % 360 for x, y in points]
+        assert angles == pytest.approx([first + 30 * n for n in range(12)], abs=0.01)
     assert "devices.en.html" not in sheets(survey(cheated(design=DIE)), "en", ["1"])
 
 

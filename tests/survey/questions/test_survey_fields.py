@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.slowly import case
 from tests.survey.samples import panel, survey
 from toolkit import Pure, Survey
 from toolkit.survey.questions.question_fields import flag
@@ -58,3 +59,68 @@ def test_a_panel_is_random_is_part_of_the_hash_and_is_not_made_before_a_collecti
     assert all(Survey.from_dict(survey.to_dict()) == survey for survey in asked)
     with pytest.raises(ValueError, match="in a survey with `waves`"):
         Survey.from_dict(survey().to_dict() | {"panel": one.to_dict()})
+
+
+STATION = {"station": "kiosk"}
+FIELDS = {
+    "household": [
+        ({"household": True}, None),
+        ({"household": 1}, "`household` must be true or false, got int"),
+        ({"household": True, "access": "token"}, "needs open access, and one wave, got access 'token'"),
+        ({"household": True, "waves": 2}, "needs open access, and one wave, got 2 waves"),
+        ({"household": False, "access": "token", "waves": 2}, None),
+    ],
+    "check": [
+        *(({"check": check}, None) for check in (True, False, "device")),
+        *(({"check": check}, "`check` must be true or false") for check in (1, 0, None, "phone")),
+    ],
+    "completion": [
+        ({"completion": "x" * 40}, None),
+        ({"completion": "link", "access": "token"}, None),
+        ({"completion": "x" * 41}, "completion"),
+        ({"completion": "link"}, "by link needs access by token or blind, got open"),
+    ],
+    "field": [
+        ({"field": STATION, "access": "token"}, None),
+        ({"field": STATION | {"auto": True}, "access": "token"}, None),
+        ({"field": "kiosk", "access": "token"}, "`field` must be a table, got str"),
+        ({"field": STATION}, "needs access \"token\", and one wave, got access 'open'"),
+        ({"field": STATION, "access": "token", "waves": 2}, 'needs access "token", and one wave, got 2 waves'),
+        ({"field": STATION | {"auto": 1}, "access": "token"}, "`field.auto` must be true or false, got int"),
+        ({"field": {"station": "car"}, "access": "token"}, "field.station"),
+        ({"field": STATION | {"more": 1}, "access": "token"}, "more"),
+    ],
+    "arms": [
+        ({"arms": {"a": 0.5, "b": 0.5}}, None),
+        ({"arms": ["a", "b"]}, "must be shares by name, of 2 to 8 arms"),
+        ({"arms": {"a": 0.5, "b": 0.4}}, "above 0 and add up to 1, got 0.9"),
+        ({"arms": {"a": 1, "b": 0}}, "above 0 and add up to 1"),
+        ({"arms": {"a": 1.5, "b": -0.5}}, "above 0 and add up to 1"),
+    ],
+    "words": [
+        ({"words": {"en": {"next": "On"}}}, None),
+        ({"words": {"en": {"nothing": "On"}}}, "words must be named as in en.toml"),
+        ({"words": {"en": {"review_note": "We see nothing."}}}, "may put otherwise what asks, not what is promised"),
+    ],
+    "panel": [
+        ({"panel": {"identity": "ab" * 16, "loss": 3}, "waves": 2}, None),
+        ({"panel": {"identity": "ab" * 16, "loss": "inf"}, "waves": 2}, None),
+        ({"panel": {"identity": "ab" * 16, "loss": 3}}, "in a survey with `waves`"),
+        ({"panel": {"identity": "ab" * 16}, "waves": 2}, "the fields identity, loss"),
+        ({"panel": ["identity", "loss"], "waves": 2}, "the fields identity, loss"),
+        ({"panel": {"identity": "AB" * 16, "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
+        ({"panel": {"identity": "ab" * 16 + "a", "loss": 3}, "waves": 2}, "32 hexadecimal digits"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_field_is_taken_or_refused_with_its_reason(name):
+    for given, refused in FIELDS[name]:
+        with case(given):
+            if refused is None:
+                made = (panel if "waves" in given else survey)(**given)
+                assert Survey.from_dict(made.to_dict()) == made
+            else:
+                with pytest.raises((ValueError, TypeError), match=re.escape(refused)):
+                    survey(**given)

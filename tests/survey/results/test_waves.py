@@ -7,7 +7,7 @@ import pytest
 from tests.survey.samples import MEMO, panel
 from toolkit.analysis import Sample, estimates
 from toolkit.survey.results import estimate
-from toolkit.survey.results.comparing import between
+from toolkit.survey.results.comparing import _notes, between
 
 COUNTS = [820, 430, 390, 360]
 """Pairs of reports no-no, no-yes, yes-no, yes-yes: those of `Memo`'s own reference."""
@@ -84,6 +84,12 @@ def test_a_missing_report_is_counted_and_a_row_without_a_number_joins_nothing():
         "of people in both waves; in the earlier only 1, in the later only 0",
         "1 left no report to this question in one of the waves",
     )
+
+
+@pytest.mark.parametrize(("earlier", "later", "told"), [(0, 0, 0), (1, 0, 1), (0, 29, 1), (30, 0, 0), (30, 31, 0)])
+def test_a_few_in_one_wave_only_are_warned_of(earlier, later, told):
+    notes = _notes(earlier, later, 0, 0, minimum=30)
+    assert sum("publish one of the two" in note for note in notes) == told == len(notes) - 1
 
 
 @pytest.mark.slow

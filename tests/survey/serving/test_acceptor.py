@@ -7,9 +7,10 @@ import ssl
 import time
 
 import pytest
+import uvicorn
 
 from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, watched
-from toolkit.survey.serving.connection import Connections, Door
+from toolkit.survey.serving.connection import Connections, Door, WatchedServer
 from toolkit.survey.serving.limits import Limits
 
 
@@ -39,6 +40,20 @@ def wait_until(condition, seconds=60.0):
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
     return condition()
+
+
+def test_what_an_event_loop_complains_of_is_in_no_log(caplog):
+    async def complained():
+        config = uvicorn.Config(app, lifespan="off", log_config=None)
+        config.load()
+        server = WatchedServer(config, QUICK, lambda: None)
+        server.lifespan = config.lifespan_class(config)
+        await server.startup()
+        asyncio.get_running_loop().call_exception_handler({"message": "lost 192.0.2.7"})
+        return server.started
+
+    assert asyncio.run(complained())
+    assert caplog.records == []
 
 
 def test_a_connection_counts_before_its_handshake(tls):

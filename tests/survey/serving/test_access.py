@@ -333,8 +333,10 @@ def test_a_request_for_another_survey_is_told_so(key):
     good = {"survey": "0" * 64, "invitation": "A" * 22, "blinded": "01" * 256}
     with pytest.raises(OtherSurvey):
         sign_request(pages, key.issuer, sent(good))
-    with pytest.raises(PayloadError):
-        sign_request(pages, key.issuer, b"[]")
+    short = {name: value for name, value in good.items() if name != "blinded"}
+    for wrong in ([], list(good), short, good | {"more": "1"}, good | {"survey": 1}, good | {"blinded": None}):
+        with pytest.raises(PayloadError, match="exactly the fields survey, invitation, blinded, all of them text"):
+            sign_request(pages, key.issuer, sent(wrong))
     assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent({**good, "survey": pages[1]})))
 
 

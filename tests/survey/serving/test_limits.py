@@ -1,6 +1,7 @@
 """The reading of a body, without a network: too long, or half."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -50,3 +51,10 @@ def test_half_a_body_is_no_body():
 def test_limits_are_above_zero(name):
     with pytest.raises(ValueError, match=f"`{name}` must be above 0"):
         Limits(**{name: 0})
+
+
+def test_connections_are_looked_at_four_times_within_the_shortest_time():
+    times = ("head_seconds", "body_seconds", "idle_seconds", "linger_seconds")
+    long = Limits(**dict.fromkeys(times, 60.0))
+    assert long.sweep_seconds == 1
+    assert [replace(long, **{name: 2.0}).sweep_seconds for name in times] == [0.5] * 4

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import resource
 import signal
 import socket
 import sqlite3
@@ -37,6 +38,26 @@ def running(folder):
     url, survey, _ = collection(folder)
     with serving(url) as (process, said):
         yield process, said, url, survey
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "connections", "raised", "places"),
+    [
+        (1100, 4000, 1000, None, 1000),
+        (1099, 4000, 1000, 1100, 1000),
+        (500, 1100, 1000, 1100, 1000),
+        (500, 1099, 1000, 1099, 999),
+        (50, 90, 1000, 90, 1),
+        (500, resource.RLIM_INFINITY, 1000, 1100, 1000),
+        (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 1000, None, 1000),
+    ],
+)
+def test_the_limit_of_open_files_is_raised_as_far_as_need_be(monkeypatch, soft, hard, connections, raised, places):
+    set_ = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda which, limits: set_.append((which, limits)))
+    assert process_module._places(connections) == places
+    assert set_ == ([] if raised is None else [(resource.RLIMIT_NOFILE, (raised, hard))])
 
 
 @pytest.fixture

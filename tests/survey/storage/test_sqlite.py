@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
+from toolkit.survey.serving.station import SETTING
 from toolkit.survey.storage import Collection, Entry, State, StoreError, open_store, sqlite
 
 ROOT = Path(__file__).parents[3]
@@ -269,6 +271,36 @@ def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
             change()
             ending.join()
     assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
+
+
+def test_what_looks_and_stations_left_is_forgotten_when_a_collection_is_closed(store: Collection) -> None:
+    names = (f"{SETTING} 1", "shown by faculty", "other")
+    assert [opened(store).once(names[0], "x"), store.once(names[1], "x"), store.once(names[2], "x")] == ["x"] * 3
+    store.set_state(State.CLOSED)
+    assert [store.setting(name) for name in names] == [None, None, "x"]
+
+
+@pytest.mark.parametrize(("access", "emptied"), [("token", True), ("blind", True), ("open", False)])
+def test_a_log_that_a_dead_server_left_is_emptied_by_the_next_one(store, path, monkeypatch, access, emptied) -> None:
+    monkeypatch.setattr(sqlite.SqliteEngine, "wipe", lambda _: None)
+    opened(store, access=access)
+    monkeypatch.undo()
+    log = path.with_name(f"{path.name}-wal")
+    for readonly in (True, False):
+        assert log.stat().st_size > 0  # who only looks leaves it
+        with closing(open_store(f"sqlite:///{path}", readonly=readonly)) as other:
+            other.state()
+            assert (log.stat().st_size == 0) == (emptied and not readonly)
+
+
+def test_a_store_that_is_closed_holds_no_file_open(store: Collection, path: Path) -> None:
+    def held() -> list[str]:
+        return [one.path for one in psutil.Process().open_files() if one.path.startswith(str(path))]
+
+    opened(store)
+    assert held()
+    store.close()
+    assert held() == []
 
 
 def test_the_file_is_for_its_owner_alone(store: Collection, path: Path) -> None:

@@ -141,7 +141,7 @@ def sheets(file: Path) -> dict[str, list[Any]]:
 def _trimmed(rows: list[list[Any]]) -> list[list[Any]]:
     """Without empty rows, and without columns that have no head."""
     there = [row for row in rows if any(cell not in (None, "") for cell in row)]
-    width = max((place for place, cell in enumerate(there[0], 1) if cell not in (None, "")), default=0) if there else 0
+    width = max((place for row in there[:1] for place, cell in enumerate(row, 1) if cell not in (None, "")), default=0)
     return [(row + [None] * width)[:width] for row in there]
 
 
