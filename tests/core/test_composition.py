@@ -303,6 +303,12 @@ def test_extreme_losses_do_not_break_the_rules() -> None:
         assert compose([Pure(0.1)] * 5, "1e-400", rule).epsilon >= 0.4
 
 
+def test_beyond_a_hundred_thousand_nothing_is_left_to_count_for_any_of_the_losses() -> None:
+    assert manageable({Fraction(1): 1, Fraction(100_000): 1}) is not None
+    assert manageable({Fraction(1): 1, Fraction(100_001): 1}) is None
+    assert manageable({}) is None
+
+
 def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = [name for name in sys.modules if name.startswith("dp_accounting.")]  # by a test before this one
     for name in ("dp_accounting", "dp_accounting.pld", *loaded):

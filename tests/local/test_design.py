@@ -194,3 +194,11 @@ def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
     design = Design.from_matrix(rows, ("a", "b", "c"))
     assert design.matrix[0] == pytest.approx([1e-9, 0.5, 0.499999999], abs=1.5 / 2**32)
     assert design.weights.min() > 0
+
+
+def test_where_all_reports_agree_the_error_is_that_of_the_nearest_shares() -> None:
+    """The inverse says (-14/3, 8/3, 3) of 40 reports that are all "b"; the nearest shares are (0, 1/3, 2/3)."""
+    design = Design([[3, 2, 5], [3, 5, 2], [2, 2, 6]], 10, ("a", "b", "c"))
+    found = design.estimate_counts([0, 40, 0])
+    assert found.value == pytest.approx([-14 / 3, 8 / 3, 3])
+    assert found.cov == pytest.approx(design.covariance([0, 1 / 3, 2 / 3], 40))

@@ -5,7 +5,7 @@ import pytest
 
 from tests.slowly import each
 from toolkit import k_ary, kuk, warner
-from toolkit.local.matrix.encoding import draw_reports, encode, tally
+from toolkit.local.matrix.encoding import draw_reports, encode, looks_like_others, tally
 
 YES_NO = ("no", "yes")
 SECRET = "my-secret-answer"  # noqa: S105
@@ -74,6 +74,28 @@ def test_numbers_are_labels_where_the_options_are_numbers() -> None:
     assert set(design.randomize([1, 5] * 50).tolist()) <= {1, 2, 3, 4, 5}
     with pytest.raises(ValueError, match="must be among the options"):
         design.randomize([0])
+
+
+@pytest.mark.parametrize(
+    ("labels", "others"),
+    [
+        (("yes", "no"), True),
+        ((" Yes", "NO "), True),
+        (("no", "yes"), False),
+        (("yes", "never"), False),
+        (("always", "no"), False),
+        (("always", "no", "yes"), False),
+        (("yes", "no", "never"), False),
+        (("1", "2"), True),
+        (("one", "0"), True),
+        (("0", "1", "many"), False),
+        (("0", "1", "5"), False),
+        (("2", "1", "0"), True),
+        ((1, "0"), False),
+    ],
+)
+def test_codes_are_refused_where_they_look_like_other_labels(labels: tuple[str | int, ...], others: bool) -> None:
+    assert looks_like_others(labels) is others
 
 
 def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:

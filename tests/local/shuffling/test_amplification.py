@@ -147,6 +147,10 @@ def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced
 def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2021(4, 10**4, DELTA))
     assert math.isnan(clones_2023(4, 100, DELTA))
+    last = {clones_2021: math.log(1000 / (16 * math.log(4e6))), clones_2023: math.log(1000 / (8 * math.log(2e6)) - 1)}
+    for form, local in last.items():
+        assert 0 < form(local - 1e-9, 1000, DELTA)
+        assert math.isnan(form(local + 1e-9, 1000, DELTA))
 
 
 @pytest.mark.slow
