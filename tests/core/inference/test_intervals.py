@@ -10,7 +10,7 @@ from scipy.special import betainc
 from scipy.stats import beta, binom, t
 
 from toolkit import Estimate, forced, kuk, warner
-from toolkit.core.inference.intervals import Interval, Normal, Shares, Student, cut, interval_from
+from toolkit.core.inference.intervals import Interval, Normal, SampleShares, Shares, Student, cut, interval_from
 
 PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -245,3 +245,24 @@ def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_th
 
 def test_without_a_degree_of_freedom_a_mean_has_no_interval() -> None:
     assert np.isnan([*Student(1.0, 0.5, 0).interval(0.95, "t")]).all()
+
+
+def sample_share(count: int, n: int = 50) -> SampleShares:
+    """A plain question to n people whose weights are all alike."""
+    one, shares = np.ones(1), Shares.from_support(np.array([float(count)]), n, np.ones(1), np.zeros(1))
+    return SampleShares(shares, shares.value, shares.se, n * one, n * one, n * one, n - 1, one)
+
+
+@pytest.mark.parametrize("method", ["wilson", "korn-graubard", "logit"])
+def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_ends_there(method: str) -> None:
+    """Also next to the estimate, where the limits of exact intervals do not meet at any level: there p is 1."""
+    basis = sample_share(20)
+    for null in (0.2, 0.38, 0.395, 0.4, 0.405, 0.42, 0.6):
+        _, below, above = basis.tails(null, method)
+        p = min(1.0, 2 * min(below, above))
+        assert 0 < p <= 1
+        if p < 0.99:
+            assert np.min(np.abs(np.ravel(basis.uncut(1 - p, method)) - null)) < 1e-9
+    # At the very edge, which every interval reaches.
+    assert sample_share(0).tails(0.0, method)[1:] == pytest.approx((0.5, 0.5))
+    assert sample_share(50).uncut(0.95, method)[1] == pytest.approx(1)

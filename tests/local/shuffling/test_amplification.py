@@ -149,7 +149,7 @@ def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2023(4, 100, DELTA))
     last = {clones_2021: math.log(1000 / (16 * math.log(4e6))), clones_2023: math.log(1000 / (8 * math.log(2e6)) - 1)}
     for form, local in last.items():
-        assert 0 < form(local - 1e-9, 1000, DELTA)
+        assert form(local - 1e-9, 1000, DELTA) > 0
         assert math.isnan(form(local + 1e-9, 1000, DELTA))
 
 
