@@ -196,7 +196,7 @@ def test_the_errors_of_a_sparse_table_are_those_of_the_reference() -> None:
 
 def test_without_a_total_it_is_the_rounded_sum() -> None:
     assert tidied([3.4, -1.0, 5.0], None).sum() == 7
-    assert tidied([-3.4, -1.0], None).tolist() == [0, 0]
+    assert tidied([-3.4, -1.0], None).tolist() == tidied([3.4, 1.0], 0).tolist() == [0, 0]
 
 
 def test_remainders_go_to_the_largest_and_among_equals_to_the_first() -> None:

@@ -152,6 +152,20 @@ def test_bad_answers_are_counted_never_quoted(values: object, error: type[Except
     assert SECRET not in str(caught.value)
 
 
+def test_reports_are_read_in_any_case_unless_that_would_be_two_labels() -> None:
+    assert encode(["apple ", "PEAR", "Pear"], ("Apple", "Pear"), "reports").codes.tolist() == [0, 1, 1]
+    assert encode(["US", "us", "other"], ("US", "us", "Other"), "reports").codes.tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="1 of 2 that are not"):
+        encode(["Us", "us"], ("US", "us"), "reports")
+
+
+@pytest.mark.parametrize(("share", "said"), [(30, "; of 30 percent write 0.3"), (1.5, "; of 1.5 percent"), (-1, "")])
+def test_of_what_could_be_percent_the_share_is_said(share: float, said: str) -> None:
+    assert warner("3/4").variance(1, 100) == warner("3/4").variance(0, 100)
+    with pytest.raises(ValueError, match=f"it is a distribution of the answers{said}"):
+        warner("3/4").variance(share, 100)
+
+
 def test_booleans_answer_only_questions_with_two_options() -> None:
     with pytest.raises(TypeError, match="two options only"):
         k_ary(["a", "b", "c"], epsilon=1).randomize([True, False])

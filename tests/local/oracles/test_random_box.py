@@ -69,3 +69,11 @@ def test_reports_are_rows_of_two_integers() -> None:
     for reports in ([0, 1], [[0, 1, 0]], [[0.0, 1.0]], np.empty((0, 2), dtype=int)):
         with pytest.raises(TypeError, match="rows of two integers"):
             RandomBox(LABELS, 3, 1).tally(reports)
+
+
+@pytest.mark.parametrize("wrong", [[-1, 0], [3, 0], [0, -1], [0, 2]])
+def test_one_report_that_stands_for_nothing_among_good_ones_is_refused(wrong: list[int]) -> None:
+    good = [[0, 0], [2, 1]]
+    assert [part.tolist() for part in RandomBox(LABELS, 3, 1).tally(good)] == [[0, 0, 1], [1, 0, 1]]
+    with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
+        RandomBox(LABELS, 3, 1).tally([*good, wrong])
