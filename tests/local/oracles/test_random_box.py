@@ -77,3 +77,14 @@ def test_one_report_that_stands_for_nothing_among_good_ones_is_refused(wrong: li
     assert [part.tolist() for part in RandomBox(LABELS, 3, 1).tally(good)] == [[0, 0, 1], [1, 0, 1]]
     with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
         RandomBox(LABELS, 3, 1).tally([*good, wrong])
+
+
+def test_each_box_has_a_share_from_0_to_1() -> None:
+    box = RandomBox(LABELS, 3, 1)
+    assert box.variance(0.3, 60).tolist() == box.variance([0.3, 0.3, 0.3], 60).tolist()
+    assert box.variance([0, 1, 1], 60) == pytest.approx([0.0375] * 3)  # 3/4 * 1/4 / (1/2)**2 of 20 people
+    with pytest.raises(ValueError, match="a share for each of 3 options"):
+        box.variance([0.3, 0.3], 60)
+    for wrong in ([0, 0.5, 1.01], [-0.01, 0.5, 1]):
+        with pytest.raises(ValueError, match="must be shares from 0 to 1"):
+            box.variance(wrong, 60)
