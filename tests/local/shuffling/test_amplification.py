@@ -144,6 +144,14 @@ def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced
     assert shuffled(design, 1000, DELTA).basis == "clones"
 
 
+def test_a_delta_is_any_probability():
+    assert shuffled(warner(epsilon=1.0), 100, 0).epsilon == warner(epsilon=1.0).epsilon
+    assert shuffled(warner(epsilon=1.0), 100, 1).epsilon == 0
+    for delta in (-0.01, 1.01):
+        with pytest.raises(ValueError, match="`delta` must lie between 0 and 1"):
+            shuffled(warner(epsilon=1.0), 100, delta)
+
+
 def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2021(4, 10**4, DELTA))
     assert math.isnan(clones_2023(4, 100, DELTA))
