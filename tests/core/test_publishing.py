@@ -216,6 +216,14 @@ def read(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
+def test_a_table_may_say_how_many_values_are_behind_each_cell() -> None:
+    text = csv_text(["region"], [("north", 4.1, 0.12, 3.9, 4.3)], whole=False, counts=[(-12.0, 3.21)])
+    assert read(text) == [
+        ["region", "estimate", "se", "low", "high", "count", "count se"],
+        ["north", "4.10", "0.12", "3.90", "4.30", "-12", "3.2"],
+    ]
+
+
 def test_digits_follow_the_error_and_intervals_are_rounded_outwards() -> None:
     text = csv_text(["region"], [("north", 41.23456, 0.1234, 40.9871, 41.4821)], whole=False)
     assert read(text) == [["region", "estimate", "se", "low", "high"], ["north", "41.23", "0.12", "40.98", "41.49"]]

@@ -79,6 +79,13 @@ def test_one_report_that_stands_for_nothing_among_good_ones_is_refused(wrong: li
         RandomBox(LABELS, 3, 1).tally([*good, wrong])
 
 
+@pytest.mark.parametrize(("yes", "asked"), [([1, 2], [3, 3, 3]), ([1, 2, 3], [3, 3]), ([1, 2, 4], [3, 3, 3])])
+def test_yes_and_people_asked_are_counted_for_each_box(yes: list[int], asked: list[int]) -> None:
+    assert RandomBox(LABELS, 3, 1).estimate_counts([0, 2, 3], [3, 3, 3]).n == 9
+    with pytest.raises(ValueError, match="`counts`"):
+        RandomBox(LABELS, 3, 1).estimate_counts(yes, asked)
+
+
 def test_each_box_has_a_share_from_0_to_1() -> None:
     box = RandomBox(LABELS, 3, 1)
     assert box.variance(0.3, 60).tolist() == box.variance([0.3, 0.3, 0.3], 60).tolist()
