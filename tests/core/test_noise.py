@@ -300,11 +300,17 @@ def test_a_step_without_a_row_in_the_tables_is_decided_exactly() -> None:
 
 
 @pytest.mark.parametrize("parameter", [Fraction(10**6), Fraction(2**62)])
-def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(parameter: Fraction) -> None:
+def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(
+    parameter: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Four times as far out as the tables go the coin is much more often no: words between the two powers
     tell them apart.
     """
     sampler = lattice_sampler("gauss", parameter)
+    near = np.array([len(sampler._sure)])  # the first of them
+    monkeypatch.setattr(noise, "falls_below", lambda *_: True)
+    assert sampler._keep(near, np.array([1]), np.array([65535]), None).tolist() == [True]
+    monkeypatch.undo()
     last, middle = len(sampler._sure) - 1, 1 << sampler.shift >> 1
     exact, clipped = (float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last))
     assert exact < 0.9 * clipped

@@ -76,6 +76,13 @@ def test_a_publication_is_not_replaced_unless_asked(tmp_path: Path) -> None:
     released().publish(tmp_path / "table", overwrite=True)
 
 
+@pytest.mark.parametrize("name", ["table.html", "table.HTML"])
+def test_the_page_is_of_the_kind_that_the_name_asks_for(name: str, tmp_path: Path) -> None:
+    released().publish(tmp_path / name)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["table.csv", "table.html", "table.json"]
+    assert "<h1>count by region (3)</h1>" in (tmp_path / "table.html").read_text(encoding="utf-8")
+
+
 def test_a_name_with_a_dot_keeps_it(tmp_path: Path) -> None:
     assert released().publish(tmp_path / "table.2024").name == "table.2024.json"
 

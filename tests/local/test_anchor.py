@@ -88,6 +88,8 @@ def test_errors_are_those_of_person_by_person_scores():
     care, worth = np.array([2.0, -2.0])[1 - second], np.array([-0.5, 1.5])[first]
     found = attention_counts(design, table.sum(axis=0), truth="yes")
     assert found.se == pytest.approx(np.std(care, ddof=1) / np.sqrt(20))
+    nobody = attention_counts(design, [20, 0], truth="yes")  # all agree: the error is that of random answers
+    assert (nobody.value, nobody.se) == pytest.approx((-2, np.sqrt(4 / 20)))
     naive, follow = worth.mean(), care.mean()
     slopes = np.array([1 / follow, -(naive - 0.5) / follow**2])
     both = corrected_counts(design, table, truth="yes")

@@ -170,5 +170,6 @@ def test_of_two_options_the_last_is_meant_unless_both_may_hold() -> None:
 def test_a_report_that_speaks_as_much_for_another_option_does_not_speak_for_this_one() -> None:
     """Clopper and Pearson's limits of "a" alone, though "b" is as likely from those who have the first option."""
     design = Design([[4, 4, 2], [2, 4, 4], [3, 1, 6]], 10, ("a", "b", "c"))
-    high = design.estimate_counts([30, 40, 30]).interval(method="exact").high[0]
-    assert high == pytest.approx((beta.ppf(0.975, 31, 70) - 0.2) / (0.4 - 0.2))
+    found = design.estimate_counts([28, 20, 52]).interval(method="exact")
+    assert found.high[0] == pytest.approx((beta.ppf(0.975, 29, 72) - 0.2) / (0.4 - 0.2))
+    assert found.low[2] == pytest.approx((beta.ppf(0.025, 52, 49) - 0.4) / (0.6 - 0.4))

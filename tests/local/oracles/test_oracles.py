@@ -337,6 +337,11 @@ def test_options_are_looked_at_whatever_makes_the_randomizer(make: Callable[[obj
         make(["a", "b", "a"])
 
 
+def test_an_oracle_is_shown_with_what_it_costs_and_how_far_it_is_from_the_limit() -> None:
+    assert repr(Unary(range(5), 2, 1, 4)).startswith("<Unary of 5 options: epsilon 1.099, variance ")
+    assert repr(LocalHash(range(5), 3, 3, 1)).startswith("<LocalHash of 5 options, 3 values: epsilon 1.099, variance ")
+
+
 def test_subset_reports_of_another_size_are_refused() -> None:
     with pytest.raises(ValueError, match="4 options"):
         oracles.subset(16, 1.0).tally([[1, 2, 3]])
