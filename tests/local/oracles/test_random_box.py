@@ -77,6 +77,8 @@ def test_one_report_that_stands_for_nothing_among_good_ones_is_refused(wrong: li
     assert [part.tolist() for part in RandomBox(LABELS, 3, 1).tally(good)] == [[0, 0, 1], [1, 0, 1]]
     with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
         RandomBox(LABELS, 3, 1).tally([*good, wrong])
+    with pytest.raises(ValueError, match="a box from 0 to 2 and an answer of 0 or 1"):
+        RandomBox(LABELS, 3, 1).scores([*good, wrong])
 
 
 @pytest.mark.parametrize(("yes", "asked"), [([1, 2], [3, 3, 3]), ([1, 2, 3], [3, 3]), ([1, 2, 4], [3, 3, 3])])

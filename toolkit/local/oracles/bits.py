@@ -68,7 +68,7 @@ class ByteLaw:
     def cell(self, point: int, rest: int) -> int:
         """The byte at (point + rest / total) / 2**64, by exact integers."""
         total = self._edges[-1]
-        return bisect_right(self._edges, (point * total + rest) >> 64, hi=256) - 1
+        return bisect_right(self._edges, (point * total + rest) >> 64) - 1
 
 
 def width(k: int) -> int:
