@@ -100,18 +100,13 @@ def test_every_message_states_rule_received_and_consequence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "consequence"),
-    [
-        (1.5, "it is a probability: of 1.5 percent write 0.015"),
-        (100, "it is a probability: of 100 percent write 1"),
-        (100.5, "it is a probability"),
-        (-1, "it is a probability"),
-    ],
+    ("number", "percent"),
+    [(1.5, ": of 1.5 percent write 0.015"), (100, ": of 100 percent write 1"), (100.5, ""), (-1, "")],
 )
-def test_of_what_could_be_percent_the_probability_is_said(number: float, consequence: str) -> None:
+def test_of_what_could_be_percent_the_probability_is_said(number: float, percent: str) -> None:
     assert checks.probability(0, "p") == 0
     assert checks.probability(1, "p") == 1
-    with pytest.raises(ValueError, match=rf"got {number}: {consequence}\.$"):
+    with pytest.raises(ValueError, match=rf"got {number}: it is a probability{percent}\.$"):
         checks.probability(number, "p")
 
 
