@@ -60,7 +60,7 @@ def test_a_probability_lies_between_0_and_1(bad: object) -> None:
         checks.probability(bad, "p")
 
 
-@pytest.mark.parametrize("bad", [0, 1, -1, 95, "nan?"])
+@pytest.mark.parametrize("bad", [0, 1, 0.0, 1.0, -1, 95, "nan?"])
 def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
     with pytest.raises(ValueError, match="`level` must"):
         checks.level(bad)

@@ -260,10 +260,11 @@ def test_every_share_of_a_sample_has_a_p_value_and_the_interval_of_that_level_en
     """Also next to the estimate, where the limits of exact intervals do not meet at any level: there p is 1."""
     basis = sample_share(20)
     for null in (0.2, 0.38, 0.395, 0.4, 0.405, 0.42, 0.6):
-        _, below, above = basis.tails(null, method)
+        statistic, below, above = basis.tails(null, method)
         p = min(1.0, 2 * min(below, above))
         assert 0 < p <= 1
         assert below + above == pytest.approx(1, abs=1e-6)
+        assert (below, above) == pytest.approx((t.cdf(statistic, 49), t.sf(statistic, 49)), abs=1e-6)
         if p < 0.99:
             assert np.min(np.abs(np.ravel(basis.uncut(1 - p, method)) - null)) < 1e-9
         student = Student(0.4, float(basis.se[0]), 49)

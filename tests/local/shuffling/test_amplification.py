@@ -14,6 +14,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.local.shuffling.amplification import (
     CLAIM,
     Shuffled,
+    _cut,
     _pairs,
     blanket,
     clones_2021,
@@ -280,3 +281,10 @@ def test_every_pair_of_answers_is_looked_at_from_both_sides():
     found = [(pair.least, pair.least_too) for pair in _pairs(forced_options(3, ["1/12", "1/6", "1/4"]))]
     laws = [1 / 12, 1 / 6, 1 / 4]
     assert np.allclose(sorted(found), sorted(itertools.permutations(laws, 2)))
+
+
+@pytest.mark.parametrize("parts", [1, 3, 10, 11, 12, 50])
+def test_ranges_are_cut_without_a_gap_and_without_an_overlap(parts):
+    first, last = _cut(np.array([0.0, 40.0]), np.array([10.0, 40.0]), parts)
+    assert [n for a, b in zip(first, last, strict=True) for n in np.arange(a, b + 1)] == [*range(11), 40]
+    assert len(first) == min(parts, 11) + 1
