@@ -223,6 +223,11 @@ def read(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
+def test_every_digit_of_a_whole_number_is_written() -> None:
+    large = Estimate(np.array([2**53 + 1, -3]), np.ones(2), ("a", "b"), None, None, None, "noise")
+    assert [row[:2] for row in read(large.to_csv())[1:]] == [["a", "9007199254740993"], ["b", "-3"]]
+
+
 def test_a_table_may_say_how_many_values_are_behind_each_cell() -> None:
     text = csv_text(["region"], [("north", 4.1, 0.12, 3.9, 4.3)], whole=False, counts=[(-12.0, 3.21)])
     assert read(text) == [
