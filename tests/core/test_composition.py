@@ -259,6 +259,7 @@ def test_zcdp_sums_half_squares_and_mixes_all_three() -> None:
 def test_without_delta_only_sums_are_left() -> None:
     assert compose([Pure(0.1), Pure(0.2)]) == Pure(0.3)
     assert compose([Pure(0.1), Approx(0.2, 1e-6)], rule="basic") == Approx(0.3, 1e-6)
+    assert compose([Approx(1, 0.9)] * 2) == Approx(2, 1)
     assert compose([]) == Pure(0)
     assert compose([], 1e-6) == Pure(0)
     for rule in ("advanced", "optimal", "pld"):

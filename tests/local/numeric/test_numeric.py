@@ -315,7 +315,7 @@ def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
         lambda: Hybrid(ZERO, ONE, 5, 3, 1, 2, 3, 1, 2**17),
         lambda: OneBit(0.5, ONE, 5, 3, 1),
         lambda: numeric.one_bit((0, 1), 1.0).estimate([0, 2]),
-        lambda: numeric.one_bit((0, 1), 1.0).estimate([1, -1]),
+        lambda: numeric.piecewise((0, 1), 1.0).estimate([1, -1]),
         lambda: numeric.one_bit((0, 1), 1.0).estimate([0.5]),
         lambda: numeric.one_bit((0, 1), 1.0).estimate([]),
         lambda: numeric.one_bit((0, 1), 1.0).variance(2, 10),
